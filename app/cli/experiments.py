@@ -14,6 +14,7 @@ from semblance.app.cli.options import Cluster, Findings, Json, MaxCases, Repeats
 from semblance.app.cli.output import echo, echo_lines, print_document, print_table
 from semblance.app.cli.reporter import ConsoleReporter
 from semblance.core.errors import BadArguments
+from semblance.core.evaluation.chance import names_beside_chance
 from semblance.core.language import visible
 
 commands = typer.Typer(
@@ -306,7 +307,7 @@ def show_experiment(document: Mapping[str, Any]) -> None:
 
 
 def _scores(rows: Sequence[Mapping[str, Any]]) -> Table:
-    names = [name for name in rows[0]["compared"] if any(name in row["scores"] for row in rows)]
+    names = names_beside_chance(rows[0]["compared"], {name for row in rows for name in row["scores"]})
     several = len({row["steps"] for row in rows}) > 1
     table = Table(box=None, pad_edge=False)
     for column in ("cases", "learner", *(("steps",) if several else ())):

@@ -8,9 +8,10 @@ from typing import Any
 from rich.table import Table
 
 from semblance.app.cli.output import echo, print_table, show_fields, stdout
+from semblance.core.evaluation.chance import names_beside_chance
 from semblance.core.language import visible
 from semblance.core.metrics.score_titles import score_title
-from semblance.core.reports.formatting import prevalence_text
+from semblance.core.reports.formatting import library_share_text, prevalence_text
 
 #: Case ids shown without --json.
 MAX_IDS = 10
@@ -142,24 +143,28 @@ def show_cases(document: Mapping[str, Any]) -> None:
         contain = "" if recall is None else f", which contain {recall:.3f} of the 20 nearest on average"
         echo(f"compared: {candidates['number']} candidates of an index{contain}")
     hidden = document["hidden"]
-    echo(
-        f"hidden: {hidden['same_patient']} of the same patient, {hidden['near_duplicates']} near-duplicates; "
-        f"of the {document['vote']['voters']} nearest: "
-        + (", ".join(f"{n} {f}" for f, n in document["vote"]["counts"].items()) or "none")
-    )
     vote = document["vote"]
+    counted = ", ".join(f"{n} {f}" for f, n in vote["counts"].items()) or "none"
+    echo(
+        f"hidden: {hidden['same_patient']} of the same patient, {hidden['near_duplicates']} near-duplicates"
+        + (f"; of the {vote['voters']} nearest: {counted}" if vote["voters"] else "")
+    )
     if vote["calibrated"]:
         low, high = vote["interval"]
         echo(
             f"estimate for {vote['finding']}: {vote['probability']:.2f} ({low:.2f}–{high:.2f}), "
             f"from {vote['measured_on']}; support, not a diagnosis"
         )
-        if vote["prevalence"]:
-            echo(f"The estimate is {prevalence_text(tuple(vote['prevalence']))}.")
+        shift = (
+            prevalence_text(tuple(vote["prevalence"]))
+            if vote["prevalence"]
+            else library_share_text(vote["finding"], vote["library_share"])
+        )
+        echo(f"The estimate is {shift}.")
         if vote["caution"]:
             echo(f"The estimate is {vote['caution']}.")
     elif vote["why_not"]:
-        echo(f"Counts only. {vote['why_not']}")
+        echo(f"No estimate. {vote['why_not']}")
     if document["no_good_match"]:
         echo("No close match in this library.")
     elif document["unclear"]:
@@ -171,7 +176,8 @@ def show_cases(document: Mapping[str, Any]) -> None:
 def show_scores(document: Mapping[str, Any]) -> None:
     """Print the scores of an evaluation: mean, 95 % interval and the values printed in the paper."""
     results = document["results"]
-    names = [name for name in document["compared"] if any(name in result["scores"] for result in results)]
+    known = {name for result in results for name in result["scores"]}
+    names = names_beside_chance(document["compared"], known)
     printed = any(result["printed"] for result in results)
     table = Table(box=None, pad_edge=False)
     table.add_column("learner")
@@ -192,6 +198,9 @@ def show_scores(document: Mapping[str, Any]) -> None:
         f"{source['n_cases']} cases; measured on {document['measured_on']} cases, "
         f"patients {source['patients']}"
     )
+    for result in results:
+        if result.get("chance_note"):
+            echo(f"{result['learner']}: {result['chance_note']}")
     for failure in document["failed"]:
         echo(f"failed: {failure['learner']}: {failure['reason']}")
     for note in document.get("notes", ()):

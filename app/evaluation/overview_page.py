@@ -71,7 +71,7 @@ class Overview(QWidget):
 
     def __init__(self, context: Context, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.accuracy = PlotCell(tr("Retrieval accuracy @ k"), FigureView(context, ACCURACY))
+        self.accuracy = PlotCell(tr("Search accuracy @ k"), FigureView(context, ACCURACY))
         self.roc = PlotCell(tr("ROC"), FigureView(context, ROC))
         self.curve = LiveCurve(context)
         training = QWidget()

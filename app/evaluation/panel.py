@@ -36,8 +36,10 @@ from semblance.app.widgets.plots.figure_view import FigureView, ask_plot_file, t
 from semblance.app.widgets.plots.live_curve import NO_CURVE, LiveCurve
 from semblance.app.widgets.tab_order import set_accessible_name
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
+from semblance.app.widgets.warning_line import WarningLine
 from semblance.app.widgets.work_notice import extraction_message
-from semblance.core.language import tr
+from semblance.core.evaluation.chance import chance_note
+from semblance.core.language import tr, tr_name
 from semblance.core.reports.curves import ACCURACY, CALIBRATION, ROC, TRAINING, Curve
 from semblance.core.workflows.evaluation import scored_metrics
 from semblance.core.workflows.evaluation.scored_metrics import ScoredMetric
@@ -49,7 +51,7 @@ if TYPE_CHECKING:
 OVERVIEW, ACCURACY_TAB, ROC_TAB, CALIBRATION_TAB, TRAINING_TAB, MAP_TAB, TABLE = range(7)
 TABS = (
     tr("Overview"),
-    tr("Retrieval accuracy"),
+    tr("Search accuracy"),
     tr("ROC"),
     tr("Calibration"),
     tr("Training"),
@@ -58,7 +60,7 @@ TABS = (
 )
 #: What each tab shows: an attribute of the panel.
 PAGES = ("overview", "accuracy", "roc", "calibration", "curve", "map", "table")
-#: Largest k in the overview. The tab *Retrieval accuracy* shows all.
+#: Largest k in the overview. The tab *Search accuracy* shows all.
 OVERVIEW_K = 20
 
 
@@ -111,6 +113,9 @@ class EvaluationPanel(Panel):
         self._pages.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)
         column = vbox(self)
         column.addWidget(self.header)
+        self._at_chance = WarningLine()
+        self._at_chance.setContentsMargins(12, 2, 12, 4)
+        column.addWidget(self._at_chance)
         column.addWidget(self._outer_pages, 1)
 
         self._state.changed.connect(self._follow_state)
@@ -118,7 +123,7 @@ class EvaluationPanel(Panel):
 
     @lazy_part
     def accuracy(self) -> PlotCell:
-        cell = PlotCell(tr("Retrieval accuracy @ k"), FigureView(self._context, ACCURACY))
+        cell = PlotCell(tr("Search accuracy @ k"), FigureView(self._context, ACCURACY))
         self._connect_hardest_queries(cell, of_finding=False)
         self._fill_accuracy(cell)
         self._pages.addWidget(cell)
@@ -250,7 +255,7 @@ class EvaluationPanel(Panel):
     def _titles(self) -> dict[str, str]:
         roc = tr("ROC, {finding} against the rest", finding=self._finding) if self._finding else tr("ROC")
         return {
-            ACCURACY: tr("Retrieval accuracy @ k"),
+            ACCURACY: tr("Search accuracy @ k"),
             ROC: roc,
             CALIBRATION: CALIBRATION_TITLE,
             TRAINING: tr("Training {metric}", metric=self._current),
@@ -379,6 +384,8 @@ class EvaluationPanel(Panel):
         on_map = self.header.tabs.currentIndex() == MAP_TAB
         self.save_button.setEnabled(on_map or any(m.scores is not None for m in self._metrics))
         self.header.set_subtitle(self._split_text())
+        note = tr_name(chance_note(None if metric is None else metric.scores))
+        self._at_chance.show_message(note, note)
         run = self._state.training
         if self._metrics or (run is not None and (run.running or run.points)):
             self._outer_pages.setCurrentWidget(self._pages)

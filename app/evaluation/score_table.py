@@ -23,7 +23,9 @@ from semblance.app.shell.theme import BASE, SMALL, colour, font, plain_tip, them
 from semblance.app.widgets.badge import badge_size, paint_badge
 from semblance.app.widgets.read_only_table import make_read_only
 from semblance.app.widgets.text_cache import LEFT, RIGHT, text_cache
-from semblance.core.language import format_number, tr, translate
+from semblance.core.evaluation.chance import chance_note
+from semblance.core.evaluation.evaluate_metric import MetricScores
+from semblance.core.language import format_number, tr, tr_name, translate, visible
 from semblance.core.metrics.registry import learner_title
 from semblance.core.reports.axes import DASHES
 from semblance.core.reports.curves import interval_text
@@ -50,16 +52,29 @@ NAME = Column("name", tr("metric"), 22, number=False)
 AT_10 = Column(
     "@10", tr("accuracy @10"), 16, tr("Share of the 10 nearest with the query's finding, 95 % interval")
 )
+CHANCE = Column("chance", tr("chance"), 7, tr("What a random order is expected to have for accuracy @10"))
 AUC = Column(
     "mean_auc", tr("mean AUC"), 9, tr("Mean AUC over findings: of the ROC of each finding against the rest")
 )
-BRIEF = (NAME, AT_10, AUC)
+BRIEF = (NAME, AT_10, CHANCE, AUC)
 FULL = (
     NAME,
     Column("learner", tr("learner"), 12, number=False),
     Column("features", tr("features"), 16, number=False),
     Column("@1", tr("accuracy @1"), 16, tr("Share of nearest cases with the query's finding, 95 % interval")),
     AT_10,
+    CHANCE,
+    Column(
+        "macro",
+        tr("macro @10"),
+        16,
+        tr(
+            "Mean over findings of their accuracy @10, 95 % interval. A rare finding counts as much as a frequent one"
+        ),
+    ),
+    Column(
+        "worst", tr("worst finding @10"), 24, tr("The finding with the lowest accuracy @10, 95 % interval")
+    ),
     Column(
         "@50", tr("accuracy @50"), 16, tr("Share of the 50 nearest with the query's finding, 95 % interval")
     ),
@@ -246,6 +261,8 @@ def _value(metric: ScoredMetric, column: Column) -> tuple[str, str | float]:
     if key.startswith("@"):
         values = metric.accuracy(int(key[1:]))
         return interval_text(*values), -1.0 if values[0] is None else values[0]
+    if key in ("chance", "macro", "worst"):
+        return _beside_accuracy(scores, key)
     if key == "control":
         if metric.control is None:
             return "–", -1.0
@@ -263,6 +280,18 @@ def _value(metric: ScoredMetric, column: Column) -> tuple[str, str | float]:
     return text, text.casefold()
 
 
+def _beside_accuracy(scores: MetricScores | None, key: str) -> tuple[str, float]:
+    if scores is None:
+        return "–", -1.0
+    if key == "chance":
+        return interval_text(scores.chance, None, None), -1.0 if scores.chance is None else scores.chance
+    name, found = (scores.worst or ("", None)) if key == "worst" else ("", scores.macro)
+    if found is None or found.mean is None:
+        return "–", -1.0
+    text = interval_text(found.mean, found.low, found.high)
+    return (f"{visible(name)} {text}" if name else text), found.mean
+
+
 def _tip(metric: ScoredMetric) -> str:
     if not metric.has_held_out_cases:
         return tr("The metric was trained on all cases. None is left for a test.")
@@ -270,7 +299,7 @@ def _tip(metric: ScoredMetric) -> str:
         return tr("Not tested yet. Press Evaluate again to test it on cases not used for training.")
     if metric.stale:
         return tr("Cases were added or removed since the test. Press Evaluate again.")
-    return tr(
+    measured = tr(
         "{name}, measured on {cases}",
         name=metric.name,
         cases=translate(
@@ -282,6 +311,7 @@ def _tip(metric: ScoredMetric) -> str:
             )
         ),
     )
+    return "\n".join(filter(None, (measured, tr_name(chance_note(metric.scores)))))
 
 
 class ScoreDelegate(QStyledItemDelegate):

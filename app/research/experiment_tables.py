@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 from semblance.app.shell.theme import plain_tip, theme, theme_signals
 from semblance.app.widgets.badge import KINDS, badge_size, paint_badge
 from semblance.app.widgets.read_only_table import make_read_only
+from semblance.core.evaluation.chance import is_chance, names_beside_chance
 from semblance.core.evaluation.friedman import smaller_is_better
 from semblance.core.language import format_number, localise_number, tr
 from semblance.core.research.result_titles import cases_title, learner_title, score_title
@@ -161,7 +162,8 @@ def show_scores(table: ResultTable, document: Document, protocol: str) -> None:
     """Show the scores of every learner with one protocol. The best mean on the same cases is bold."""
     results = [result for result in document["results"] if result["protocol"] == protocol]
     has_several_steps = len({result["steps"] for result in document["results"]}) > 1
-    names = list(results[0]["compared"]) if results else []
+    known = {name for result in results for name in (*result["compared"], *result["scores"])}
+    names = names_beside_chance(results[0]["compared"], known) if results else []
     titles = [tr("cases"), tr("learner"), *([tr("steps")] if has_several_steps else []), tr("repeats")]
     titles += [score_title(name) for name in names]
     rows, bold = [], []
@@ -205,7 +207,7 @@ def _is_best_mean(row: Mapping[str, Any], name: str, rows: Sequence[Mapping[str,
         for other in rows
         if other["cases"] == row["cases"] and name in other["scores"]
     ]
-    if name not in row["scores"] or len(means) < 2:
+    if name not in row["scores"] or len(means) < 2 or is_chance(name):
         return False
     best = min(means) if smaller_is_better(name) else max(means)
     return bool(abs(row["scores"][name]["mean"] - best) < 5e-4)

@@ -58,6 +58,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
         (
             "train",
             "evaluation",
+            "scores",
             "map",
             "experiments",
             "yardstick",

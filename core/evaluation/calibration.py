@@ -32,6 +32,10 @@ FOLDS = 10
 MANY_CASES = 500
 #: Bootstrap draws of whole patients for the variance of the curve.
 RESAMPLES = 200
+#: Cases at the overall share that are added to the evidence on a query from elsewhere (Laplace).
+PSEUDO_CASES = 2.0
+#: Two-sided 95 % of the normal distribution.
+_Z = 1.96
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,22 +91,45 @@ class Calibration:
         """Whether the calibration error is larger than chance explains."""
         return self.ece > self.perfect
 
-    def estimate(self, counts: Mapping[str, int]) -> Estimate | None:
-        """The estimate for the finding with most of the votes ``counts``; ``None`` if there is none."""
+    def estimate(self, counts: Mapping[str, int], *, is_outside: bool = False) -> Estimate | None:
+        """The estimate for the finding with most of the votes ``counts``; ``None`` if there is none.
+
+        ``is_outside``: of a query whose patient and scanner the calibration did not see, or where it did not know the
+        patients. Its estimate is less extreme, and its interval wider.
+        """
         votes = {finding: n for finding, n in counts.items() if finding in self.findings and n > 0}
         voters = sum(votes.values())
         if not 1 <= voters <= len(self.table):
             return None
         if self.finding is None:
             top = max(votes, key=lambda finding: votes[finding])
-            p, low, high = self.table[voters - 1][votes[top]]
+            p, low, high = self._cell(voters, votes[top], is_outside=is_outside)
             return Estimate(top, p, (low, high))
         other = next(name for name in self.findings if name != self.finding)
         v = votes.get(self.finding, 0)
-        p, low, high = self.table[voters - 1][v]
+        p, low, high = self._cell(voters, v, is_outside=is_outside)
         if 2 * v > voters or (2 * v == voters and p >= 0.5):
             return Estimate(self.finding, p, (low, high))
         return Estimate(other, 1.0 - p, (1.0 - high, 1.0 - low))
+
+    def _cell(self, voters: int, votes: int, *, is_outside: bool) -> tuple[float, float, float]:
+        """Probability, low and high.
+
+        The width of the interval says how many cases the evidence is worth, as that of a Beta distribution. For a query
+        from elsewhere :data:`PSEUDO_CASES` at the overall share are added to them, and for the interval, which holds
+        the one without them, all count half.
+        """
+        p, low, high = self.table[voters - 1][votes]
+        if not is_outside or not self.cases or high <= low:
+            return p, low, high
+        from scipy.special import betaincinv
+
+        share = sum(had_finding for _, _, had_finding in self.cases) / len(self.cases)
+        cases = max(p * (1.0 - p) / ((high - low) / (2 * _Z)) ** 2 - 1.0, 1e-2)
+        smoothed = (cases * p + PSEUDO_CASES * share) / (cases + PSEUDO_CASES)
+        half = (cases + PSEUDO_CASES) / 2.0
+        ends = [float(betaincinv(smoothed * half, (1.0 - smoothed) * half, end)) for end in (0.025, 0.975)]
+        return smoothed, min(low, smoothed, ends[0]), max(high, smoothed, ends[1])
 
     def rows_of_bin(self, number: int) -> tuple[int, ...]:
         """Ids of the held-out cases of one of :attr:`bins`."""

@@ -11,12 +11,17 @@ import numpy as np
 from semblance.core.errors import BadInput
 from semblance.core.evaluation.calibration import stored_calibration
 from semblance.core.evaluation.data import EvaluationData
-from semblance.core.evaluation.intervals import over_queries
+from semblance.core.evaluation.intervals import over_findings, over_queries
 from semblance.core.evaluation.neighbours import distances_after_steps
 from semblance.core.evaluation.query_sample import sampled_queries
 from semblance.core.evaluation.result import number_or_none
 from semblance.core.evaluation.roc import auc_with_interval, is_defined, roc
-from semblance.core.evaluation.scores import Matrix, mean_over_queries, retrieval_accuracy
+from semblance.core.evaluation.scores import (
+    Matrix,
+    mean_over_findings,
+    mean_over_queries,
+    retrieval_accuracy,
+)
 from semblance.core.evaluation.search_rankings import SearchRankings
 from semblance.core.evaluation.splits import Rows, check_leakage_between, patient_codes, patients_known
 from semblance.core.language import tr_lazy
@@ -99,8 +104,8 @@ class FindingRoc:
 
 @dataclass(frozen=True)
 class FindingScore:
-    """Retrieval accuracy @ ``k`` of the ``n`` queries with one finding: mean and 95 % interval (``None``:
-    undefined)."""
+    """Retrieval accuracy @ ``k`` of ``n`` queries, with one finding or as the mean over findings: mean and 95 %
+    interval (``None``: undefined)."""
 
     n: int
     k: int
@@ -130,7 +135,10 @@ class MetricScores:
     """Scores of one metric for searches with held-out cases among all other cases of the library.
 
     ``retrieval_accuracy`` of the nearest cases; ``ceiling``: the largest that any order reaches at each k, and
-    ``chance``: the expected one of a random order (both empty in scores of version 0.1). ``knn_accuracy``, ``roc``:
+    ``chance``: the expected one of a random order (both empty in scores of version 0.1): the mean over queries of the
+    share of their finding among the cases that the search can rank, without the query's patient and same-lesion group,
+    each other group counted once. ``macro``: the accuracy as the mean over findings, and ``macro_chance`` its chance
+    (``None`` in scores of version 0.2). ``knn_accuracy``, ``roc``:
     of the plain vote, for the ROC of the ``voters`` nearest. ``mean_auc`` is the mean over findings of the areas in
     ``roc`` (``None`` if undefined). ``findings`` counts the held-out cases of each finding. ``by_finding``: the
     accuracy for each finding. ``confusion[i][j]``: number of cases of the i-th finding (by name) for which most of
@@ -154,6 +162,30 @@ class MetricScores:
     gallery: int | None = None
     ceiling: Numbers = ()
     chance: float | None = None
+    macro: FindingScore | None = None
+    macro_chance: float | None = None
+
+    @property
+    def worst(self) -> tuple[str, FindingScore] | None:
+        """The finding with the lowest accuracy, and its score; ``None`` where none is known."""
+        known = [(one.mean, name) for name, one in self.by_finding.items() if one.mean is not None]
+        return (min(known)[1], self.by_finding[min(known)[1]]) if known else None
+
+    @property
+    def beats_chance(self) -> bool | None:
+        """Whether the 95 % interval of the accuracy, or of its mean over findings, lies above chance; ``None`` where
+        the scores do not say."""
+        if self.macro is None or self.chance is None or self.macro_chance is None:
+            return None
+        found = [
+            (mean if low is None else low) > chance
+            for (mean, low, _), chance in (
+                (self.retrieval_accuracy.at(FINDING_K), self.chance),
+                ((self.macro.mean, self.macro.low, self.macro.high), self.macro_chance),
+            )
+            if mean is not None
+        ]
+        return any(found) if found else None
 
     @property
     def n_queries(self) -> int:
@@ -179,6 +211,9 @@ class MetricScores:
             "gallery": self.gallery,
             "retrieval_ceiling": list(self.ceiling),
             "retrieval_chance": self.chance,
+            "macro_retrieval_chance": self.macro_chance,
+            "macro_retrieval_accuracy": None if self.macro is None else self.macro.to_json(),
+            "beats_chance": self.beats_chance,
             "retrieval_accuracy": self.retrieval_accuracy.to_json(),
             "knn_accuracy": self.knn_accuracy.to_json(),
             "roc": {finding: curve.to_json() for finding, curve in self.roc.items()},
@@ -216,7 +251,11 @@ class MetricScores:
                 ceiling=tuple(
                     None if value is None else float(value) for value in values.get("retrieval_ceiling", ())
                 ),
-                chance=None if values.get("retrieval_chance") is None else float(values["retrieval_chance"]),
+                chance=_number(values.get("retrieval_chance")),
+                macro=FindingScore.from_json(values["macro_retrieval_accuracy"])
+                if values.get("macro_retrieval_accuracy")
+                else None,
+                macro_chance=_number(values.get("macro_retrieval_chance")),
             )
         except (KeyError, TypeError, ValueError, AttributeError, IndexError) as problem:
             raise BadInput(
@@ -224,12 +263,34 @@ class MetricScores:
             ) from problem
 
 
+def _number(value: Any) -> float | None:
+    return None if value is None else float(value)
+
+
+def stored_scores(scores: Mapping[str, Any] | None) -> MetricScores | None:
+    """The ``scores`` that a library keeps of a metric; ``None`` if there are none that can be read."""
+    try:
+        return MetricScores.from_json(scores) if scores else None
+    except BadInput:
+        return None
+
+
 def card_scores(scores: Mapping[str, Any]) -> dict[str, Any]:
     """The fields ``scores`` and ``measured_on`` of a metric's card, from the ``scores`` that a library keeps of it:
-    retrieval accuracy @10, or at the largest k there is, AUC and calibration error."""
+    retrieval accuracy @10, or at the largest k there is, with its mean over findings, worst finding and chance, AUC
+    and calibration error."""
     accuracies = scores["retrieval_accuracy"]["mean"]
     k = min(FINDING_K, len(accuracies))
-    found = {f"retrieval_accuracy@{k}": accuracies[k - 1], "auc": scores["auc"]}
+    found: dict[str, Any] = {f"retrieval_accuracy@{k}": accuracies[k - 1]}
+    measured = MetricScores.from_json(scores)
+    if measured.chance is not None:
+        found[f"chance@{k}"] = measured.chance
+    if measured.macro is not None:
+        found[f"macro_retrieval_accuracy@{k}"] = measured.macro.mean
+        found[f"macro_chance@{k}"] = measured.macro_chance
+    if measured.worst is not None:
+        found[f"worst_finding@{k}"] = measured.worst[1].mean
+    found["auc"] = scores["auc"]
     calibration = stored_calibration(scores)
     if calibration is not None:
         found["calibration_error"] = calibration.ece
@@ -294,6 +355,8 @@ def score_rankings(
         gallery=data.n_cases,
         ceiling=tuple(number_or_none(value) for value in mean_over_queries(rankings.ceiling).tolist()),
         chance=number_or_none(float(mean_over_queries(rankings.chance[:, np.newaxis])[0])),
+        macro=_macro(retrieval, findings, patients, seed),
+        macro_chance=number_or_none(float(mean_over_findings(rankings.chance[:, np.newaxis], findings)[0])),
     )
 
 
@@ -344,6 +407,14 @@ def _by_finding(
             ends = _nonempty_interval((float(low[0]), float(high[0]))) or (None, None)
             out[name] = FindingScore(len(rows), k, number_or_none(float(mean[0])), *ends)
     return out
+
+
+def _macro(retrieval: Matrix, findings: Rows, patients: Rows | None, seed: int) -> FindingScore:
+    """The mean over findings of their retrieval accuracy @ :data:`FINDING_K`, or the largest k there is."""
+    k = min(FINDING_K, retrieval.shape[1])
+    mean, *found = over_findings(retrieval[:, k - 1], findings, seed=seed, groups=patients)
+    ends = _nonempty_interval((found[0], found[1])) or (None, None)
+    return FindingScore(len(findings), k, number_or_none(mean), *ends)
 
 
 def _confusion(voted: Rows, query_findings: Rows, n_findings: int) -> tuple[tuple[int, ...], ...]:

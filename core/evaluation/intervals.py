@@ -102,6 +102,50 @@ def over_queries(
     return mean, low, high
 
 
+def over_findings(
+    values: npt.NDArray[np.float64],
+    findings: npt.NDArray[np.intp],
+    *,
+    seed: int,
+    groups: npt.NDArray[np.intp] | None = None,
+    draws: int = 1000,
+) -> tuple[float, float, float]:
+    """The mean over findings of the means of their queries, and its interval as that of :func:`over_queries`.
+
+    ``values`` (q,), NaN where a query has none; ``findings`` (q,) numbers. A draw without a finding is the mean of the
+    others.
+    """
+    from scipy.sparse import csr_array
+
+    has = ~np.isnan(values)
+    unit = np.arange(len(values)) if groups is None else np.unique(groups, return_inverse=True)[1]
+    code = np.unique(findings, return_inverse=True)[1]
+    shape = int(unit.max(initial=-1)) + 1, int(code.max(initial=-1)) + 1
+    cells = unit[has], code[has]
+    totals, counts = (
+        csr_array((values[has], cells), shape),
+        csr_array((np.ones(int(has.sum())), cells), shape),
+    )
+    rng = np.random.default_rng(seed)
+    means = np.empty(draws)
+    step = max(1, 2_000_000 // max(1, *shape))
+    for start in range(0, draws, step):
+        some = min(step, draws - start)
+        times = rng.multinomial(shape[0], np.full(shape[0], 1.0 / shape[0]), size=some).astype(np.float64)
+        means[start : start + some] = _mean_present(
+            _ratio(np.asarray(times @ totals), np.asarray(times @ counts))
+        )
+    mean = _mean_present(_ratio(totals.sum(axis=0)[np.newaxis], counts.sum(axis=0)[np.newaxis]))
+    low, high = _percentiles(means[:, np.newaxis])
+    return float(mean[0]), float(low[0]), float(high[0])
+
+
+def _mean_present(values: Matrix) -> npt.NDArray[np.float64]:
+    """(n,) the means of the rows (n, c) over what is not NaN."""
+    has = ~np.isnan(values)
+    return _ratio(np.where(has, values, 0.0).sum(axis=1), has.sum(axis=1).astype(np.float64))
+
+
 def _percentiles(means: Matrix) -> tuple[Matrix, Matrix]:
     ends = np.full((2, means.shape[1]), np.nan)
     for column in range(means.shape[1]):

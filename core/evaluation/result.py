@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from semblance.core.evaluation.chance import evaluation_note
 from semblance.core.evaluation.intervals import Summary, over_repeats
 from semblance.core.evaluation.roc import Roc, average
 from semblance.core.evaluation.significance import Comparison, corrected_t_test
@@ -137,7 +138,10 @@ class EvaluationResult:
             "measured_on": self.measured_on,
             "split": vars(self.split).copy(),
             "compared": list(self.compared),
-            "results": [result.to_json() for result in self.results],
+            "results": [
+                {**result.to_json(), "chance_note": evaluation_note(result, self.split) or None}
+                for result in self.results
+            ],
             "comparisons": [comparison.to_json() for comparison in self.comparisons],
             "failed": [vars(failure).copy() for failure in self.failed],
             "versions": dict(self.versions),

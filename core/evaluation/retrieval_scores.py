@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from semblance.core.evaluation.neighbours import PairDistances, Ranked, ranked_blocks
-from semblance.core.evaluation.scores import Matrix, Rows
+from semblance.core.evaluation.scores import Matrix, Rows, answering_cases
 from semblance.core.tasks import SILENT, Reporter
 
 
@@ -44,7 +44,7 @@ def retrieval_scores(
     """
     units = np.arange(len(findings)) if patients is None else patients
     n_findings = int(findings.max(initial=0)) + 1
-    relevant = _relevant(findings, units, distances.lesions)
+    relevant, _ = answering_cases(findings, units, distances.lesions)
     depth = min(distances.n_gallery, max(max_k, int(relevant.max(initial=1))))
     max_k = min(max_k, max(1, distances.n_gallery - 1))
     shape = distances.n_queries, max_k
@@ -76,18 +76,6 @@ def retrieval_scores(
         hit[rows] = _hits(block, share)[has_relevant, :max_k]
         average[rows] = _average_precision(block, share, total)[has_relevant]
     return Retrieval(precision, recall, ndcg, hit, average)
-
-
-def _relevant(findings: Rows, units: Rows, lesions: Rows | None) -> Rows:
-    """(n,) lesions with a case of the same finding and another patient; ``lesions`` ``None``: a case each."""
-    numbers = np.arange(len(findings)) if lesions is None else lesions
-    # A lesion counts once for each finding that its cases have.
-    first = np.unique(np.stack([findings, numbers]), axis=1, return_index=True)[1]
-    counts = np.bincount(findings[first])
-    _, pair = np.unique(np.stack([findings, units]), axis=1, return_inverse=True)
-    same = np.bincount(pair.ravel()[first])
-    out: Rows = counts[findings] - same[pair.ravel()]
-    return out
 
 
 def _hits(block: Ranked, share: Matrix) -> Matrix:

@@ -6,6 +6,7 @@ the cases of one lesion count once.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -122,6 +123,71 @@ def retrieval_accuracy(
         with np.errstate(invalid="ignore"):
             out[block.queries] = np.cumsum(matching, axis=1) / np.where(answers > 0, answers, np.nan)
     return out[:, : max(1, distances.n_gallery - 1)]
+
+
+def shares_of_nearest(
+    distances: PairDistances, findings: Rows, n_findings: int, units: Rows, k: int
+) -> Matrix:
+    """(n, c) the expected share of each of the ``n_findings`` among the first ``k`` cases, leave-one-out inside one set
+    as in :func:`retrieval_accuracy`; NaN for an empty gallery."""
+    out = np.full((distances.n_queries, n_findings), np.nan)
+    for block in ranked_blocks(
+        distances, findings, n_findings, k, query_patients=units, gallery_patients=units
+    ):
+        answers = _answers(block)[:, -1:]
+        with np.errstate(invalid="ignore"):
+            out[block.queries] = block.share.sum(axis=1) / np.where(answers > 0, answers, np.nan)
+    return out
+
+
+def answering_cases(findings: Rows, units: Rows, lesions: Rows | None = None) -> tuple[Rows, Rows]:
+    """(n,) lesions of other units that a search with each case inside one set ranks: those with its finding, and all.
+
+    ``units`` (n,) are patients; ``lesions`` ``None``: a case each. A lesion counts once for each finding of its cases.
+    """
+    numbers = np.arange(len(findings)) if lesions is None else lesions
+    first = np.unique(np.stack([findings, numbers]), axis=1, return_index=True)[1]
+    _, unit = np.unique(units, return_inverse=True)
+    _, pair = np.unique(np.stack([findings, units]), axis=1, return_inverse=True)
+    unit, pair = unit.reshape(-1), pair.reshape(-1)
+    with_finding = np.bincount(findings[first])[findings] - np.bincount(pair[first], minlength=1)[pair]
+    every = len(first) - np.bincount(unit[first])[unit]
+    return with_finding, every
+
+
+def accuracy_scores(
+    per_query: Matrix,
+    findings: Rows,
+    patients: Rows | None,
+    lesions: Rows | None,
+    reported_k: Sequence[int],
+) -> dict[str, float]:
+    """The means of retrieval accuracy ``per_query`` (q, K) inside one set, at each k of ``reported_k`` that there is.
+
+    ``retrieval_accuracy@K`` over queries, ``macro_retrieval_accuracy@K`` over findings, ``worst_finding@K``: that of
+    the finding with the lowest; ``chance@K`` and ``macro_chance@K``: what a random order is expected to have, the mean
+    of the share of the query's finding among the cases it can find. Of n cases that are all patients of their own it is
+    sum n_c (n_c - 1) / (n (n - 1)), over findings the mean of (n_c - 1) / (n - 1).
+    """
+    units = np.arange(len(findings)) if patients is None else patients
+    with_finding, every = answering_cases(findings, units, lesions)
+    random = np.where(every > 0, with_finding / np.maximum(every, 1), np.nan)[:, np.newaxis]
+    by_finding = np.stack([mean_over_queries(per_query[findings == one]) for one in np.unique(findings)])
+    chance, macro_chance = (
+        float(mean_over_queries(random)[0]),
+        float(mean_over_findings(random, findings)[0]),
+    )
+    found: dict[str, float] = {}
+    for k in (k for k in reported_k if k <= per_query.shape[1]):
+        column = by_finding[:, k - 1]
+        found |= {
+            f"retrieval_accuracy@{k}": float(mean_over_queries(per_query[:, k - 1 : k])[0]),
+            f"chance@{k}": chance,
+            f"macro_retrieval_accuracy@{k}": float(mean_over_queries(column[:, np.newaxis])[0]),
+            f"macro_chance@{k}": macro_chance,
+            f"worst_finding@{k}": float(np.nanmin(column)) if not np.isnan(column).all() else float("nan"),
+        }
+    return found
 
 
 def vote_weights(distances: npt.ArrayLike) -> Matrix:

@@ -133,6 +133,12 @@ class SearchRankings:
         np.add.at(counts, (query, found[query, rank_]), 1)
         return counts
 
+    def shares(self, k: int) -> Matrix:
+        """(q, c) the share of each finding among the ``k`` nearest that have one; NaN where none has."""
+        counts = self.votes(k).astype(np.float64)
+        given = counts.sum(axis=1, keepdims=True)
+        return np.where(given > 0, counts / np.maximum(given, 1.0), np.nan)
+
     def voted(self) -> Rows:
         """(q, K) the most frequent finding of the 1, 2, ... K nearest, of equally frequent ones that whose first case
         is nearer; -1 where none has a finding."""

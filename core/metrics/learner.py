@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.constraints import finding_codes
+from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.distance import Distance
@@ -26,7 +27,7 @@ from semblance.core.metrics.scikit_learn import (
 )
 from semblance.core.metrics.training_data.chunked_rows import ChunkedRows
 from semblance.core.metrics.training_data.content_order import in_content_order
-from semblance.core.metrics.training_data.rows import training_rows
+from semblance.core.metrics.training_data.rows import check_usable, training_rows
 from semblance.core.metrics.training_data.training_input import TrainingInput
 from semblance.core.metrics.training_data.training_sample import (
     TRAINING_CASES,
@@ -106,7 +107,7 @@ class Learner(TupleEstimator, abc.ABC):
         data, notes = training_sample(data, self._most_cases)
         # More threads slow small eigenproblems a hundredfold on a busy machine, and change the last digits.
         with as_value_errors(len(data.X)), one_thread():
-            self._fit(data)
+            self._fit_usable(data)
         self._feature_names = column_names(X)
         self._note(notes)
         return self
@@ -130,9 +131,35 @@ class Learner(TupleEstimator, abc.ABC):
             notes.append(sample_note(len(chosen), rows.n, rows.groups, seed))
         y, groups = (None if labels is None else labels[chosen] for labels in (rows.y, rows.groups))
         data = TrainingInput(rows.take(chosen), y, None, None, groups, reporter, seed)
-        self._fit(in_content_order(data, self.accepts))
+        self._fit_usable(in_content_order(data, self.accepts))
         self._note(tuple(notes))
         return self
+
+    def _fit_usable(self, data: TrainingInput) -> None:
+        """Fit, unless what comes out is no distance on the training cases: then the learner is as before.
+
+        Raises:
+            BadInput: as :meth:`fit`.
+        """
+        before = dict(vars(self))
+        try:
+            self._fit(data)
+            check_usable(self.title, self.metric().distances, data.X)
+        except np.linalg.LinAlgError as error:
+            vars(self).clear()
+            vars(self).update(before)
+            raise BadInput(
+                tr_lazy(
+                    "{title} cannot be computed on these cases: too few of their features differ, or the cases of a "
+                    "finding have the same ones.",
+                    title=self.title,
+                ),
+                tr_lazy("Add cases or other features, or use another learner."),
+            ) from error
+        except BadInput:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
 
     @property
     def _most_cases(self) -> int:

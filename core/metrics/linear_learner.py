@@ -16,6 +16,7 @@ from semblance.core.metrics.learner import Learner
 from semblance.core.metrics.metric import Metric
 from semblance.core.metrics.training import TrainingPoint, begin_card
 from semblance.core.metrics.training_data.memory import check_features
+from semblance.core.metrics.training_data.rows import check_scales
 from semblance.core.metrics.training_data.training_input import TrainingInput
 from semblance.core.parameters import Parameter
 
@@ -44,6 +45,7 @@ class LinearLearner(Learner):
 
     def _fit(self, data: TrainingInput) -> None:
         check_features(data.X.shape[1])
+        check_scales(data.X)
         self._keep(self._learn(data), data)
 
     def _keep(self, learnt: LearntMap, data: TrainingInput) -> None:

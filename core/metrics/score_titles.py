@@ -6,6 +6,10 @@ from semblance.core.language import tr_lazy
 
 _TITLES = {
     "retrieval_accuracy": tr_lazy("Retrieval accuracy"),
+    "macro_retrieval_accuracy": tr_lazy("Macro retrieval accuracy"),
+    "worst_finding": tr_lazy("Retrieval accuracy of the worst finding"),
+    "chance": tr_lazy("Chance"),
+    "macro_chance": tr_lazy("Macro chance"),
     "precision": tr_lazy("Precision"),
     "recall": tr_lazy("Recall"),
     "residual_precision": tr_lazy("Residual precision"),
@@ -28,6 +32,22 @@ _TITLES = {
     "pair_accuracy_marginal": tr_lazy("Pair accuracy by marginalised k-NN"),
     "calibration_error": tr_lazy("Calibration error"),
 }
+
+
+#: What the searches of a card score is not what a protocol scores inside its tested part, so it has other titles.
+_OF_SEARCHES = {
+    "retrieval_accuracy": tr_lazy("Search accuracy"),
+    "macro_retrieval_accuracy": tr_lazy("Macro search accuracy"),
+    "worst_finding": tr_lazy("Search accuracy of the worst finding"),
+}
+
+
+def search_score_title(name: str) -> str:
+    """The title of a score of searches with held-out cases in the whole library, as on the card of a metric."""
+    stem, _, k = name.partition("@")
+    return (
+        tr_lazy("{score} @{k}", score=_OF_SEARCHES[stem], k=k) if stem in _OF_SEARCHES else score_title(name)
+    )
 
 
 def score_title(name: str) -> str:

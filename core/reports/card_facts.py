@@ -8,7 +8,7 @@ from typing import Any
 
 from semblance.core.language import as_lazy, isolated, join_texts, tr_lazy, tr_lazy_n
 from semblance.core.metrics.card import MetricCard
-from semblance.core.metrics.score_titles import score_title
+from semblance.core.metrics.score_titles import search_score_title
 from semblance.core.reports.document import Fact
 from semblance.core.reports.formatting import spread_text, time_text
 
@@ -34,7 +34,7 @@ def card_facts(card: MetricCard, learner_title: str = "") -> tuple[Fact, ...]:
         (tr_lazy("Trained on"), trained_on(card)),
         (tr_lazy("Constraints"), constraints_text(card)),
         (tr_lazy("Split"), split_text(card)),
-        *((score_title(name), score_text(value)) for name, value in card.scores.items()),
+        *((search_score_title(name), score_text(value)) for name, value in card.scores.items()),
         *column_lines(card),
         (tr_lazy("Training"), join_texts(map(as_lazy, card.notes), " ")),
         (tr_lazy("Trained at"), time_text(card.created)),

@@ -10,7 +10,7 @@ from semblance.core.imaging.region import Region
 from semblance.core.language import as_lazy, count_label, isolated, join_texts, tr_lazy, tr_lazy_n
 from semblance.core.library.finding_letters import finding_letters
 from semblance.core.library.finding_styles import PALETTE
-from semblance.core.reports.formatting import digits_for, prevalence_text, spread_text
+from semblance.core.reports.formatting import digits_for, library_share_text, prevalence_text, spread_text
 from semblance.core.reports.redaction import CaseNames, Redactor, texts_of
 
 #: The name of an image that is not in the library, whose file name often contains the patient's name.
@@ -104,6 +104,8 @@ class VoteFacts:
     caution: str = ""
     #: The prevalence that the estimate is for, and the library's.
     prevalence: tuple[float, float] | None = None
+    #: The share of ``finding`` in the library.
+    library_share: float | None = None
     #: The finding of each of the nearest, nearest first, where that is known.
     voters: tuple[str | None, ...] = ()
     #: The cases are ordered by marks, which do not change who the nearest are.
@@ -260,22 +262,25 @@ class ReportDocument:
     def estimate_text(self) -> str:
         """The calibrated estimate with its interval, or why there is none."""
         vote = self.vote
-        if not vote.counts:
+        if not vote.counts and not vote.why_not:
             return tr_lazy("None of the nearest has a finding.")
         if not vote.calibrated or vote.probability is None or vote.finding is None:
             why = as_lazy(vote.why_not) if vote.why_not else tr_lazy("Not calibrated on held-out cases.")
-            return tr_lazy("Counts only. {why}", why=why)
+            return tr_lazy("No estimate. {why}", why=why)
         source = (
             tr_lazy(", from {measured_on}", measured_on=as_lazy(vote.measured_on)) if vote.measured_on else ""
         )
         caution = tr_lazy("; {caution}", caution=as_lazy(vote.caution)) if vote.caution else ""
+        shift = (
+            library_share_text(vote.finding, vote.library_share)
+            if vote.prevalence is None
+            else prevalence_text(vote.prevalence)
+        )
         return tr_lazy(
             "Estimate for {finding}: {probability}{shift}{source}{caution}.",
             finding=isolated(vote.finding),
             probability=spread_text(vote.probability, *(vote.interval or (None, None))),
-            shift=""
-            if vote.prevalence is None
-            else tr_lazy(" {shift}", shift=prevalence_text(vote.prevalence)),
+            shift=tr_lazy(" {shift}", shift=shift) if shift else "",
             source=source,
             caution=caution,
         )

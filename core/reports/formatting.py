@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from semblance.core.imaging.region import Region
-from semblance.core.language import format_number, tr_lazy
+from semblance.core.language import format_number, isolated, tr_lazy
 
 #: Digits after the point, at least and at most; significant digits of the largest distance, at most.
 MIN_DIGITS, MAX_DIGITS, FIGURES = 3, 6, 5
@@ -57,6 +57,14 @@ def spread_text(value: float | None, low: float | None = None, high: float | Non
     return tr_lazy("{value:.2f} ({low:.2f}–{high:.2f})", value=value, low=low, high=high)
 
 
+def beside_chance(value: float | None, low: float | None, high: float | None, chance: float | None) -> str:
+    """``0.83 (0.78–0.87), chance 0.50``; empty for no value."""
+    spread = spread_text(value, low, high)
+    if chance is None or not spread:
+        return spread
+    return tr_lazy("{spread}, chance {chance:.2f}", spread=spread, chance=chance)
+
+
 def time_text(moment: str) -> str:
     """``2026-03-01 14:05 UTC`` from ISO 8601; other text as it is."""
     try:
@@ -78,6 +86,13 @@ def region_text(region: Region) -> str:
     if first == last:
         return tr_lazy("{place}, slice {first}", place=text, first=first)
     return tr_lazy("{place}, slices {first} to {last}", place=text, first=first, last=last)
+
+
+def library_share_text(finding: str, share: float | None) -> str:
+    """``at 50 % malignant in this library``: the share that an estimate of the finding starts from; empty for none."""
+    if share is None:
+        return ""
+    return tr_lazy("at {share:.0%} {finding} in this library", share=share, finding=isolated(finding))
 
 
 def signed_text(amount: float) -> str:

@@ -67,6 +67,7 @@ def _values(document: ReportDocument) -> dict[str, Any]:
             "probability": vote.probability if vote.calibrated else None,
             "interval": vote.interval if vote.calibrated else None,
             "query_trained_on": vote.trained,
+            "library_share": vote.library_share,
             "prevalence": vote.prevalence,
             "caution": vote.caution or None,
             "why_not": vote.why_not or None,

@@ -330,7 +330,9 @@ def _query(document: ReportDocument, marks: dict[str, FindingMark], text_width: 
             UNKNOWN_MARK if one is None else marks.get(one, UNKNOWN_MARK)
             for one in document.vote.neighbour_findings()
         ]
-        details += [paragraph(document.vote_text(), LARGE), Spacer(0, 4), ChipRow(chips[:_MAX_CHIPS])]
+        # Without an estimate the counts must not be taken for one.
+        style = LARGE if document.vote.calibrated else QUIET
+        details += [paragraph(document.vote_text(), style), Spacer(0, 4), ChipRow(chips[:_MAX_CHIPS])]
         details.append(Spacer(0, 4))
     if document.match_text():
         details += [Spacer(0, 2), paragraph(document.match_text(), LARGE)]

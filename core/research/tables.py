@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from semblance.core.evaluation.chance import is_chance, names_beside_chance
 from semblance.core.evaluation.friedman import smaller_is_better
 from semblance.core.reports.csv_table import csv_text
 from semblance.core.research.result_titles import cases_title, learner_title, protocol_title, score_title
@@ -159,7 +160,7 @@ def latex(document: Document, digits: int = 3) -> str:
 
 
 def _latex_table(protocol: str, rows: Sequence[Mapping[str, Any]], document: Document, digits: int) -> str:
-    names = [name for name in rows[0]["compared"] if any(name in row["scores"] for row in rows)]
+    names = names_beside_chance(rows[0]["compared"], {name for row in rows for name in row["scores"]})
     several = len({row["steps"] for row in rows}) > 1
     titles = [
         "cases",
@@ -211,7 +212,7 @@ def _cell(row: Mapping[str, Any], name: str, rows_of_cases: Sequence[Mapping[str
     means = [other["scores"][name]["mean"] for other in rows_of_cases if name in other["scores"]]
     best = min(means) if smaller_is_better(name) else max(means)
     text = f"{score['mean']:.{digits}f}"
-    if round(score["mean"], digits) == round(best, digits):
+    if round(score["mean"], digits) == round(best, digits) and not is_chance(name):
         text = rf"\textbf{{{text}}}"
     if score["ci95"]:
         # Not the half width, because an interval that ends at 0 or 1 is not symmetric.

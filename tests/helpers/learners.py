@@ -50,6 +50,13 @@ METRICBOOST_FORMS = (
     {"weak": "real"},
 )
 
+
+def _of_similarities(form, anchors):
+    """Where votes for similarity alone were found, which are the same for all cases."""
+    by_scan = form["weak"] == "binary" and (form["threshold"] == "scan" or not anchors)
+    return frozenset() if by_scan else frozenset({"unequal scales"})
+
+
 _LISTED = (
     Variant("euclidean", refuses=frozenset()),
     Variant("bdm", {"rounds": 12}),
@@ -75,6 +82,7 @@ _LISTED = (
         Variant(
             "metricboost",
             {"rounds": 5, **form, "allow_similarity": similarity, "anchors": anchors},
+            refuses=HOPELESS | _of_similarities(form, anchors) if similarity else HOPELESS,
         )
         for form in METRICBOOST_FORMS
         for similarity in (False, True)
@@ -97,6 +105,8 @@ _LISTED = (
     Variant("ncmc", {"rounds": 8, "centres": 2, "components": 2}),
     Variant("itml", {"passes": 5}),
     Variant("mmc"),
+    # The step 'standardise' is needed.
+    Variant("scml", refuses=HOPELESS | {"unequal scales"}),
     Variant("distboost", {"rounds": 4}),
     Variant("ccml", {"rounds": 12}),
     Variant("ccml", {"locality": "classwise", "k": 2, "components": 2, "rounds": 12}),

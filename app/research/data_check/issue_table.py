@@ -19,7 +19,7 @@ from semblance.core.workflows.library.data_issues import Check, DataIssue, Sever
 KINDS = {
     Check.LABEL_CONFLICT: tr("Label conflict"),
     Check.CONTRADICTION: tr("Contradictory rows"),
-    Check.LABEL_ERROR: tr("Likely label error"),
+    Check.LABEL_ERROR: tr("Looks unlike its finding"),
     Check.WRONG_SIDE: tr("Wrong side"),
     Check.BLANK: tr("Blank image"),
     Check.CUT: tr("Cut image"),

@@ -9,13 +9,14 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from semblance.app.search.similar.estimate_view import EstimateView, ScaleEnd
-from semblance.app.shell.theme import plain_tip, theme, theme_signals
+from semblance.app.shell.theme import plain_tip, set_look, theme, theme_signals
 from semblance.app.widgets.badge import Badge
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.estimate_caution import estimate_caution
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.nearest_chips import NearestChips, finding_code
 from semblance.app.widgets.warning_line import WarningLine
+from semblance.core.evaluation.chance import is_at_chance
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
 from semblance.core.language import (
     count_label,
@@ -25,9 +26,11 @@ from semblance.core.language import (
     localise_number,
     tr,
     tr_name,
+    translate,
     visible,
 )
 from semblance.core.library.case_columns import CaseColumns
+from semblance.core.reports.formatting import library_share_text
 from semblance.core.workflows.searches.estimate import (
     FEWER,
     NO_FINDINGS,
@@ -54,6 +57,8 @@ HEIGHT = 56
 CAUTION_SPACING = 4
 #: Below this width shorter texts are used.
 NARROW_WIDTH = 460
+#: Below this width the library's share stands on a line of its own.
+SHARE_WIDTH = 660
 #: Below this width the label of the counts is hidden.
 LABEL_WIDTH = 400
 SUPPORT_SHORT = tr("Support only")
@@ -121,6 +126,9 @@ class SummaryStrip(QFrame):
         row = self._row = hbox(spacing=12)
         around.addLayout(row, 1)
         around.addWidget(self.caution, 0, Qt.AlignmentFlag.AlignRight)
+        #: Where the strip is narrow, the share of the finding in the library.
+        self._share = ElidedLabel(role="small")
+        around.addWidget(self._share, 0, Qt.AlignmentFlag.AlignRight)
         row.addLayout(left, 1)
         row.addWidget(self._middle)
         row.addLayout(right)
@@ -133,6 +141,7 @@ class SummaryStrip(QFrame):
         """``stale``: the library has cases that the estimate was not tested on."""
         self._shown = (ranking, columns, stale)
         vote = ranking.vote
+        is_withheld = vote.why_not == REGION_QUERY
         voters = vote.voters or tuple(case.finding for case in ranking.ranked[:10])
         # Marks must not confirm the opinion of the person who made them: they do not change what is counted.
         self._count_labels = (
@@ -144,7 +153,10 @@ class SummaryStrip(QFrame):
         if not has_findings:
             text = tr("{n} nearest. No case of the library has a finding.", n=len(voters))
             self._count_labels = (text, text)
-        self._chips.setVisible(has_findings)
+        elif is_withheld:
+            self._count_labels = (tr("A region is compared with whole images"), "")
+            voters = ()
+        self._chips.setVisible(has_findings and not is_withheld)
         texts = [count_label(n, finding) for finding, n in ranking.counts.items()]
         missing = len(voters) - sum(ranking.counts.values())
         if missing and has_findings:
@@ -156,10 +168,16 @@ class SummaryStrip(QFrame):
         self._counts.setText(counts if hidden < 1 else tr("{counts} and {n} more", counts=counts, n=hidden))
         self._chips.show_findings(columns, voters)
         estimated = vote.calibrated and not ranking.no_close_match
+        # Without an estimate the counts must not be taken for one.
+        set_look(self._counts, role="outcome" if estimated else "second")
         self._middle.setVisible(estimated)
         self.badge.setVisible(estimated)
         self.caution.show_message(*estimate_caution(vote if estimated else Vote()))
+        share = "" if not estimated or vote.prevalence or not self._is_below(SHARE_WIDTH) else vote.finding
+        self._share.setText(translate(library_share_text(share, vote.library_share)) if share else "")
+        self._share.setVisible(bool(share))
         below = self.caution.sizeHint().height() + CAUTION_SPACING if self.caution.text else 0
+        below += self._share.sizeHint().height() + CAUTION_SPACING if share else 0
         self.setFixedHeight(theme().px(HEIGHT) + below)
         self._note.setVisible(not estimated and has_findings)
         if estimated:
@@ -170,7 +188,9 @@ class SummaryStrip(QFrame):
             self._note.set_tip(tr_name(NO_MATCH))
         else:
             why = SHORT_REASONS.get(vote.why_not, tr("no calibrated estimate"))
-            self._note.setText(tr("Counts only: {why}", why=why))
+            if is_at_chance(vote.why_not):
+                why = tr("findings not told apart")
+            self._note.setText(tr("No estimate: {why}", why=why))
             self._note.set_short_text(why)
             self._note.set_tip(tr_name(vote.why_not))
         self._fit_counts()
@@ -187,7 +207,7 @@ class SummaryStrip(QFrame):
     def _show_estimate(self, vote: Vote, columns: CaseColumns, *, stale: bool) -> None:
         assert vote.probability is not None and vote.interval is not None and vote.finding is not None
         low, high = vote.interval
-        second, narrow = theme().second, self.width() < theme().px(NARROW_WIDTH)
+        second, narrow = theme().second, self._is_below(NARROW_WIDTH)
         several = len(vote.findings) > 2
         # The finding's letter, or its name if no single case has it.
         letter = columns.letters.get(vote.finding, vote.finding)
@@ -195,10 +215,13 @@ class SummaryStrip(QFrame):
         if letter[:1].isdigit():
             # Two numbers side by side would read as one.
             label_text += ":"
+        has_share = vote.library_share is not None and vote.prevalence is None
+        has_share = has_share and not self._is_below(SHARE_WIDTH)
+        of_library = tr(" at {share:.0%} in this library", share=vote.library_share) if has_share else ""
         self.estimate.setText(
             f'<span style="color:{second}">{html.escape(visible(label_text))}</span> '
             f'<b>{format_number(vote.probability, ".2f")}</b> <span style="color:{second}">'
-            f"({localise_number(f'{low:.2f}–{high:.2f}')})</span>"
+            f"({localise_number(f'{low:.2f}–{high:.2f}')}){html.escape(of_library)}</span>"
         )
         share, interval = vote.probability, (low, high)
         ends: tuple[ScaleEnd, ScaleEnd] = (None, finding_code(vote.finding, columns))
@@ -215,6 +238,8 @@ class SummaryStrip(QFrame):
             low=low,
             high=high,
         )
+        if in_words := translate(library_share_text(vote.finding, vote.library_share)):
+            text = f"{text}, {in_words}"
         for widget in (self.estimate, self.scale):
             tested_on = tr_name(vote.measured_on or "")
             widget.setAccessibleName(tr("{estimate}, tested on {what}", estimate=text, what=tested_on))
@@ -233,11 +258,15 @@ class SummaryStrip(QFrame):
         self._count_label.setVisible(has_label)
         short = self._support.fontMetrics().horizontalAdvance(SUPPORT_SHORT) + 2
         self._support.setMaximumWidth(MAX_WIDTH if has_label else short)
-        narrow = theme().px(NARROW_WIDTH)
-        if (event.size().width() < narrow) != (event.oldSize().width() < narrow):
+        has_share = self._shown is not None and self._shown[0].vote.library_share is not None
+        limits = (theme().px(NARROW_WIDTH), theme().px(SHARE_WIDTH) if has_share else 0)
+        old, new = event.oldSize().width(), event.size().width()
+        if any((new < one) != (old < one) for one in limits):
             self._refresh()
-        else:
-            self._fit_counts()
+        self._fit_counts()
+
+    def _is_below(self, width: int) -> bool:
+        return self.width() < theme().px(width)
 
     def _refresh(self) -> None:
         if self._shown is not None and not self.isHidden():

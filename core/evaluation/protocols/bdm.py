@@ -14,7 +14,14 @@ from semblance.core.evaluation.protocols.runner import repeat_seed
 from semblance.core.evaluation.protocols.split_protocol import SplitProtocol, random_halves
 from semblance.core.evaluation.result import Measured, Queries
 from semblance.core.evaluation.roc import Roc, auc, is_defined, roc
-from semblance.core.evaluation.scores import Matrix, Rows, mean_over_queries, retrieval_accuracy, votes
+from semblance.core.evaluation.scores import (
+    Matrix,
+    Rows,
+    accuracy_scores,
+    mean_over_queries,
+    retrieval_accuracy,
+    votes,
+)
 from semblance.core.evaluation.splits import HoldOut, patient_codes, per_finding
 from semblance.core.language import tr_lazy
 
@@ -30,6 +37,8 @@ _COMPARED = (
     "retrieval_accuracy@1",
     "retrieval_accuracy@10",
     "retrieval_accuracy@50",
+    "macro_retrieval_accuracy@10",
+    "worst_finding@10",
     "auc",
     "knn_accuracy@10",
 )
@@ -38,10 +47,11 @@ _COMPARED = (
 class BDMProtocol(SplitProtocol):
     """Random stratified halves, or 300 + 300 masses for training; the rest is tested (bdm.txt 4.2).
 
-    ``retrieval_accuracy@K``: leave-one-out inside the tested part (Eq. 20). ``auc:FINDING``: one finding
-    against the rest, by the share of it among the 10 training cases nearest to a tested one; ``auc`` is the
-    mean over findings. ``auc_weighted``: the same where nearer cases count more. ``knn_accuracy@K``: the
-    majority of the K nearest training cases. Ties: see :mod:`semblance.core.evaluation.neighbours`.
+    ``retrieval_accuracy@K``: leave-one-out inside the tested part (Eq. 20), with its mean over findings, its worst
+    finding and chance. ``auc:FINDING``: one finding against the rest, by the share of it among the 10 training cases
+    nearest to a tested one; ``auc`` is the mean over findings. ``auc_weighted``: the same where nearer cases count
+    more. ``knn_accuracy@K``: the majority of the K nearest training cases. Ties: see
+    :mod:`semblance.core.evaluation.neighbours`.
     """
 
     name: ClassVar[str] = "bdm"
@@ -77,10 +87,11 @@ def _measure(trial: Trial) -> Measured:
     patients = patient_codes(data.units, data.n_cases)
     test, train = data.X[split.test], data.X[split.train]
     query_findings = findings[split.test]
+    test_patients = None if patients is None else patients[split.test]
     per_query = retrieval_accuracy(
         metric_distances(trial.metric, test, test, data.lesions_of(split.test)),
         query_findings,
-        None if patients is None else patients[split.test],
+        test_patients,
         MAX_K,
         reporter,
     )
@@ -99,9 +110,9 @@ def _measure(trial: Trial) -> Measured:
     weighted, _ = _areas("auc_weighted", vote.weighted, query_findings, names.tolist())
     return Measured(
         {
-            **{
-                f"retrieval_accuracy@{k}": float(retrieval[k - 1]) for k in _REPORTED_K if k <= len(retrieval)
-            },
+            **accuracy_scores(
+                per_query, query_findings, test_patients, data.lesions_of(split.test), _REPORTED_K
+            ),
             **plain,
             **weighted,
             **{f"knn_accuracy@{k}": float(accuracy[k - 1]) for k in (1, 5, 10) if k <= len(accuracy)},

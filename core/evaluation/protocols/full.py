@@ -24,6 +24,7 @@ from semblance.core.evaluation.scores import (
     Matrix,
     Rows,
     Votes,
+    accuracy_scores,
     mean_over_findings,
     mean_over_queries,
     retrieval_accuracy,
@@ -50,7 +51,8 @@ Intervals = dict[str, dict[str, tuple[float, float]]]
 class FullProtocol(SplitProtocol):
     """Random stratified parts, by patient where known: half is tested, or each of five folds.
 
-    Leave-one-out inside the tested part: ``retrieval_accuracy@K``, ``precision@K``, ``recall@K``, ``ndcg@K``,
+    Leave-one-out inside the tested part: ``retrieval_accuracy@K`` with its mean over findings, its worst finding and
+    chance, ``precision@K``, ``recall@K``, ``ndcg@K``,
     ``hit_rate@K``, ``map@r``, ``triplet_accuracy``. From the training part: ``knn_error@K`` and
     ``ccknn_error@K`` with their means over findings, ``balanced_...``; of the vote of the 10 nearest ``auc``
     and ``auc:FINDING`` (with DeLong's and the bootstrap's interval), ``sensitivity@S`` and
@@ -72,6 +74,8 @@ class FullProtocol(SplitProtocol):
     repeats: ClassVar[int] = 10
     compared: ClassVar[tuple[str, ...]] = (
         "retrieval_accuracy@10",
+        "macro_retrieval_accuracy@10",
+        "worst_finding@10",
         "map@r",
         "ndcg@10",
         "triplet_accuracy",
@@ -200,7 +204,8 @@ def _leave_one_out(
 ) -> tuple[dict[str, float], Mapping[str, Vector], Intervals, Queries]:
     """Scores, curves by k, intervals and single queries, leave-one-out inside the tested part."""
     test, reporter = trial.data.X[trial.split.test], trial.reporter
-    distances = metric_distances(trial.metric, test, test, trial.data.lesions_of(trial.split.test))
+    lesions = trial.data.lesions_of(trial.split.test)
+    distances = metric_distances(trial.metric, test, test, lesions)
     per_query = retrieval_accuracy(distances, query_findings, test_patients, MAX_K, reporter)
     found = retrieval_scores(distances, query_findings, test_patients, MAX_K, reporter)
     per_query_scores = {
@@ -217,6 +222,7 @@ def _leave_one_out(
         for k in _REPORTED_K
         if k <= len(curve)
     }
+    scores |= accuracy_scores(per_query, query_findings, test_patients, lesions, _REPORTED_K)
     average = found.average_precision[:, None]
     scores["map@r"] = float(mean_over_queries(average)[0])
     intervals = {

@@ -27,6 +27,8 @@ from semblance.core.parameters import Parameter
 
 #: A direction with a smaller share of the largest spread is rounding.
 _LEAST = 1e-9
+#: A scatter within of a smaller share of that between is rounding.
+_ROUNDING = 1e-12
 #: The shrinkage without cases to choose it on, and the least: the local scatter may be singular.
 _USUAL, _SMALLEST = 0.1, 1e-6
 #: Arrays of n x n numbers held at once.
@@ -120,7 +122,8 @@ class LFDA(LinearLearner):
         from scipy.linalg import eigh
 
         d = len(within)
-        if not within.any():
+        if not np.trace(within) > _ROUNDING * np.trace(between):
+            # The cases of each finding are equal.
             within = np.eye(d)
         S = shrunk(within, max(shrinkage, _SMALLEST))
         values, vectors = eigh(between, S)

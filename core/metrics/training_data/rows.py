@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
@@ -11,6 +13,10 @@ from semblance.core.metrics.distance import Matrix
 
 #: The largest number of training rows lies between: learners take it to the sixth power.
 _LEAST, _MOST = 1e-50, 1e50
+#: How many times as much as the median column one may vary: squares of more hide those of the others in rounding.
+_MOST_UNEQUAL = 1e7
+#: Training rows between which a learnt distance is tried.
+_CHECKED = 50
 
 
 def as_rows(X: npt.ArrayLike, n_features: int | None = None, *, missing: bool = False) -> Matrix:
@@ -80,6 +86,27 @@ def all_equal(rows: Matrix) -> bool:
     return len(rows) == 0 or bool((rows == rows[0]).all())
 
 
+def check_scales(rows: Matrix) -> None:
+    """Refuse rows (n, d) of which a column varies so much more than another that its squares hide that of the other.
+
+    Raises:
+        BadInput: how much more.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        spreads = rows.std(axis=0)
+    varying = spreads[np.isfinite(spreads) & (spreads > 0.0)]
+    usual = np.sort(varying)[: (len(varying) + 1) // 2]
+    if len(varying) < 2 or not varying.max() > _MOST_UNEQUAL * usual[-1]:
+        return
+    raise BadInput(
+        tr_lazy(
+            "One column varies {ratio:,.0f} times as much as the others, which are lost in rounding beside it.",
+            ratio=float(varying.max() / usual[-1]),
+        ),
+        tr_lazy("Add the step 'standardise', or leave the column out."),
+    )
+
+
 def check_different(rows: Matrix) -> None:
     """Refuse training rows (n, d) that are all equal.
 
@@ -88,3 +115,27 @@ def check_different(rows: Matrix) -> None:
     """
     if all_equal(rows):
         raise BadInput("All training cases have the same features.", "Extract other features first.")
+
+
+def check_usable(title: str, distances: Callable[[Matrix, Matrix], Matrix], rows: Matrix) -> None:
+    """Refuse ``distances`` learnt from ``rows`` (n, d) that are no numbers between some of them, or 0 between all.
+
+    Raises:
+        BadInput: ``title``, the name of the learner, and why.
+    """
+    if all_equal(rows):
+        return
+    # A row that differs from the first is among them.
+    other = int((rows != rows[0]).any(axis=1).argmax())
+    chosen = rows[
+        np.unique([0, other, *np.linspace(0, len(rows) - 1, min(len(rows), _CHECKED), dtype=np.intp)])
+    ]
+    with np.errstate(all="ignore"):
+        found = distances(chosen, chosen)
+    if not np.isfinite(found).all():
+        raise BadInput("The features are too large to learn from.", "Add the step 'standardise'.")
+    if not found.any():
+        raise BadInput(
+            tr_lazy("{title} learnt nothing: by its distance all cases would be the same.", title=title),
+            "Add the step 'standardise' or other features, check the findings, or use another learner.",
+        )

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from semblance.core.errors import BadInput
 from semblance.core.evaluation.calibration import Calibration, stored_calibration
 from semblance.core.evaluation.calibrators import PLATT
-from semblance.core.evaluation.evaluate_metric import HELD_OUT_PATIENTS, MetricScores
+from semblance.core.evaluation.evaluate_metric import HELD_OUT_PATIENTS, MetricScores, stored_scores
 from semblance.core.evaluation.intervals import wilson
 from semblance.core.evaluation.shuffled_control import ShuffledControl, stored_control
 from semblance.core.language import tr_lazy
@@ -200,6 +199,13 @@ def scores_csv(metrics: Sequence[ScoredMetric]) -> str:
         "learner",
         "features",
         *at,
+        "chance_at_10",
+        "macro_accuracy_at_10",
+        "macro_accuracy_at_10_low",
+        "macro_accuracy_at_10_high",
+        "macro_chance_at_10",
+        "worst_finding_at_10",
+        "worst_finding",
         "mean_auc",
         "calibration_error",
         "n_train",
@@ -219,11 +225,19 @@ def scores_csv(metrics: Sequence[ScoredMetric]) -> str:
             measured = (scores.mean_auc, metric.ece, scores.n_train, scores.n_test, scores.n_queries)
         measured_on = "" if scores is None else scores.measured_on + (", stale" if metric.stale else "")
         numbers = [value for k in TABLE_K for value in metric.accuracy(k)]
+        beside: tuple[float | str | None, ...] = (None,) * 7
+        if scores is not None:
+            macro = scores.macro
+            of_findings = (None,) * 3 if macro is None else (macro.mean, macro.low, macro.high)
+            worst = (None, None) if scores.worst is None else (scores.worst[1].mean, scores.worst[0])
+            beside = (scores.chance, *of_findings, scores.macro_chance, *worst)
         control = None if metric.control is None else metric.control.accuracy
         names = (metric.name, metric.learner, metric.features)
         numbered = "; ".join(f"{one.number} ({one.time})" for one in metric.openings)
         vault = metric.openings[-1].result["accuracy"][0] if metric.openings else None
-        rows.append((*names, *numbers, *measured, measured_on, metric.seed, control, numbered, vault))
+        rows.append(
+            (*names, *numbers, *beside, *measured, measured_on, metric.seed, control, numbered, vault)
+        )
     return csv_text(header, rows)
 
 
@@ -237,21 +251,12 @@ def sensitivity_interval(shares: Sequence[float], n: int) -> tuple[tuple[float, 
 
 def is_stale(metric: MetricFacts, snapshot: LibrarySnapshot) -> bool:
     """Whether the library has cases or findings that ``metric`` was not measured on."""
-    scores = _scores(metric)
+    scores = stored_scores(metric.scores)
     return scores is None or _outdated(metric, scores, snapshot)
 
 
-def _scores(metric: MetricFacts) -> MetricScores | None:
-    if not metric.scores:
-        return None
-    try:
-        return MetricScores.from_json(metric.scores)
-    except BadInput:
-        return None
-
-
 def _scored(metric: MetricFacts, snapshot: LibrarySnapshot) -> ScoredMetric:
-    scores = _scores(metric)
+    scores = stored_scores(metric.scores)
     split = metric.card.get("split")
     seed = split.get("seed") if isinstance(split, Mapping) else None
     return ScoredMetric(

@@ -245,17 +245,30 @@ def outliers(cases: Sequence[CheckedCase], distances: npt.NDArray[np.float64]) -
 
 
 def label_errors(cases: Sequence[CheckedCase], doubtful: Iterable[DoubtfulFinding]) -> list[DataIssue]:
-    """Cases whose finding a model of the other patients' cases contradicts."""
-    return [_label_error(cases[one.place], one) for one in doubtful]
+    """Cases whose finding a model of the other patients' cases contradicts, or of the other cases where no patient is
+    known."""
+    by_patient = any(case.patient for case in cases)
+    return [_label_error(cases[one.place], one, by_patient=by_patient) for one in doubtful]
 
 
-def _label_error(case: CheckedCase, doubtful: DoubtfulFinding) -> DataIssue:
-    text = tr_lazy(
-        "By the cases of other patients {suggested} has a probability of {other:.2f}, {finding} of {own:.2f}.",
-        suggested=doubtful.suggested,
-        other=doubtful.other,
-        finding=case.finding,
-        own=doubtful.own,
+def _label_error(case: CheckedCase, doubtful: DoubtfulFinding, *, by_patient: bool) -> DataIssue:
+    values = {
+        "suggested": doubtful.suggested,
+        "other": doubtful.other,
+        "finding": case.finding,
+        "own": doubtful.own,
+    }
+    text = (
+        tr_lazy(
+            "By the cases of other patients {suggested} has a probability of {other:.2f}, {finding} of {own:.2f}.",
+            **values,
+        )
+        if by_patient
+        else tr_lazy(
+            "By its appearance, compared with the other cases, {suggested} has a probability of {other:.2f}, {finding} "
+            "of {own:.2f}. Patients are not known, so other cases may be of the same patient.",
+            **values,
+        )
     )
     severity = Severity.HIGH if doubtful.margin >= CLEAR_MARGIN else Severity.MEDIUM
     issue = _issue(Check.LABEL_ERROR, severity, [case], text, (doubtful.suggested,))

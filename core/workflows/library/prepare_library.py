@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from semblance.core.errors import BadInput, SemblanceError
+from semblance.core.evaluation.chance import chance_note
 from semblance.core.evaluation.data import EvaluationData
-from semblance.core.evaluation.evaluate_metric import IntervalCurve
-from semblance.core.evaluation.intervals import over_queries
+from semblance.core.evaluation.evaluate_metric import FindingScore, stored_scores
+from semblance.core.evaluation.intervals import over_findings
 from semblance.core.evaluation.splits import patient_codes
+from semblance.core.evaluation.worsened import FindingShares, worsened
 from semblance.core.features.registry import extractor_class, make_extractor
 from semblance.core.language import as_lazy, count_label, join_texts, tr_lazy
 from semblance.core.library.open_library import open_library
@@ -69,6 +71,11 @@ class Interval:
         return {"mean": self.mean, "ci95": None if self.ci95 is None else list(self.ci95)}
 
     @classmethod
+    def of(cls, mean: float | None, low: float | None, high: float | None) -> Interval:
+        """The mean with the ends of its interval, if there are both."""
+        return cls(mean, None if low is None or high is None else (low, high))
+
+    @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Interval:
         """The inverse of :meth:`to_json`."""
         return cls(values["mean"], None if values["ci95"] is None else tuple(values["ci95"]))
@@ -76,11 +83,29 @@ class Interval:
 
 @dataclass(frozen=True)
 class PreparedMetric:
-    """A metric of the preparation with its held-out retrieval accuracy @ 10, undefined where not scored."""
+    """A metric of the preparation with its held-out retrieval accuracy @ 10, that as the mean over findings (``macro``)
+    and that of the ``worst`` finding, undefined where not scored. ``chance_note``: the sentence on a metric whose
+    accuracy is not above chance, else "". ``beats_chance``: whether it is; ``None`` where it is not known."""
 
     name: str
     learner: str
     accuracy: Interval
+    macro: Interval = Interval(None, None)
+    worst: Interval = Interval(None, None)
+    worst_finding: str = ""
+    chance_note: str = ""
+    beats_chance: bool | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """One of the ``metrics`` of ``prepared`` (CONTRACT.md)."""
+        return {
+            "name": self.name,
+            "learner": self.learner,
+            f"retrieval_accuracy@{K}": self.accuracy.to_json(),
+            f"macro_retrieval_accuracy@{K}": self.macro.to_json(),
+            f"worst_finding@{K}": {"finding": self.worst_finding or None, **self.worst.to_json()},
+            "beats_chance": self.beats_chance,
+        }
 
 
 @dataclass(frozen=True)
@@ -90,11 +115,11 @@ class Preparation:
     ``imported``: cases read so far, if the preparation began with an import. ``extracted`` of ``cases`` have
     features; ``failed`` lists (case_id, reason) of the others. ``metrics`` are the plain distance and, when there is
     one, the trained metric. ``current`` is the library's current metric, "" while there is none; while
-    ``provisional`` it ranks the cases measured so far. ``validation``: retrieval accuracy @ 10 of each learner of the
-    short list inside the training patients, by which ``chosen`` was chosen ("" before); ``refused``: why learners
-    have none. ``difference``: trained minus plain on the ``held_out_cases`` of ``held_out_units`` patients (or single
-    cases, where no patient is known), paired; both were used neither to train nor to choose. ``message`` says in a
-    sentence what is current, ``details`` in more sentences why; they are texts for
+    ``provisional`` it ranks the cases measured so far. ``validation``: macro retrieval accuracy @ 10 of each learner of
+    the short list inside the training patients, by which ``chosen`` was chosen ("" before); ``refused``: why learners
+    have none. ``difference``: that of trained minus plain on the ``held_out_cases`` of ``held_out_units`` patients (or
+    single cases, where no patient is known), paired; both were used neither to train nor to choose. ``message`` says
+    in a sentence what is current, ``details`` in more sentences why; they are texts for
     :func:`semblance.core.language.translate`.
     """
 
@@ -125,11 +150,9 @@ class Preparation:
             "extractor": self.extractor,
             "extracted": self.extracted,
             "failed": [{"case_id": case, "reason": reason} for case, reason in self.failed],
-            "metrics": [
-                {"name": one.name, "learner": one.learner, f"retrieval_accuracy@{K}": one.accuracy.to_json()}
-                for one in self.metrics
-            ],
+            "metrics": [one.to_json() for one in self.metrics],
             "current": self.current or None,
+            "beats_chance": any(one.beats_chance for one in self.metrics if one.name == self.current),
             "chosen": self.chosen or None,
             "chosen_among": dict(self.validation),
             "refused": {name: str(reason) for name, reason in self.refused.items()},
@@ -160,7 +183,8 @@ def prepare_library(
     3. Where two findings have :data:`CASES_OF_A_FINDING` cases each, a learner is chosen among
        :data:`semblance.core.workflows.metrics.choose_learner.SHORT_LIST` by validation inside the training
        patients, trained on all of them and scored on the held-out ones. It becomes current only if the 95 %
-       interval of its paired difference to the Euclidean distance there lies above 0.
+       interval of its paired difference to the Euclidean distance there, as the mean over findings, lies above 0, and
+       no finding is found less often by more than chance.
 
     The reporter's partial results are :class:`Preparation`, one after every step. Finished steps are recorded: a call
     after a cancelled one continues there, and one on an unchanged library measures nothing. A metric that a person
@@ -429,9 +453,8 @@ class LibraryPreparation:
                     metric=plain.name,
                 ),
                 [
-                    tr_lazy(
-                        "Retrieval accuracy @ 10 by validation: {scores}.", scores=_scores_text(validation)
-                    )
+                    tr_lazy("Macro accuracy @ 10 by validation: {scores}.", scores=_scores_text(validation)),
+                    *validation.failed.values(),
                 ],
             )
             return
@@ -473,44 +496,57 @@ class LibraryPreparation:
         )
         better = difference.ci95 is not None and difference.ci95[0] > 0.0
         enough = facts["held_out_units"] >= HELD_OUT_UNITS
+        worse = [str(one) for one in facts.get("worse", ())]
         details = [_difference_text(plain.name, facts)]
         if not enough:
             details.append(
                 tr_lazy("These are too few to decide, so {metric} stays current.", metric=plain.name)
             )
+        elif worse:
+            details += [*worse, tr_lazy("So {metric} stays current.", metric=plain.name)]
         elif not better:
             details.append(tr_lazy("This may be chance, so {metric} stays current.", metric=plain.name))
         elif self.may_select:
             details.insert(0, tr_lazy("{metric} was chosen to rank similar cases.", metric=trained.name))
         self._settle(
             library,
-            trained.name if better and enough else plain.name,
+            trained.name if better and enough and not worse else plain.name,
             _comparison_text(_prepared(plain), _prepared(trained)),
             details,
         )
 
     def _compare(self, library: Library, data: TrainingData, metric: Metric, plain: Metric) -> dict[str, Any]:
-        """The paired difference of the accuracies on the held-out cases, as JSON."""
+        """The paired difference of the macro accuracies on the held-out cases, and what the new metric finds worse, as
+        JSON."""
         assert data.held_out is not None
         searches = [
             held_out_searches(library, one, data.held_out, K, seed=self.seed, reporter=self.inner)
             for one in (metric, plain)
         ]
-        found = [one.rankings.retrieval_accuracy[:, -1:] for one in searches]
+        rankings = [one.rankings for one in searches]
         # Both have the same queries.
-        queries, test = searches[0].rankings.queries, searches[0].test
+        queries, test = rankings[0].queries, searches[0].test
         units = patient_codes(searches[0].data.units, searches[0].data.n_cases)
         codes = np.arange(searches[0].data.n_cases) if units is None else units
         groups = codes[test]
-        mean, low, high = (
-            float(v[0]) for v in over_queries(found[0] - found[1], seed=self.seed, groups=codes[queries])
+        shares = [
+            FindingShares(one.shares(K), one.findings, codes[queries], np.zeros(len(queries), dtype=np.intp))
+            for one in rankings
+        ]
+        mean, low, high = over_findings(
+            shares[0].accuracy - shares[1].accuracy,
+            rankings[0].findings,
+            seed=self.seed,
+            groups=codes[queries],
         )
+        title = learner_title(metric.card.learner)
         ends = (low, high) if np.isfinite([low, high]).all() else None
         return {
             "difference": Interval(mean if np.isfinite(mean) else None, ends).to_json(),
             "held_out_cases": len(test),
             "held_out_units": len(np.unique(groups)),
             "by_patient": data.cases.by_patient,
+            "worse": worsened(shares[0], shares[1], rankings[0].gallery.names, title=title, seed=self.seed),
         }
 
     def _settle(self, library: Library, name: str, message: str, details: Sequence[str] = ()) -> None:
@@ -522,6 +558,8 @@ class LibraryPreparation:
         if not self.may_select:
             chosen = tr_lazy("{metric} stays current, because you chose it.", metric=current.name)
             details = [*details, chosen, *([self.not_ranked] if self.not_ranked else [])]
+        notes = [one.chance_note for one in self.state.metrics if one.name == current.name]
+        details = [*details, *filter(None, notes)]
         self.update(current=current.name, message=message, details=join_texts(details, " "))
 
 
@@ -547,9 +585,9 @@ def _free_name(name: str, names: Collection[str]) -> str:
 
 
 def _digest(data: EvaluationData, seed: int) -> str:
-    """A digest that changes with the cases, their findings, patients and features, and with the short list of
-    learners."""
-    digest = hashlib.blake2b(repr((seed, SHORT_LIST)).encode(), digest_size=16)
+    """A digest that changes with the cases, their findings, patients and features, the short list of learners, and
+    the score they are compared by."""
+    digest = hashlib.blake2b(repr((seed, SHORT_LIST, "macro")).encode(), digest_size=16)
     for values in (data.case_rows, data.y, data.units, data.X):
         if values is not None:
             digest.update(repr((values.shape, values.dtype.str)).encode())
@@ -579,11 +617,24 @@ def _too_few(data: TrainingData) -> str:
 
 
 def _prepared(record: MetricRecord) -> PreparedMetric:
-    if record.scores is None:
+    scores = stored_scores(record.scores)
+    if scores is None:
         return PreparedMetric(record.name, record.learner, Interval(None, None))
-    mean, low, high = IntervalCurve.from_json(record.scores["retrieval_accuracy"]).at(K)
-    ends = None if low is None or high is None else (low, high)
-    return PreparedMetric(record.name, record.learner, Interval(mean, ends))
+    worst = scores.worst or ("", None)
+    return PreparedMetric(
+        record.name,
+        record.learner,
+        Interval.of(*scores.retrieval_accuracy.at(K)),
+        _interval(scores.macro),
+        _interval(worst[1]),
+        worst[0],
+        chance_note(scores),
+        scores.beats_chance,
+    )
+
+
+def _interval(score: FindingScore | None) -> Interval:
+    return Interval(None, None) if score is None else Interval.of(score.mean, score.low, score.high)
 
 
 def _scores_text(validation: LearnerValidation) -> str:
@@ -598,11 +649,12 @@ def _scores_text(validation: LearnerValidation) -> str:
 
 def _comparison_text(plain: PreparedMetric, trained: PreparedMetric) -> str:
     return tr_lazy(
-        "{trained} finds the same finding in {accuracy:.2f} of the {k} nearest cases, {plain} in {other:.2f}.",
+        "{trained} finds the same finding in {accuracy:.2f} of the {k} nearest cases, {plain} in {other:.2f}, as means "
+        "over findings.",
         trained=as_lazy(learner_title(trained.learner)),
-        accuracy=trained.accuracy.mean if trained.accuracy.mean is not None else math.nan,
+        accuracy=trained.macro.mean if trained.macro.mean is not None else math.nan,
         plain=as_lazy(learner_title(plain.learner)),
-        other=plain.accuracy.mean if plain.accuracy.mean is not None else math.nan,
+        other=plain.macro.mean if plain.macro.mean is not None else math.nan,
         k=K,
     )
 

@@ -6,14 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from semblance.core.evaluation.calibration import Calibration
+from semblance.core.evaluation.chance import chance_note
 from semblance.core.evaluation.evaluate_metric import MetricScores, scored_card
 from semblance.core.evaluation.shortcuts import ShortcutProbe, stored_probes
 from semblance.core.evaluation.shuffled_control import ShuffledControl, stored_control
 from semblance.core.evaluation.subgroups import AGE, ALPHA, FINDING, SubgroupScore, stored_subgroups
-from semblance.core.language import as_lazy, join_texts, tr_lazy
+from semblance.core.language import as_lazy, isolated, join_texts, tr_lazy
 from semblance.core.library.vault import VaultOpening, stored_openings
 from semblance.core.metrics.card import MetricCard
-from semblance.core.metrics.score_titles import score_title
+from semblance.core.metrics.score_titles import score_title, search_score_title
 from semblance.core.reports.card_document import NOT_MEASURED, CardDocument, Section, Table
 from semblance.core.reports.card_facts import (
     column_lines,
@@ -24,7 +25,7 @@ from semblance.core.reports.card_facts import (
     trained_on,
 )
 from semblance.core.reports.document import Fact
-from semblance.core.reports.formatting import spread_text, time_text
+from semblance.core.reports.formatting import beside_chance, spread_text, time_text
 
 #: Names of the attributes that subgroups are made by.
 _ATTRIBUTE_TITLES = {
@@ -142,7 +143,7 @@ def _scores(card: MetricCard, scores: MetricScores | None, control: ShuffledCont
                 "{cases}, {measured_on}", cases=_queries(scores), measured_on=as_lazy(scores.measured_on)
             ),
         ),
-        (score_title(f"retrieval_accuracy@{k}"), spread_text(*scores.retrieval_accuracy.at(k))),
+        *_accuracies(scores, k),
         (tr_lazy("Control, trained on shuffled findings"), "" if control is None else control_text(control)),
         (
             tr_lazy("{voters}-NN accuracy", voters=scores.voters),
@@ -159,6 +160,34 @@ def _scores(card: MetricCard, scores: MetricScores | None, control: ShuffledCont
     ]
     facts = tuple(Fact(label, value) for label, value in lines if value)
     return [Section(tr_lazy("Scores"), facts, measured_on=scores.measured_on)]
+
+
+def _accuracies(scores: MetricScores, k: int) -> list[tuple[str, str]]:
+    """The accuracy of the searches and its mean over findings, each beside chance, and the worst finding."""
+    lines = [
+        (
+            search_score_title(f"retrieval_accuracy@{k}"),
+            beside_chance(*scores.retrieval_accuracy.at(k), scores.chance),
+        )
+    ]
+    if scores.macro is not None:
+        macro = scores.macro.mean, scores.macro.low, scores.macro.high
+        lines.append(
+            (
+                search_score_title(f"macro_retrieval_accuracy@{k}"),
+                beside_chance(*macro, scores.macro_chance),
+            )
+        )
+    if scores.worst is not None:
+        name, worst = scores.worst
+        value = spread_text(worst.mean, worst.low, worst.high)
+        lines.append(
+            (
+                search_score_title(f"worst_finding@{k}"),
+                tr_lazy("{value}, {finding}", value=value, finding=isolated(name)),
+            )
+        )
+    return [*lines, (tr_lazy("Against chance"), chance_note(scores))]
 
 
 def control_text(control: ShuffledControl) -> str:
@@ -195,7 +224,10 @@ def opening_text(opening: VaultOpening) -> str:
     result = opening.result
     accuracy, auc = result.get("accuracy") or (None, None, None), result.get("mean_auc")
     parts = [
-        tr_lazy("retrieval accuracy @10 {value}", value=spread_text(*accuracy) or "–"),
+        tr_lazy(
+            "search accuracy @10 {value}",
+            value=beside_chance(accuracy[0], accuracy[1], accuracy[2], result.get("chance")) or "–",
+        ),
         *([] if auc is None else [tr_lazy("mean AUC {auc:.2f}", auc=auc)]),
         tr_lazy(
             "{cases:,} sealed cases of {patients:,} patients or lesions",

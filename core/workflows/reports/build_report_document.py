@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from semblance.core.errors import SemblanceError
+from semblance.core.evaluation.chance import chance_note
 from semblance.core.evaluation.evaluate_metric import MetricScores, scored_card
 from semblance.core.imaging import ImageAddress, open_image
 from semblance.core.imaging.hide_text import TextHider
@@ -19,7 +20,7 @@ from semblance.core.language import as_lazy, join_texts, tr_lazy, tr_lazy_n
 from semblance.core.library.case_names import date_name
 from semblance.core.library.records import CaseDetails, now
 from semblance.core.metrics.registry import learner_title
-from semblance.core.metrics.score_titles import score_title
+from semblance.core.metrics.score_titles import search_score_title
 from semblance.core.reports.card_facts import card_facts
 from semblance.core.reports.case_attributes import attribute_title, shown_attributes
 from semblance.core.reports.curves import ACCURACY, ACCURACY_K, ROC, Curve, RocCurve
@@ -33,7 +34,7 @@ from semblance.core.reports.document import (
     VoteFacts,
     compared_rows,
 )
-from semblance.core.reports.formatting import spread_text, time_text
+from semblance.core.reports.formatting import beside_chance, spread_text, time_text
 from semblance.core.reports.options import ReportOptions
 from semblance.core.reports.plot_canvas import PlotLayout
 from semblance.core.reports.redaction import CaseNames
@@ -218,6 +219,7 @@ def _vote_facts(result: SearchResult) -> VoteFacts:
         estimate.trained,
         estimate.caution,
         estimate.prevalence,
+        estimate.library_share,
         estimate.voters,
         bool(result.marks),
     )
@@ -454,16 +456,22 @@ def _tested(scored: _Scored | None) -> str:
     """What the metric was tested on and its score, as one sentence."""
     if scored is None:
         return tr_lazy("The metric was not tested on held-out cases.")
+    scores = scored.scores
     results = [
-        _value(f"auc:{scored.finding}", curve.auc, curve.auc_low, curve.auc_high)
+        _score(f"auc:{scored.finding}", spread_text(curve.auc, curve.auc_low, curve.auc_high))
         for curve in scored.roc()
         if curve.current
     ]
     mean, low, high = scored.current.accuracy(ACCURACY_K)
     if mean is not None:
-        results.append(_value(f"retrieval_accuracy@{ACCURACY_K}", mean, low, high))
+        results.append(
+            _score(f"retrieval_accuracy@{ACCURACY_K}", beside_chance(mean, low, high, scores.chance))
+        )
+    if scores.macro is not None:
+        macro = beside_chance(scores.macro.mean, scores.macro.low, scores.macro.high, scores.macro_chance)
+        results.append(_score(f"macro_retrieval_accuracy@{scores.macro.k}", macro))
     if scored.current.ece is not None:
-        results.append(_value("calibration_error", scored.current.ece, None, None))
+        results.append(_score("calibration_error", spread_text(scored.current.ece)))
     text = tr_lazy_n(
         "The metric was tested with {n} query ({measured_on}): {results}.",
         "The metric was tested with {n} queries ({measured_on}): {results}.",
@@ -471,7 +479,7 @@ def _tested(scored: _Scored | None) -> str:
         measured_on=as_lazy(scored.scores.measured_on),
         results=join_texts(results, "; "),
     )
-    texts = [text]
+    texts = [text, *([note] if (note := chance_note(scores)) else [])]
     if scored.current.openings:
         last = scored.current.openings[-1]
         texts.append(
@@ -487,8 +495,8 @@ def _tested(scored: _Scored | None) -> str:
     return join_texts(texts, " ")
 
 
-def _value(score: str, value: float, low: float | None, high: float | None) -> str:
-    return tr_lazy("{name} {value}", name=score_title(score), value=spread_text(value, low, high))
+def _score(score: str, value: str) -> str:
+    return tr_lazy("{name} {value}", name=search_score_title(score), value=value)
 
 
 def _plots(scored: _Scored) -> tuple[Plot, ...]:
@@ -498,7 +506,7 @@ def _plots(scored: _Scored) -> tuple[Plot, ...]:
         caption = tr_lazy("ROC, {chosen} against the rest", chosen=scored.finding)
         figures.append((ROC, caption, scored.roc()))
     accuracy = accuracy_curves(scored.metrics, scored.current.name)
-    figures.append((ACCURACY, tr_lazy("Retrieval accuracy @ k"), accuracy))
+    figures.append((ACCURACY, tr_lazy("Search accuracy @ k"), accuracy))
     return tuple(
         Plot(
             caption,

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from semblance.core.evaluation.calibration import MIN_CASES
+from semblance.core.evaluation.chance import chance_note
+from semblance.core.evaluation.evaluate_metric import stored_scores
 from semblance.core.evaluation.findings_map import DROPPED, parse_findings_map
 from semblance.core.evaluation.neighbour_votes import VOTERS
 from semblance.core.language import tr_lazy
@@ -51,7 +53,10 @@ OWN_LESION = tr_lazy(
 SAME_LESION = tr_lazy(
     "Several of the nearest are of one lesion. The estimate was calibrated with each lesion counted once."
 )
-REGION_QUERY = tr_lazy("The metric was scored with whole images as queries; this query is a region.")
+REGION_QUERY = tr_lazy(
+    "A region is compared with whole images, which finds fewer cases of the same finding, so nothing is counted or "
+    "estimated. Search with the whole image."
+)
 WHOLE_IMAGE_QUERY = tr_lazy("The metric was scored with regions as queries; this query is a whole image.")
 NO_FINDINGS = tr_lazy("None of the nearest has a finding the metric was scored on.")
 NO_MATCH = tr_lazy("The nearest cases are farther from the query than is usual in this library.")
@@ -71,6 +76,8 @@ def estimate_from_neighbours(
 
     ``changed``: why the ranking differs from that of the metric as it was scored, else empty.
     """
+    if other_kind_of_query(loaded, search.query) == REGION_QUERY:
+        return Vote(trained=trained_on(loaded, query), why_not=REGION_QUERY)
     findings = tuple(loaded.findings[place] for place in voters[:VOTERS])
     given = [finding for finding in findings if finding is not None]
     counts = dict(sorted(Counter(given).items(), key=lambda item: (-item[1], given.index(item[0]))))
@@ -83,9 +90,13 @@ def estimate_from_neighbours(
     )
     if reason or calibration is None:
         return replace(vote, why_not=reason)
-    estimate = calibration.estimate(_mapped(loaded, given))
+    is_outside = search.query.case is None or calibration.n_patients is None
+    estimate = calibration.estimate(_mapped(loaded, given), is_outside=is_outside)
     if estimate is None:
         return replace(vote, why_not=NO_FINDINGS)
+    if _BY_FINDING not in loaded.cache:
+        loaded.cache[_BY_FINDING] = cases_by_finding(loaded.findings.tolist(), _renamed(loaded), DROPPED)
+    by_finding: dict[str, int] = loaded.cache[_BY_FINDING]
     found = replace(
         vote,
         finding=estimate.finding,
@@ -95,19 +106,16 @@ def estimate_from_neighbours(
         findings=calibration.findings,
         caution=_caution(calibration) if calibration.is_poor else "",
         measured=calibration.n_cases,
+        library_share=by_finding.get(estimate.finding, 0) / max(1, sum(by_finding.values())),
     )
-    if not loaded.prevalences:
-        return found
-    if _BY_FINDING not in loaded.cache:
-        loaded.cache[_BY_FINDING] = cases_by_finding(loaded.findings.tolist(), _renamed(loaded), DROPPED)
-    return shift_to_prevalence(found, loaded.prevalences, loaded.cache[_BY_FINDING])
+    return shift_to_prevalence(found, loaded.prevalences, by_finding) if loaded.prevalences else found
 
 
 def _not_calibrated(loaded: LoadedMetric) -> str:
-    """Why the metric has no calibration; empty if it has one."""
+    """Why the metric has no calibration to rely on; empty if it has one."""
     scores = loaded.record.scores
     if loaded.calibration is not None:
-        return ""
+        return chance_note(stored_scores(scores))
     if not scores:
         return NOT_SCORED
     if "calibration" not in scores:

@@ -15,8 +15,9 @@ class Vote:
     ``measured_on``; if both are ``None``, ``why_not`` gives the reason. ``findings``: all findings of the
     calibration. ``trained``: the metric was trained on the finding of the query or of a case of its patient, so its
     order is partly remembered and there is no estimate. ``caution``: if the error of the estimates on the
-    ``measured`` cases is significant, its size, otherwise empty. ``prevalence``: the share of the finding that was
-    set for the library, and its share in the library; ``None`` where none was set.
+    ``measured`` cases is significant, its size, otherwise empty. ``library_share``: the share of the finding among the
+    library's cases that have one. ``prevalence``: the share of the finding that was set for the library, and that of
+    the library; ``None`` where none was set.
     """
 
     voters: tuple[str | None, ...] = ()
@@ -30,6 +31,7 @@ class Vote:
     why_not: str = ""
     caution: str = ""
     measured: int = 0
+    library_share: float | None = None
     prevalence: tuple[float, float] | None = None
 
     @property
@@ -53,6 +55,7 @@ class Vote:
             "finding": self.finding,
             "probability": self.probability,
             "interval": None if self.interval is None else list(self.interval),
+            "library_share": self.library_share,
             "prevalence": None if self.prevalence is None else list(self.prevalence),
             "query_trained_on": self.trained,
             "caution": self.caution or None,

@@ -84,8 +84,9 @@ SCORES = (
 
 class Calibrated:
     findings, measured_on, n_cases, is_poor = ("benign", "malignant"), "held-out patients", 50, False
+    n_patients = 20
 
-    def estimate(self, counts):
+    def estimate(self, counts, *, is_outside):
         known = {name: n for name, n in counts.items() if name in self.findings}
         return Estimate(max(known, key=known.get), 0.7, (0.5, 0.9)) if known else None
 
@@ -124,6 +125,7 @@ def vote_of(one) -> Vote:
         with_regions=one.with_regions,
         without_patient=False,
         prevalences={},
+        cache={"cases by finding": {"benign": 2, "malignant": 2}},
     )
     embedded = EmbeddedQuery(np.zeros(2), None, 5, 7, 9)
     loaded.rows = np.arange(n + 1)
@@ -171,7 +173,7 @@ def test_the_strip_has_a_short_form_of_every_reason_and_says_it(qtbot):
     made = result({"benign": 6, "malignant": 4})
     for why, short in SHORT_REASONS.items():
         strip.show_ranking(replace(made, vote=replace(made.vote, why_not=why)), columns)
-        assert strip._note.text() == f"Counts only: {short}"
+        assert strip._note.text() == f"No estimate: {short}"
         assert str(why) in " ".join(strip._note.toolTip().split())
         assert not strip.badge.isVisible()
     strip.show_ranking(replace(made, no_close_match=True), columns)
@@ -263,8 +265,9 @@ def test_the_report_says_what_the_vote_is():
             "t", "now", "l", "m", QueryFacts(None, None), (), vote=vote, no_close_match=far, unclear=unclear
         )
         text = str(report.estimate_text())
-        assert ("None of the nearest has a finding" in text) == (not counts)
-        assert ("Counts only. A reason." in text) == (bool(counts) and probability is None)
+        assert ("No estimate. A reason." in text) == (not counts or probability is None)
+        without = replace(report, vote=replace(vote, why_not=""))
+        assert ("None of the nearest has a finding" in str(without.estimate_text())) == (not counts)
         assert ("Estimate for benign: 0.70" in text) == (bool(counts) and probability is not None)
         match = str(report.match_text())
         assert ("No close match" in match) == far

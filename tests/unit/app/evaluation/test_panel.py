@@ -91,9 +91,10 @@ def test_the_overview_shows_the_current_metric_beside_the_others(panel, context)
     assert max(overview.accuracy.view.curves[0].k) == 20
     assert max(panel.accuracy.view.curves[0].k) == 50
     assert overview.roc._title.text() == "ROC, malignant against the rest"
-    assert [overview.table.horizontalHeaderItem(column).text() for column in range(3)][2] == "mean AUC"
+    titles = [overview.table.horizontalHeaderItem(column).text() for column in range(4)]
+    assert titles[1:] == ["accuracy @10", "chance", "mean AUC"]
     mean_auc = panel._metrics[0].scores.mean_auc
-    assert overview.table.item(0, 2).text() == f"{mean_auc:.2f}"
+    assert overview.table.item(0, 3).text() == f"{mean_auc:.2f}"
     assert overview.accuracy.badge.kind == overview.metrics.badge.kind == "held-out"
     assert panel.header._subtitle.text() == "30 % held out by patient, seed 7"
     assert overview.curve.title == "Training new"

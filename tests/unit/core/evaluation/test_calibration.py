@@ -53,6 +53,24 @@ def test_estimate_of_two_findings_is_of_the_leading_one():
     assert made.estimate({"healthy": 10}).finding == "healthy"
 
 
+@pytest.mark.parametrize(("n", "at_least"), [(40, 0.7), (400, 0.8), (4000, 0.99)])
+def test_a_query_from_elsewhere_gets_a_less_extreme_estimate_in_a_wider_interval(n, at_least):
+    """None of a few held-out cases with such a count had the finding; elsewhere some have."""
+    few = held_out(n)
+    made = calibrate(dataclasses.replace(few, truth=few.votes >= 5), NAMES)
+    for votes in range(11):
+        counts = {name: n_votes for name, n_votes in (("sick", votes), ("healthy", 10 - votes)) if n_votes}
+        own, other = made.estimate(counts), made.estimate(counts, is_outside=True)
+        if own.finding == other.finding:
+            assert other.probability <= own.probability
+            assert other.interval[0] <= own.interval[0] <= own.interval[1] <= other.interval[1]
+            assert other.interval[0] <= other.probability <= other.interval[1]
+    certain = made.estimate({"healthy": 10}, is_outside=True)
+    assert certain.probability < made.estimate({"healthy": 10}).probability
+    # The more cases say it, the less is taken off.
+    assert certain.probability > at_least
+
+
 def test_of_several_findings_the_estimate_is_of_the_first():
     made = calibrate(held_out(finding=None), ("a", "b", "c"))
     found = made.estimate({"b": 7, "a": 2, "c": 1})

@@ -99,7 +99,7 @@ def test_the_card_in_lines() -> None:
     assert facts["Trained on"] == "196 cases, 70 patients: 98 malignant, 98 benign"
     assert facts["Constraints"] == "5,120 similar"
     assert facts["Split"] == "30 % held out, by patient, seed 3"
-    assert facts["Retrieval accuracy @10"] == "0.83"
+    assert facts["Search accuracy @10"] == "0.83"
     assert facts["Mean AUC over findings"] == "0.88 (0.83–0.92)"
     assert facts["Constant columns"].endswith("c7 and 2 more")
     assert facts["Selected columns"] == "area, edge"

@@ -85,7 +85,7 @@ def test_html_report_contains_the_estimate_the_privacy_note_and_hidden_cases() -
     for expected in (
         "de-identified",
         "4 nearest: 2 malignant, 2 benign",
-        "Counts only. Not calibrated on held-out cases.",
+        "No estimate. Not calibrated on held-out cases.",
         "Support, not a diagnosis.",
         "2026-03-01 14:05 UTC",
         "Hidden: 1 of the same patient and 2 near-duplicates.",

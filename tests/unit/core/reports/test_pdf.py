@@ -34,7 +34,7 @@ def test_text_can_be_searched_and_pages_are_numbered() -> None:
     for expected in (
         "Similar cases",
         "4 nearest: 2 malignant, 2 benign",
-        "Counts only. Not calibrated",
+        "No estimate. Not calibrated",
         "Support, not a diagnosis",
         "Hidden: 1 of the same patient and 2 near-duplicates.",
         "BDM+V, 200 rounds",

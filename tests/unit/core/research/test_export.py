@@ -11,6 +11,7 @@ import types
 import pytest
 
 from semblance.core.errors import SemblanceError
+from semblance.core.evaluation.chance import names_beside_chance
 from semblance.core.research import tables
 from semblance.core.research.export import (
     deidentified_document,
@@ -71,9 +72,9 @@ def test_csv_has_full_precision(state):
     chosen = {line["chosen"] for line in values if line["learner"].startswith("bdm")}
     assert chosen <= {"rounds=1", "rounds=4"}
     assert len(rows(tables.comparisons_csv(made))) == len(made["comparisons"])
-    assert len(rows(tables.ranks_csv(made))) == 3 * 7
+    assert len(rows(tables.ranks_csv(made))) == 3 * 9
     pairs = rows(tables.pairs_csv(made))
-    assert len(pairs) == 3 * 7
+    assert len(pairs) == 3 * 9
     tested = [pair for test in made["over_tables"] for pair in test["pairs"]]
     adjusted = {(pair["score"], pair["a"], pair["b"]): pair["p_adjusted"] for pair in tested}
     assert {(one["score"], one["a"], one["b"]): float(one["p_holm"]) for one in pairs} == adjusted
@@ -84,14 +85,15 @@ def test_latex_marks_the_best_and_escapes(state):
     assert text.count(r"\begin{table}") == text.count(r"\end{table}") == 1
     assert r"two\_\%" in text
     assert r"BDM (rounds=1\textbar{}4)" in text
-    assert "Retrieval accuracy @10 & MAP@R & nDCG @10 & Triplet accuracy" in text
+    assert "Retrieval accuracy @10 & Chance @10 & Macro retrieval accuracy @10 & Macro chance @10 & " in text
     lines = [line for line in text.splitlines() if line.endswith(r"\\") and " (" in line]
     assert len(lines) == 6
-    assert all(line.count("&") == 8 for line in lines)
-    for score in range(7):
+    assert all(line.count("&") == 12 for line in lines)
+    # No learner is better in chance.
+    for score in (0, 2, *range(4, 11)):
         cells = [line.removesuffix(r" \\").split(" & ")[2 + score] for line in lines[:3]]
         means = [float(re.search(r"\d\.\d+", cell).group()) for cell in cells]
-        best = min(means) if score in (4, 5) else max(means)
+        best = min(means) if score in (8, 9) else max(means)
         assert [r"\textbf" in cell for cell in cells] == [mean == best for mean in means]
     without_escapes = re.sub(r"\\[%_&#$]", "", text)
     assert "%" not in without_escapes.split("\n", 1)[1].replace("{!}{%", "")
@@ -123,7 +125,8 @@ def test_latex_and_csv_have_the_same_numbers(state):
     lines = [line for line in tables.latex(made).splitlines() if "--" in line]
     for line, row in zip(lines, made["results"], strict=True):
         cells = line.replace(r"\textbf{", "").replace("}", "").removesuffix(r" \\").split(" & ")[2:]
-        assert cells == [scores[row["cases"], row["learner"], name] for name in row["compared"]]
+        names = names_beside_chance(row["compared"], row["scores"])
+        assert cells == [scores[row["cases"], row["learner"], name] for name in names]
 
 
 def test_scores_of_many_learners_are_drawn_for_each_table_by_itself(state):

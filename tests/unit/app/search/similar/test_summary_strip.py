@@ -90,7 +90,7 @@ def test_without_findings_there_are_no_counts(show, context):
     said = texts(panel)
     assert "2 nearest. No case of the library has a finding." in said
     assert "not given" not in said
-    assert "Counts only" not in said
+    assert "No estimate" not in said
     assert not panel._strip._chips.isVisible()
     model = panel.grid.model()
     assert [model.caption(model.index(place)) for place in range(2)] == ["b", "c"]
@@ -157,7 +157,7 @@ def test_label_is_shortened_before_the_counts(show):
 
 def test_reason_for_counts_only_uses_the_remaining_width(show):
     strip = show(ranking(Vote(VOTE.voters, VOTE.counts, why_not=REFINED)))._strip
-    for width, text in ((330, "Counts only: refined search"), (190, "refined search")):
+    for width, text in ((330, "No estimate: refined search"), (190, "refined search")):
         strip.resize(width, strip.height())
         strip.layout().activate()
         assert strip._note.shown_text() == text
@@ -179,11 +179,11 @@ def test_number_of_cases_without_features_is_shown(show, context):
 @pytest.mark.parametrize(
     ("why", "words"),
     [
-        (NOT_CALIBRATED, "Counts only: not calibrated"),
-        (NOT_SCORED, "Counts only: not tested"),
-        (REFINED, "Counts only: refined search"),
-        (FEWER, "Counts only: without some features"),
-        (OWN_PATIENT, "Counts only: own patient shown"),
+        (NOT_CALIBRATED, "No estimate: not calibrated"),
+        (NOT_SCORED, "No estimate: not tested"),
+        (REFINED, "No estimate: refined search"),
+        (FEWER, "No estimate: without some features"),
+        (OWN_PATIENT, "No estimate: own patient shown"),
     ],
 )
 def test_without_a_calibration_there_are_counts_only(show, why, words):

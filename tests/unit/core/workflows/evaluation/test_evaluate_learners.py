@@ -47,7 +47,7 @@ def test_the_json_has_the_shape_scripts_rely_on(library):
     assert [result["learner"] for result in document["results"]] == list(LEARNERS)
     for result in document["results"]:
         assert set(result) == {
-            "learner", "params", "steps", "scores", "curves", "fit_seconds", "printed",
+            "learner", "params", "steps", "scores", "curves", "fit_seconds", "printed", "chance_note",
         }  # fmt: skip
         assert {
             "retrieval_accuracy@1",

@@ -73,14 +73,18 @@ def test_a_better_metric_becomes_current_and_both_scores_are_reported(imported, 
     assert (plain.learner, trained.learner) == ("euclidean", done.chosen)
     assert done.current == current_metric(library) == trained.name
     assert done.difference.ci95[0] > 0.0
-    assert done.difference.mean == pytest.approx(trained.accuracy.mean - plain.accuracy.mean)
-    assert set(done.validation) == set(SHORT_LIST)
+    assert done.difference.mean == pytest.approx(trained.macro.mean - plain.macro.mean)
+    assert {*done.validation, *done.refused} == set(SHORT_LIST)
     assert max(done.validation.values()) == done.validation[done.chosen]
     assert done.by_patient
     assert done.held_out_units == done.held_out_cases / 2
     document = json.loads(json.dumps(done.to_json(), allow_nan=False))
     assert document["current"] == trained.name
-    assert [sorted(one) for one in document["metrics"]] == [["learner", "name", "retrieval_accuracy@10"]] * 2
+    for one in document["metrics"]:
+        assert {"name", "learner", "retrieval_accuracy@10", "macro_retrieval_accuracy@10"} <= set(one)
+        assert one["worst_finding@10"]["finding"] in ("benign", "malignant")
+        assert one["worst_finding@10"]["mean"] <= one["macro_retrieval_accuracy@10"]["mean"]
+    assert document["beats_chance"] is True
     with Library.open(library) as opened:
         card = opened.metric(trained.name).card
     assert card["prepared"]["against"] == PLAIN
@@ -108,11 +112,15 @@ def test_a_metric_that_is_not_better_never_becomes_current(imported, monkeypatch
 
 def test_nothing_is_trained_where_validation_prefers_the_plain_distance(imported, monkeypatch):
     library = imported()
-    monkeypatch.setattr(
-        choose_learner._TrainingPart,
-        "accuracy",
-        lambda self, name, seed, reporter: float(name == "euclidean"),
-    )
+    shares = choose_learner._TrainingPart.shares
+
+    def best_if_plain(part, name, seed, reporter):
+        found = shares(part, name, seed, reporter)
+        own = np.arange(len(found)), part.findings
+        found[own] = float(name == "euclidean")
+        return found
+
+    monkeypatch.setattr(choose_learner._TrainingPart, "shares", best_if_plain)
     done = prepare_library(library)
     assert done.chosen == "euclidean"
     assert names(library) == [PLAIN]
@@ -164,14 +172,14 @@ def test_held_out_patients_are_neither_chosen_by_nor_trained_on(imported, monkey
 def test_a_cancelled_preparation_continues_where_it_ended(imported, monkeypatch):
     library = imported(n=240, separation=4.0)
     measured = []
-    accuracy = choose_learner._TrainingPart.accuracy
+    shares = choose_learner._TrainingPart.shares
 
     def counted(part, name, seed, reporter):
         if name == "lda" and "lda" not in measured:
             measured.append("cancelled")
             raise Cancelled
         measured.append(name)
-        return accuracy(part, name, seed, reporter)
+        return shares(part, name, seed, reporter)
 
     trained = []
     fit_and_score = module.fit_and_score
@@ -180,7 +188,7 @@ def test_a_cancelled_preparation_continues_where_it_ended(imported, monkeypatch)
         trained.append(request.learner)
         return fit_and_score(opened, request, *arguments)
 
-    monkeypatch.setattr(choose_learner._TrainingPart, "accuracy", counted)
+    monkeypatch.setattr(choose_learner._TrainingPart, "shares", counted)
     monkeypatch.setattr(module, "fit_and_score", fitted)
     with pytest.raises(Cancelled):
         prepare_library(library)
@@ -190,7 +198,8 @@ def test_a_cancelled_preparation_continues_where_it_ended(imported, monkeypatch)
     whole = prepare_library(library)
     after = measured[1:]
     assert set(before) == {"euclidean", "cancelled"}
-    assert set(after) == {"lda"}
+    # The plain distance again, because the others are compared with it.
+    assert set(after) == {"euclidean", "lda"}
     assert trained == ["euclidean", whole.chosen]
     measured.clear()
     trained.clear()
@@ -201,14 +210,14 @@ def test_a_cancelled_preparation_continues_where_it_ended(imported, monkeypatch)
 def test_a_learner_that_fails_is_named_and_the_others_are_compared(imported, monkeypatch):
     monkeypatch.setattr(module, "SHORT_LIST", ("euclidean", "lda", "ccml"))
     library = imported(n=240, separation=4.0)
-    accuracy = choose_learner._TrainingPart.accuracy
+    shares = choose_learner._TrainingPart.shares
 
     def failing(part, name, seed, reporter):
         if name == "lda":
             raise BadInput("The scatter is singular.")
-        return accuracy(part, name, seed, reporter)
+        return shares(part, name, seed, reporter)
 
-    monkeypatch.setattr(choose_learner._TrainingPart, "accuracy", failing)
+    monkeypatch.setattr(choose_learner._TrainingPart, "shares", failing)
     done = prepare_library(library)
     assert set(done.validation) == {"euclidean", "ccml"}
     assert "The scatter is singular." in done.refused["lda"]

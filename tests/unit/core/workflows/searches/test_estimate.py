@@ -147,7 +147,7 @@ def _ten(library, n: int) -> list[str]:
     return [case.case_id for case in found.ranked[:10]]
 
 
-def test_a_part_of_an_image_has_counts_only_where_whole_ones_were_scored(tmp_path):
+def test_a_part_of_an_image_has_no_counts_and_no_estimate_where_whole_ones_are_compared(tmp_path):
     images = striped_folder(tmp_path / "images", n=80)
     import_source(images, tmp_path / "lib")
     extract_features(tmp_path / "lib", "colour_edge_texture")
@@ -155,7 +155,15 @@ def test_a_part_of_an_image_has_counts_only_where_whole_ones_were_scored(tmp_pat
     whole = nearest_cases(tmp_path / "lib", "plain", Query("images/level/p001.png")).vote
     assert whole.calibrated, whole.why_not
     part = Query("images/level/p001.png", region=Region(2, 2, 20, 20))
-    assert nearest_cases(tmp_path / "lib", "plain", part).vote.why_not == REGION_QUERY
+    found = nearest_cases(tmp_path / "lib", "plain", part)
+    assert found.ranked
+    assert found.vote.why_not == REGION_QUERY
+    document = found.to_json()
+    assert document["vote"]["counts"] == {}
+    assert document["vote"]["voters"] == 0
+    assert document["vote"]["finding"] is None
+    assert document["other_finding"] == []
+    assert whole.library_share == 0.5
 
 
 def test_a_refined_ranking_has_counts_only(table):
