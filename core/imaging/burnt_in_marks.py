@@ -1,10 +1,11 @@
 """Find marks that were drawn into an image (calipers, dotted lines, arrows, letters, logos, scales and colour bars) and
 fill in what they hide, so that an image is not found by its marks.
 
-What is drawn differs from anatomy in its edges: it reaches its full brightness within a pixel, all around, and has one
-grey or colour. Parts of an image brighter than a level are tried one level after the other, as maximally stable regions
-are found (Matas et al., "Robust wide-baseline stereo from maximally stable extremal regions", BMVC 2002), and kept where
-the brightness falls off sharply at their border. Calcifications, vessels and specular lines fade over some pixels.
+What is drawn differs from anatomy in its edges: it reaches its full brightness within a pixel, all around, and has
+one grey or colour. Parts of an image brighter than a level are tried one level after the other, as maximally stable
+regions are found (Matas et al., "Robust wide-baseline stereo from maximally stable extremal regions", BMVC 2002), and
+kept where the brightness falls off sharply at their border. Calcifications, vessels and specular lines fade over some
+pixels.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from semblance.core.imaging.shown_range import as_shown
 Mask = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[np.float64]
 
-#: Changes whenever other pixels are found or filled in otherwise: the version of what feature sets measure.
-VERSION = 1
+#: The attribute of a case with the number of its marks, where it has some.
+MARKS_ATTRIBUTE = "burnt_in_marks"
 #: A larger image is searched in means of blocks, so that its longest side has at most this many pixels; in one with a
 #: shorter side than the second, anatomy is as sharp as what is drawn, and only colour is looked for.
 _LONGEST, _SHORTEST = 768, 100
@@ -45,10 +46,10 @@ _NEAR, _FALL_SAME, _FALL_DOT, _DOT, _REACHES = 0.06, 35.0, 60.0, 16.0, 2
 _ALL_AROUND = 0.5
 #: Differences of the channels of a coloured pixel, and of the pixels that belong to it.
 _COLOURED, _TINTED = 40, 16
-#: Largest share of the image that one coloured part takes, else it shows blood flow; of a rectangle, as of a colour bar.
+#: Largest share of the image that one coloured part takes, else it shows blood flow; of a rectangle, as a colour bar.
 _COLOURED_PART, _COLOURED_BAR = 0.03, 0.1
-#: A photograph has at least this share of coloured pixels.
-_PHOTOGRAPH = 0.4
+#: A photograph has at least this share of pixels whose channels differ by more than the first number.
+_TINGED, _PHOTOGRAPH = 4, 0.2
 #: A grey bar is at least so long, as a share of the shorter side, and so thick in pixels and as a share.
 _BAR_LONG, _BAR_THIN, _BAR_THICK = 0.15, 4, 0.12
 #: Pixels around a mark that it is continued from, and the most pixels of one that are solved for exactly.
@@ -56,7 +57,8 @@ _AROUND, _MOST_SOLVED = 4, 1500
 #: Marks within this share of the shorter side count as one.
 _ONE_MARK = 0.04
 #: Modalities whose DICOM images may have marks, by their codes.
-MARKED_MODALITIES = frozenset(("US", "IVUS", "OT", "SC", "XC", "ES", "DOC"))
+MARKED_MODALITIES = frozenset(("US", "IVUS", "BDUS", "OT", "SC", "DOC"))
+_ULTRASOUND = frozenset(("US", "IVUS", "BDUS"))
 
 
 @dataclass(frozen=True)
@@ -68,10 +70,10 @@ class BurntInMarks:
 
 
 def may_have_marks(image: Image) -> bool:
-    """Whether marks are looked for: in ultrasound, secondary captures, and plain files that are no colour photograph."""
+    """Whether marks are looked for: in ultrasound, secondary captures, plain files but no colour photographs."""
     modality = image.attributes.get("modality", "")
     if modality:
-        return modality in MARKED_MODALITIES and not _is_photograph(image)
+        return modality in MARKED_MODALITIES and (modality in _ULTRASOUND or not _is_photograph(image))
     return image.pixels.dtype.kind == "u" and not image.values.unit and not _is_photograph(image)
 
 
@@ -99,12 +101,12 @@ def find_marks(image: Image) -> BurntInMarks | None:
     return BurntInMarks(mask, _count(found, max(1, round(_ONE_MARK * short / 2))))
 
 
-def hide_marks(image: Image) -> tuple[Image, int]:
-    """``image`` with its marks filled in from what surrounds them, and their number; itself and 0 without marks."""
+def hide_marks(image: Image) -> Image:
+    """``image`` with its marks filled in from what surrounds them, which its ``hidden_marks`` counts."""
     found = find_marks(image)
     if found is None:
-        return image, 0
-    return replace(image, pixels=_filled(image.pixels, found.mask)), found.count
+        return replace(image, hidden_marks=0)
+    return replace(image, pixels=_filled(image.pixels, found.mask), hidden_marks=found.count)
 
 
 def _is_photograph(image: Image) -> bool:
@@ -112,7 +114,7 @@ def _is_photograph(image: Image) -> bool:
         return image.is_colour
     step = max(1, min(image.height, image.width) // 64)
     sample = image.pixels[::step, ::step]
-    return bool(((sample.max(axis=2) - sample.min(axis=2)) > _TINTED).mean() > _PHOTOGRAPH)
+    return bool(((sample.max(axis=2) - sample.min(axis=2)) > _TINGED).mean() > _PHOTOGRAPH)
 
 
 def _shown(image: Image) -> tuple[Grey, Grey | None]:
@@ -337,4 +339,6 @@ def _nearest_means(values: Numbers, hidden: Mask) -> Numbers:
         return np.zeros_like(values)
     rows, columns = distance_transform_edt(hidden, return_distances=False, return_indices=True)
     size = (5, 5, 1)[: values.ndim]
-    return np.where(hidden[(...,) + (None,) * (values.ndim - 2)], uniform_filter(values[rows, columns], size), values)
+    return np.where(
+        hidden[(...,) + (None,) * (values.ndim - 2)], uniform_filter(values[rows, columns], size), values
+    )

@@ -56,6 +56,7 @@ class Image:
     the numbers mean. ``notes``: short facts for the viewer's corner (modality, view, laterality); never who the
     patient is. ``body_part``: as DICOM's BodyPartExamined; empty where the file does not say it. ``attributes``:
     facts in the file besides the pixels (age, sex, ...), as catalogued; never the identity of the patient.
+    ``hidden_marks``: how many burnt-in marks were filled in; ``None`` where the pixels are those of the file.
     """
 
     pixels: npt.NDArray[Any]
@@ -67,6 +68,7 @@ class Image:
     notes: tuple[str, ...] = ()
     body_part: str = ""
     attributes: Mapping[str, str] = field(default_factory=dict)
+    hidden_marks: int | None = None
 
     @property
     def height(self) -> int:

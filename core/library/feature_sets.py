@@ -393,8 +393,17 @@ def features_stamp(chunks: Mapping[int, npt.NDArray[np.int64]]) -> str:
 
 
 def _records(rows: Sequence[sa.Row[Any]]) -> list[FeatureSet]:
+    from semblance.core.features.single_extractors import stored_settings
+
     return [
-        FeatureSet(r.id, r.name, r.extractor, r.version, r.settings, tuple((n, g) for n, g in r.columns))
+        FeatureSet(
+            r.id,
+            r.name,
+            r.extractor,
+            r.version,
+            stored_settings(r.extractor, r.settings),
+            tuple((n, g) for n, g in r.columns),
+        )
         for r in rows
     ]
 

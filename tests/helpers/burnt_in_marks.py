@@ -41,7 +41,9 @@ class MarkedImage:
 class _Pen:
     """Draws at a scale, in pixels of the image; ``width`` of a stroke and ``size`` of a mark in such pixels."""
 
-    def __init__(self, height: int, width: int, rng: np.random.Generator, *, smooth: bool, size: float) -> None:
+    def __init__(
+        self, height: int, width: int, rng: np.random.Generator, *, smooth: bool, size: float
+    ) -> None:
         self.height, self.width, self.rng = height, width, rng
         self.scale = _SUPERSAMPLED if smooth else 1
         self.unit = min(height, width) / 256 * size
@@ -133,10 +135,8 @@ def _arrow_head(pen: _Pen, at: tuple[float, float] | None = None, angle: float |
     x, y = pen.place() if at is None else at
     turned = float(pen.rng.uniform(0, 2 * np.pi)) if angle is None else angle
     length = 10 * pen.unit
-    points = [(x, y)]
-    for side in (-0.45, 0.45):
-        points.append((x - length * np.cos(turned + side), y - length * np.sin(turned + side)))
-    pen.shape([(float(a), float(b)) for a, b in points])
+    ends = (turned - 0.45, turned + 0.45)
+    pen.shape([(x, y), *((float(x - length * np.cos(a)), float(y - length * np.sin(a))) for a in ends)])
 
 
 def _arrow(pen: _Pen) -> None:
@@ -161,7 +161,9 @@ def _logo(pen: _Pen) -> None:
     scale = pen.scale
     box = [round(scale * value) for value in (x, y, x + side, y + side)]
     pen.draw.ellipse(box, fill=255)
-    hole = [round(scale * value) for value in (x + side / 4, y + side / 4, x + 3 * side / 4, y + 3 * side / 4)]
+    hole = [
+        round(scale * value) for value in (x + side / 4, y + side / 4, x + 3 * side / 4, y + 3 * side / 4)
+    ]
     pen.draw.ellipse(hole, fill=0)
     pen.text(x + 1.1 * side, y, "GE", 0.9 * side)
 
@@ -303,6 +305,8 @@ def draw_trap(pixels: Bytes, trap: str, *, seed: int) -> Bytes:
     """``pixels`` (h, w) or (h, w, 3) with a bright structure of :data:`TRAPS`, in the noise of the image."""
     rng = np.random.default_rng([seed, TRAPS.index(trap)])
     height, width = pixels.shape[:2]
-    added = 140 * _TRAPS[trap](height, width, rng) * gaussian_filter(rng.normal(1, 0.35, (height, width)), 0.8)
+    added = (
+        140 * _TRAPS[trap](height, width, rng) * gaussian_filter(rng.normal(1, 0.35, (height, width)), 0.8)
+    )
     out = pixels.astype(np.float32) + (added if pixels.ndim == 2 else added[:, :, None])
     return np.rint(np.clip(out, 0, 255)).astype(np.uint8)

@@ -55,6 +55,7 @@ _NEVER = frozenset(
         "station",
         "institution",
         "burnt_in_text",
+        "burnt_in_marks",
         "class",
         "target",
         "outcome",
