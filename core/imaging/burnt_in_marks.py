@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.morphology import Grey, block_means, extremes, opened
+from semblance.core.imaging.region import Region
 from semblance.core.imaging.shown_range import as_shown
 
 Mask = npt.NDArray[np.bool_]
@@ -63,10 +64,10 @@ _ULTRASOUND = frozenset(("US", "IVUS", "BDUS"))
 
 @dataclass(frozen=True)
 class BurntInMarks:
-    """The marks of an image: ``mask`` (h, w) of their pixels, and how many there are."""
+    """The marks of an image: ``mask`` (h, w) of their pixels, and the box around each of them."""
 
     mask: Mask
-    count: int
+    boxes: tuple[Region, ...]
 
 
 def may_have_marks(image: Image) -> bool:
@@ -98,7 +99,7 @@ def find_marks(image: Image) -> BurntInMarks | None:
     mask = np.zeros((image.height, image.width), bool)
     large = np.repeat(np.repeat(grown, factor, axis=0), factor, axis=1)
     mask[: large.shape[0], : large.shape[1]] = large
-    return BurntInMarks(mask, _count(found, max(1, round(_ONE_MARK * short / 2))))
+    return BurntInMarks(mask, _boxes(mask, max(1, round(_ONE_MARK * short / 2)) * factor))
 
 
 def hide_marks(image: Image) -> Image:
@@ -106,7 +107,7 @@ def hide_marks(image: Image) -> Image:
     found = find_marks(image)
     if found is None:
         return replace(image, hidden_marks=0)
-    return replace(image, pixels=_filled(image.pixels, found.mask), hidden_marks=found.count)
+    return replace(image, pixels=_filled(image.pixels, found.mask), hidden_marks=len(found.boxes))
 
 
 def _is_photograph(image: Image) -> bool:
@@ -300,10 +301,13 @@ def _grown(mask: Mask, by: int) -> Mask:
     return extremes(mask.astype(np.uint8), 2 * by + 1, np.maximum).astype(bool)
 
 
-def _count(mask: Mask, gap: int) -> int:
-    from scipy.ndimage import label
+def _boxes(mask: Mask, gap: int) -> tuple[Region, ...]:
+    """Boxes around the parts of ``mask``; parts within twice ``gap`` of each other are one."""
+    from scipy.ndimage import find_objects, label
 
-    return int(label(_grown(mask, gap), np.ones((3, 3)))[1])
+    labels, _ = label(_grown(mask, gap), np.ones((3, 3)))
+    found = find_objects(np.where(mask, labels, 0))
+    return tuple(Region(x.start, y.start, x.stop - x.start, y.stop - y.start) for y, x in found)
 
 
 def _filled(pixels: npt.NDArray[Any], mask: Mask) -> npt.NDArray[Any]:
