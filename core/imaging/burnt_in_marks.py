@@ -54,7 +54,7 @@ _TINGED, _PHOTOGRAPH = 4, 0.2
 #: A grey bar is at least so long, as a share of the shorter side, and so thick in pixels and as a share.
 _BAR_LONG, _BAR_THIN, _BAR_THICK = 0.15, 4, 0.12
 #: Pixels around a mark that it is continued from, and the most pixels of one that are solved for exactly.
-_AROUND, _MOST_SOLVED = 4, 1500
+_AROUND, _MOST_SOLVED = 4, 6000
 #: Marks within this share of the shorter side count as one.
 _ONE_MARK = 0.04
 #: Modalities whose DICOM images may have marks, by their codes.
@@ -293,8 +293,19 @@ def _bars(values: Grey) -> Mask:
         is_graded = np.ptp(middle) >= 60 and max((steps >= 0).mean(), (steps <= 0).mean()) >= 0.95
         sides = [values[top:bottom, side] for side in (left - 2, right + 1) if 0 <= side < values.shape[1]]
         if is_graded and all(np.abs(side - middle).mean() >= 15 for side in sides):
-            found[top:bottom, left:right] = True
+            # Its black end was not looked for.
+            rest = _flat_rows(values[bottom : bottom + length, left:right])
+            before = _flat_rows(values[max(0, top - length) : top, left:right][::-1])
+            found[top - before : bottom + rest, left:right] = True
     return found
+
+
+def _flat_rows(rows: Grey) -> int:
+    """How many of ``rows``, from the first on, have one grey that is at most 8."""
+    is_flat = (
+        (np.ptp(rows, axis=1) <= 1) & (rows.max(axis=1, initial=0) <= 8) if rows.size else np.zeros(0, bool)
+    )
+    return len(rows) if is_flat.all() else int(np.argmin(is_flat))
 
 
 def _grown(mask: Mask, by: int) -> Mask:
@@ -312,7 +323,7 @@ def _boxes(mask: Mask, gap: int) -> tuple[Region, ...]:
 
 def _filled(pixels: npt.NDArray[Any], mask: Mask) -> npt.NDArray[Any]:
     """``pixels`` with those of ``mask`` continued from around it: biharmonic where it is thin (Damelin and Hoang, "On
-    surface completion and image inpainting by biharmonic functions", IJMMS 2018), else the mean of what is nearest."""
+    surface completion and image inpainting by biharmonic functions", IJMMS 2018), else mirrored."""
     from scipy.ndimage import find_objects, label
     from skimage.restoration import inpaint_biharmonic
 
@@ -325,8 +336,8 @@ def _filled(pixels: npt.NDArray[Any], mask: Mask) -> npt.NDArray[Any]:
         hidden = mask[part] & (labels[part] > 0)
         values = pixels[part].astype(np.float64)
         axis = 2 if values.ndim == 3 else None
-        if hidden.all() or hidden.sum() > _MOST_SOLVED:
-            filled = _nearest_means(values, hidden)
+        if hidden.sum() > _MOST_SOLVED or _is_thick(hidden):
+            filled = _mirrored(pixels, mask, part)
         else:
             filled = inpaint_biharmonic(values, hidden, split_into_regions=True, channel_axis=axis)
         if kind.kind != "f":
@@ -335,14 +346,29 @@ def _filled(pixels: npt.NDArray[Any], mask: Mask) -> npt.NDArray[Any]:
     return out
 
 
-def _nearest_means(values: Numbers, hidden: Mask) -> Numbers:
-    """``values`` (h, w) or (h, w, 3) where hidden with those of the nearest pixels that are not, smoothed."""
-    from scipy.ndimage import distance_transform_edt, uniform_filter
+def _is_thick(hidden: Mask) -> bool:
+    return bool(extremes(hidden.astype(np.uint8), 2 * _AROUND + 3, np.minimum).any())
 
+
+def _mirrored(pixels: npt.NDArray[Any], mask: Mask, part: tuple[slice, slice]) -> Numbers:
+    """The ``part`` of ``pixels`` with what ``mask`` hides mirrored at its border, which keeps the texture; with the
+    nearest pixels where those are hidden too."""
+    from scipy.ndimage import distance_transform_edt
+
+    reach = min(side.stop - side.start for side in part)
+    wide = tuple(slice(max(0, side.start - reach), side.stop + reach) for side in part)
+    values, hidden = pixels[wide].astype(np.float64), mask[wide]
     if hidden.all():
-        return np.zeros_like(values)
-    rows, columns = distance_transform_edt(hidden, return_distances=False, return_indices=True)
-    size = (5, 5, 1)[: values.ndim]
-    return np.where(
-        hidden[(...,) + (None,) * (values.ndim - 2)], uniform_filter(values[rows, columns], size), values
+        return np.zeros_like(pixels[part], dtype=np.float64)
+    nearest = distance_transform_edt(hidden, return_distances=False, return_indices=True)
+    rows, columns = 2 * nearest - np.indices(hidden.shape)
+    usable = (rows >= 0) & (rows < hidden.shape[0]) & (columns >= 0) & (columns < hidden.shape[1])
+    rows, columns = np.where(usable, rows, 0), np.where(usable, columns, 0)
+    usable &= ~hidden[rows, columns]
+    found = values[np.where(usable, rows, nearest[0]), np.where(usable, columns, nearest[1])]
+    inner = tuple(
+        slice(side.start - outer.start, side.stop - outer.start)
+        for side, outer in zip(part, wide, strict=True)
     )
+    own: Numbers = found[inner]
+    return own
