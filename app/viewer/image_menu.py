@@ -31,7 +31,7 @@ def image_menu(view: ImageView, context: Context, parent: QWidget) -> QMenu:
     overlay_text.setCheckable(True)
     overlay_text.setChecked(view.is_overlay_text_shown)
     overlay_text.toggled.connect(view.set_overlay_text_shown)
-    marks = menu.addAction(tr("Show burnt-in marks ({n})", n=len(view.marks)))
+    marks = menu.addAction(tr("Show burnt-in marks"))
     marks.setCheckable(True)
     marks.setChecked(view.are_marks_shown)
     marks.setEnabled(bool(view.marks))
