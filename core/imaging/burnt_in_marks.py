@@ -55,6 +55,8 @@ _TINGED, _PHOTOGRAPH = 4, 0.2
 _BAR_LONG, _BAR_THIN, _BAR_THICK = 0.15, 4, 0.12
 #: Pixels around a mark that it is continued from, and the most pixels of one that are solved for exactly.
 _AROUND, _MOST_SOLVED = 4, 6000
+#: What takes a larger share of the image is its content, such as a drawing.
+_MOST_HIDDEN = 0.15
 #: Marks within this share of the shorter side count as one.
 _ONE_MARK = 0.04
 #: Modalities whose DICOM images may have marks, by their codes.
@@ -96,6 +98,8 @@ def find_marks(image: Image) -> BurntInMarks | None:
         return None
     # The soft edge of a line belongs to it.
     grown = _grown(found, 1 if short < 360 else 2)
+    if grown.mean() > _MOST_HIDDEN:
+        return None
     mask = np.zeros((image.height, image.width), bool)
     large = np.repeat(np.repeat(grown, factor, axis=0), factor, axis=1)
     mask[: large.shape[0], : large.shape[1]] = large
@@ -164,7 +168,7 @@ class _Parts:
         border = ~extremes(is_part.astype(np.uint8), 3, np.minimum).astype(bool).ravel()[places]
 
         def total(weights: npt.NDArray[np.generic]) -> Numbers:
-            return np.bincount(part, weights, minlength=n + 1)
+            return np.bincount(part, weights, minlength=n + 1).astype(np.float64, copy=False)
 
         self.area = total(np.ones(len(part)))
         pixels, length = np.maximum(self.area, 1), np.maximum(total(border), 1)

@@ -99,6 +99,9 @@ class FeatureSets:
         Raises:
             BadArguments: a set of that name has another extractor or other settings.
         """
+        from semblance.core.features.single_extractors import stored_settings
+
+        settings = stored_settings(extractor, settings)
         with self._catalogue.transaction() as connection:
             for known in _records(connection.execute(sa.select(feature_sets)).all()):
                 if known.name == name:
