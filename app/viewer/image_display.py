@@ -62,6 +62,9 @@ class ImageDisplay(QWidget):
         #: What the user set for all images.
         self.settings = ViewSettings()
         self.is_overlay_text_shown = True
+        #: Boxes around the burnt-in marks, and whether they are drawn; it stays for the next image.
+        self.marks: tuple[Region, ...] = ()
+        self.are_marks_shown = False
         self.inverted = False
         self.editable = True
         self.scrolls = False
@@ -110,6 +113,7 @@ class ImageDisplay(QWidget):
         self.inverted = image is not None and image.inverse
         self.pixel_under_mouse = None
         self.case_region, self.notes = None, () if image is None else image.notes
+        self.marks = ()
         self.edges = self.cross = None
         if image is None:
             self.region.begin(0, 0)
@@ -157,6 +161,17 @@ class ImageDisplay(QWidget):
     def set_notes(self, notes: Sequence[str]) -> None:
         """Lines for the upper left corner."""
         self.notes = tuple(notes)
+        self.update()
+
+    def show_marks(self, marks: Sequence[Region]) -> None:
+        """Say how many burnt-in marks the image has, in boxes ``marks``."""
+        self.marks = tuple(marks)
+        if marks:
+            self.set_notes((*self.notes, tr("Burnt-in marks: {n}", n=len(marks))))
+
+    def set_marks_shown(self, shown: bool) -> None:
+        """Show or hide the boxes around burnt-in marks."""
+        self.are_marks_shown = shown
         self.update()
 
     # What can be done

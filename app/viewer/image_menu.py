@@ -31,6 +31,11 @@ def image_menu(view: ImageView, context: Context, parent: QWidget) -> QMenu:
     overlay_text.setCheckable(True)
     overlay_text.setChecked(view.is_overlay_text_shown)
     overlay_text.toggled.connect(view.set_overlay_text_shown)
+    marks = menu.addAction(tr("Show burnt-in marks"))
+    marks.setCheckable(True)
+    marks.setChecked(view.are_marks_shown)
+    marks.setEnabled(bool(view.marks))
+    marks.toggled.connect(view.set_marks_shown)
     menu.addSeparator()
     if view.editable:
         outline = menu.addAction(tr("Outline the mass in the region"), view.refine_requested.emit)

@@ -108,6 +108,7 @@ class ImagePane(QWidget):
                 viewed.case.attributes[key] for key in _NOTED_ATTRIBUTES if viewed.case.attributes.get(key)
             ]
             self.view.set_notes(attributes[:2])
+        self.view.show_marks(viewed.marks)
         self.view.scrolls = stack is not None and stack.slices > 1
         self.slices.begin(stack, library, what, image)
         self._fit_bar()

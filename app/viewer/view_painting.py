@@ -32,6 +32,9 @@ def paint_view(painter: QPainter, view: ImageDisplay, pointer: Pointer, renderer
     painter.setClipRect(view.rect())
     if view.case_region is not None and view.case_region != view.region.region:
         paint_region(painter, view.case_region, view.viewport, "#FFFFFF", dashed=True)
+    if view.are_marks_shown:
+        for mark in view.marks:
+            paint_region(painter, mark, view.viewport, theme().region, dashed=True)
     if view.cross is not None:
         paint_cross(painter, view.cross, view.viewport)
     pointer.paint(painter)

@@ -3,19 +3,34 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from semblance.core.imaging.burnt_in_marks import hide_marks, may_have_marks
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.volume import Stack
 from semblance.core.local_descriptors import DescriptorPacking
 from semblance.core.parameters import Parameter, Value, checked
 from semblance.core.tasks import Reporter
+
+#: The setting of every extractor that measures images: whether calipers, arrows and letters in the pixels are measured.
+#: Numbers change with what is found: then raise the versions of the extractors.
+BURNT_IN_MARKS = "burnt_in_marks"
+HIDE, KEEP = "hide", "keep"
+MARKS_PARAMETER = Parameter(
+    BURNT_IN_MARKS,
+    HIDE,
+    "Calipers, arrows, letters and scales in the pixels are filled in from what surrounds them before the image is "
+    "measured: in ultrasound, secondary captures and plain files that are no colour photographs. Or they are kept.",
+    label="Burnt-in marks",
+    choices=(HIDE, KEEP),
+)
 
 
 @dataclass(frozen=True)
@@ -63,6 +78,17 @@ class Extractor(abc.ABC):
     #: The extra of the installation it cannot do without; empty for none.
     needs: ClassVar[str] = ""
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Give extractors of images the setting ``burnt_in_marks``, and let them see images without marks only."""
+        super().__init_subclass__(**options)
+        if not cls.hides_marks():
+            return
+        if MARKS_PARAMETER not in cls.parameters:
+            cls.parameters = (*cls.parameters, MARKS_PARAMETER)
+        for name in ("extract", "prepare", "keypoints"):
+            if name in vars(cls):
+                setattr(cls, name, _of_visible(vars(cls)[name]))
+
     def __init__(self, **settings: Value) -> None:
         self.settings = checked(self.name, self.parameters, settings)
 
@@ -75,6 +101,17 @@ class Extractor(abc.ABC):
     def measures_images(cls) -> bool | None:
         """Whether it measures cases that have an image, or rows of tables; ``None``: all cases."""
         return cls.needs_image if cls.needs_image or cls.needs_table else None
+
+    @classmethod
+    def hides_marks(cls) -> bool:
+        """Whether it has the setting ``burnt_in_marks``: what looks at volumes only never meets marks."""
+        return cls.needs_image and not cls.needs_volume
+
+    def visible(self, image: Image) -> Image:
+        """``image`` as it is measured: without its burnt-in marks, unless the settings keep them."""
+        if image.hidden_marks is not None or self.settings.get(BURNT_IN_MARKS) != HIDE:
+            return image
+        return hide_marks(image) if may_have_marks(image) else image
 
     @property
     def batch(self) -> int:
@@ -134,3 +171,11 @@ class Extractor(abc.ABC):
     def extract_many(self, images: Sequence[Image]) -> npt.NDArray[np.float32]:
         """(n, d): the same numbers as :meth:`extract` gives one by one."""
         return np.stack([self.extract(image) for image in images])
+
+
+def _of_visible(method: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def of_visible(self: Extractor, image: Image, *rest: Any, **named: Any) -> Any:
+        return method(self, self.visible(image), *rest, **named)
+
+    return of_visible

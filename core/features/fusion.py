@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.features.clinical import Clinical
 from semblance.core.features.extractor import Extractor, FeatureName
-from semblance.core.features.single_extractors import SINGLE_EXTRACTORS, find_extractor
+from semblance.core.features.single_extractors import SINGLE_EXTRACTORS, find_extractor, stored_settings
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.volume import Stack
@@ -46,6 +46,7 @@ def fused_sets(settings: Mapping[str, Any]) -> tuple[FusedSet, ...]:
     """
     try:
         sets = tuple(FusedSet(**one) for one in json.loads(settings["sets"]))
+        sets = tuple(replace(one, settings=stored_settings(one.extractor, one.settings)) for one in sets)
     except (KeyError, TypeError, ValueError):
         sets = ()
     if len(sets) < 2:
@@ -108,6 +109,11 @@ class Fusion(Extractor):
             for one, own in zip(self._sets, names, strict=True)
             for feature in own
         )
+
+    @classmethod
+    def hides_marks(cls) -> bool:
+        """Each of its extractors hides them or not, by its own settings."""
+        return False
 
     @property
     def batch(self) -> int:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-Grey = npt.NDArray[np.uint8]
+from semblance.core.imaging.morphology import Grey, block_means, opened
 
 #: A larger image is reduced until its longest side has at most this many pixels.
 LONGEST = 768
@@ -42,7 +41,7 @@ def drawn_text(grey: npt.NDArray[np.float32]) -> list[TextLine]:
     lines of :data:`MIN_CHARACTERS` or more whose characters do not touch; a single letter is not.
     """
     factor = -(-max(grey.shape) // LONGEST)
-    values = np.asarray(np.rint(255 * np.clip(_reduced(grey, factor), 0, 1)), dtype=np.uint8)
+    values = np.asarray(np.rint(255 * np.clip(block_means(grey, factor), 0, 1)), dtype=np.uint8)
     lines = sorted([*_bright_lines(values), *_bright_lines(255 - values)], key=lambda line: -line[4])
     out: list[tuple[int, int, int, int, int]] = []
     for line in lines:
@@ -65,7 +64,7 @@ def _bright_lines(values: Grey) -> list[tuple[int, int, int, int, int]]:
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
-    strokes = values - _opened(values)
+    strokes = values - opened(values, STROKE)
     is_stroke = strokes > CONTRAST
     labels, n = label(is_stroke, np.ones((3, 3)))
     if not MIN_CHARACTERS <= n <= _MOST_LABELLED:
@@ -113,31 +112,4 @@ def _bright_lines(values: Grey) -> list[tuple[int, int, int, int, int]]:
                 len(parts),
             )
         )
-    return out
-
-
-def _reduced(grey: npt.NDArray[np.float32], factor: int) -> npt.NDArray[np.float32]:
-    """The means of blocks of ``factor`` x ``factor`` pixels."""
-    if factor == 1:
-        return grey
-    rows, columns = (side // factor for side in grey.shape)
-    blocks = grey[: rows * factor, : columns * factor].reshape(rows, factor, columns, factor)
-    out: npt.NDArray[np.float32] = blocks.mean(axis=(1, 3), dtype=np.float32)
-    return out
-
-
-def _opened(values: Grey) -> Grey:
-    """Without what is brighter and thinner than :data:`STROKE`; many times faster than scipy's opening."""
-    return _extremes(_extremes(values, np.minimum), np.maximum)
-
-
-def _extremes(values: Grey, extreme: Callable[[Grey, Grey], Grey]) -> Grey:
-    """The extreme of the square of :data:`STROKE` pixels around each pixel."""
-    out = np.pad(values, STROKE // 2, mode="edge")
-    for _ in range(2):
-        reach = 1
-        while reach < STROKE:
-            step = min(reach, STROKE - reach)
-            out, reach = extreme(out[:-step], out[step:]), reach + step
-        out = out.T
     return out

@@ -122,6 +122,7 @@ class Image:
     about parts of the file that contradict each other or cannot be read. ``photometric``: DICOM's Photometric
     Interpretation, empty for other files. ``slice_facts``: where it lies in
     the patient, of a slice.
+    ``hidden_marks``: how many burnt-in marks were filled in; ``None`` where the pixels are those of the file.
     """
 
     pixels: npt.NDArray[Any]
@@ -137,6 +138,7 @@ class Image:
     remarks: tuple[str, ...] = ()
     photometric: str = ""
     slice_facts: SliceFacts = field(default_factory=SliceFacts)
+    hidden_marks: int | None = None
 
     @property
     def height(self) -> int:

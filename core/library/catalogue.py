@@ -289,6 +289,21 @@ class Catalogue:
         with self.transaction() as connection:
             connection.execute(statement, rows)
 
+    def set_attribute(self, name: str, values: Mapping[int, str]) -> None:
+        """Set the attribute ``name`` of cases by their row ids; remove it where the value is empty."""
+        changed: list[dict[str, Any]] = []
+        with self.transaction() as connection:
+            for part in in_batches(list(values)):
+                query = sa.select(cases.c.id, cases.c.attributes).where(cases.c.id.in_(part))
+                for row, before in connection.execute(query).all():
+                    if before.get(name, "") != values[row]:
+                        kept = {key: value for key, value in before.items() if key != name}
+                        added = {name: values[row]} if values[row] else {}
+                        changed.append({"key": row, "new_attributes": kept | added})
+            if changed:
+                statement = cases.update().where(cases.c.id == sa.bindparam("key"))
+                connection.execute(statement.values(attributes=sa.bindparam("new_attributes")), changed)
+
     def labels(self, source: SourceRecord) -> dict[str, CaseLabels]:
         """The labels of the cases of one source, by their ids."""
         query = (

@@ -99,6 +99,9 @@ class FeatureSets:
         Raises:
             BadArguments: a set of that name has another extractor or other settings.
         """
+        from semblance.core.features.single_extractors import stored_settings
+
+        settings = stored_settings(extractor, settings)
         with self._catalogue.transaction() as connection:
             for known in _records(connection.execute(sa.select(feature_sets)).all()):
                 if known.name == name:
@@ -393,8 +396,17 @@ def features_stamp(chunks: Mapping[int, npt.NDArray[np.int64]]) -> str:
 
 
 def _records(rows: Sequence[sa.Row[Any]]) -> list[FeatureSet]:
+    from semblance.core.features.single_extractors import stored_settings
+
     return [
-        FeatureSet(r.id, r.name, r.extractor, r.version, r.settings, tuple((n, g) for n, g in r.columns))
+        FeatureSet(
+            r.id,
+            r.name,
+            r.extractor,
+            r.version,
+            stored_settings(r.extractor, r.settings),
+            tuple((n, g) for n, g in r.columns),
+        )
         for r in rows
     ]
 

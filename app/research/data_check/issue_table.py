@@ -24,6 +24,7 @@ KINDS = {
     Check.BLANK: tr("Blank image"),
     Check.CUT: tr("Cut image"),
     Check.TEXT: tr("Burnt-in text"),
+    Check.MARKS: tr("Burnt-in marks"),
     Check.OUTLIER: tr("Outlier"),
     Check.FEW_PATIENTS: tr("Few patients"),
     Check.TELLING_COLUMN: tr("Column tells the finding"),

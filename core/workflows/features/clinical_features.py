@@ -53,6 +53,7 @@ _NEVER = frozenset(
         "station",
         "institution",
         "burnt_in_text",
+        "burnt_in_marks",
         "class",
         "target",
         "outcome",

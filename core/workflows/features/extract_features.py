@@ -22,8 +22,9 @@ from semblance.core.engine import Engine, Progress, Task, WorkerEnded, default_w
 from semblance.core.engine.cluster import Cluster, ClusterTask, open_engine
 from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.features.clinical import Clinical
-from semblance.core.features.extractor import Extractor
+from semblance.core.features.extractor import BURNT_IN_MARKS, HIDE, Extractor
 from semblance.core.features.registry import make_extractor
+from semblance.core.imaging.burnt_in_marks import MARKS_ATTRIBUTE, hide_marks, may_have_marks
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.image_reader import ImageReader, shown_slice
@@ -115,6 +116,7 @@ def extract_features(
     configured = make_extractor(extractor, **(settings or {}))
     with open_library(library, writable=True) as opened:
         name = extractor if name is None else checked_name(name, tr_lazy("A feature set"))
+        configured = _as_before(opened, configured, name, settings or {})
         left_out: tuple[tuple[str, str], ...] = ()
         if isinstance(configured, Clinical):
             configured, chosen = configured_columns(opened, configured, name)
@@ -152,6 +154,15 @@ def extract_features(
         result.failed = [{"case_id": c, "reason": r} for c, r in opened.features.failures(feature_set)]
     result.seconds = time.monotonic() - start
     return result
+
+
+def _as_before(library: Library, extractor: Extractor, name: str, given: Mapping[str, Value]) -> Extractor:
+    """``extractor``, with burnt-in marks hidden or kept as in an earlier set ``name`` unless ``given`` says it."""
+    for known in library.features.all():
+        if known.name == name and known.extractor == extractor.name and BURNT_IN_MARKS not in given:
+            same = {key: value for key, value in known.settings.items() if key == BURNT_IN_MARKS}
+            return make_extractor(extractor.name, **{**given, **same})
+    return extractor
 
 
 def _feature_set(library: Library, extractor: Extractor, name: str) -> FeatureSet:
@@ -223,12 +234,14 @@ class CaseImage:
 
 @dataclass
 class MeasuredCases:
-    """``values`` (n, d) of the cases ``rows`` (n,), whose ``contents`` they show; (case, content, reason) of others."""
+    """``values`` (n, d) of the cases ``rows`` (n,), whose ``contents`` they show; (case, content, reason) of others;
+    ``marks``: how many burnt-in marks each case has whose image was searched for them."""
 
     rows: npt.NDArray[np.int64]
     values: npt.NDArray[np.float32]
     failures: list[tuple[int, str, str]]
     contents: list[str]
+    marks: dict[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -343,6 +356,9 @@ class _Extraction:
         self._extracted += self._library.features.write_chunk(
             self._feature_set, chunk.rows, chunk.values, chunk.failures, chunk.contents
         )
+        self._library.catalogue.set_attribute(
+            MARKS_ATTRIBUTE, {row: str(n) if n else "" for row, n in chunk.marks.items()}
+        )
         self._reporter.partial(self._extracted)
 
     def _isolate_crash(self, part: _SubmittedChunk) -> None:
@@ -387,6 +403,7 @@ def measure_cases(
     """
     extractor = make_extractor(name, **settings)
     batch = Batch(extractor)
+    marks: dict[int, int] = {}
     with ImageReader() as reader, closing(OpenVolumes(reader)) as volumes:
         for done, image in enumerate(images):
             if done % STEP == 0:
@@ -408,6 +425,12 @@ def measure_cases(
                 if isinstance(shown, Stack):
                     prepared = extractor.prepare_stack(shown, image.region)
                 else:
+                    if may_have_marks(shown):
+                        # Counted also where they are kept, so that it can be told whether a metric retrieves them.
+                        hidden = hide_marks(shown)
+                        marks[image.row] = hidden.hidden_marks or 0
+                        if extractor.settings.get(BURNT_IN_MARKS) == HIDE:
+                            shown = hidden
                     prepared = extractor.prepare(shown, image.region)
                 batch.add(image.row, content, prepared)
             except SemblanceError as error:
@@ -415,7 +438,7 @@ def measure_cases(
                 known = "" if isinstance(error, SliceUnavailable) else content
                 batch.failures.append((image.row, known, str(error)))
     rows, values, contents = batch.measured()
-    return MeasuredCases(rows, values, batch.failures, contents)
+    return MeasuredCases(rows, values, batch.failures, contents, marks)
 
 
 def _open_all(volumes: OpenVolumes, image: CaseImage, reporter: Reporter) -> tuple[Stack, str]:

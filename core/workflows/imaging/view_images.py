@@ -10,6 +10,7 @@ import numpy as np
 
 from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.imaging import ImageAddress, open_image
+from semblance.core.imaging.burnt_in_marks import find_marks, may_have_marks
 from semblance.core.imaging.display import MIN_SIDE_OF_SLICES, DisplayImage, display_image
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.segmentation import NoOutline, segment_at, segment_in
@@ -41,12 +42,14 @@ class StackFacts:
 
 @dataclass(frozen=True, eq=False)
 class ViewedImage:
-    """A whole image for the viewer, with the facts of its case; for a volume the slice to show first."""
+    """A whole image for the viewer, with the facts of its case; for a volume the slice to show first. ``marks``: boxes
+    around the burnt-in marks of an image that is no volume."""
 
     image: DisplayImage
     region: Region | None
     case: CaseDetails | None
     stack: StackFacts | None = None
+    marks: tuple[Region, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +158,9 @@ def outline_mass(
 
 def _viewed(address: ImageAddress, region: Region | None, case: CaseDetails | None) -> ViewedImage:
     if not stack_cache.is_stack(address):
-        return ViewedImage(display_image(open_image(address)), region, case)
+        image = open_image(address)
+        found = find_marks(image) if may_have_marks(image) else None
+        return ViewedImage(display_image(image), region, case, marks=() if found is None else found.boxes)
     stack = stack_cache.get(address)
     place = stack.middle(region)
     facts = StackFacts(len(stack), place, stack.spacing_mm, stack.directions, stack.location)

@@ -38,6 +38,7 @@ class Check(StrEnum):
     BLANK = "blank_image"
     CUT = "cut_image"
     TEXT = "burnt_in_text"
+    MARKS = "burnt_in_marks"
     OUTLIER = "outlier"
     FEW_PATIENTS = "few_patients"
     TELLING_COLUMN = "telling_column"
@@ -105,12 +106,14 @@ class DataIssue:
 
 @dataclass(frozen=True)
 class ImageMeasures:
-    """The measures of an image. ``chest_wall``: -1 left to +1 right, ``None`` if it is no mammogram."""
+    """The measures of an image. ``chest_wall``: -1 left to +1 right, ``None`` if it is no mammogram.
+    ``burnt_in_marks``: how many."""
 
     is_blank: bool
     missing_share: float
     lines_of_text: int
     chest_wall: float | None = None
+    burnt_in_marks: int = 0
 
 
 def _issue(
@@ -276,7 +279,7 @@ def _label_error(case: CheckedCase, doubtful: DoubtfulFinding, *, by_patient: bo
 
 
 def image_issues(measured: Sequence[tuple[CheckedCase, ImageMeasures]]) -> list[DataIssue]:
-    """Blank and cut images, and text in images: drawn, or stated by a DICOM file."""
+    """Blank and cut images, text in images, drawn or stated by a DICOM file, and burnt-in marks."""
     out = []
     for members in _grouped(measured, lambda pair: pair[0].image):
         cases, measures = [case for case, _ in members], members[0][1]
@@ -293,6 +296,10 @@ def image_issues(measured: Sequence[tuple[CheckedCase, ImageMeasures]]) -> list[
         elif any(case.attribute("burnt_in_text") == "yes" for case in cases):
             text = tr_lazy("The DICOM file states that text is burnt into the image.")
             out.append(_issue(Check.TEXT, Severity.MEDIUM, cases, text))
+        if measures.burnt_in_marks:
+            what = tr_lazy_n("{n} burnt-in mark", "{n} burnt-in marks", measures.burnt_in_marks)
+            text = tr_lazy("{what}, such as calipers, arrows or letters in the pixels.", what=what)
+            out.append(_issue(Check.MARKS, Severity.LOW, cases, text))
     return out
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from semblance.core.errors import BadArguments, SemblanceError
+from semblance.core.imaging.burnt_in_marks import MARKS_ATTRIBUTE
 from semblance.core.imaging.image_reader import ImageReader
 from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.content_hashes import contents_of_rows
@@ -499,12 +500,19 @@ class _ImportRun:
     def _has_new_labels(self, case: FoundCase) -> bool:
         """Whether the source has other labels for a known case than before."""
         before = self.labels.get(self.reader.case_id(case.key))
-        labels = (case.finding, case.patient, dict(case.attributes))
+        labels = (case.finding, case.patient, self._attributes(case))
         return before is not None and (before.finding, before.patient, dict(before.attributes)) != labels
+
+    def _attributes(self, case: FoundCase) -> dict[str, str]:
+        """The attributes in the source, and what is known from the image itself."""
+        before = self.labels.get(self.reader.case_id(case.key))
+        measured = {} if before is None else before.attributes
+        return {**case.attributes, **{k: v for k, v in measured.items() if k == MARKS_ATTRIBUTE}}
 
     def _relabel(self, cases: list[FoundCase]) -> None:
         self.library.catalogue.relabel(
-            (self.reader.case_id(case.key), case.finding, case.patient, case.attributes) for case in cases
+            (self.reader.case_id(case.key), case.finding, case.patient, self._attributes(case))
+            for case in cases
         )
         self.result.relabelled += len(cases)
 

@@ -23,6 +23,7 @@ from semblance.core.evaluation.evaluate_metric import FindingScore, stored_score
 from semblance.core.evaluation.intervals import over_findings
 from semblance.core.evaluation.splits import patient_codes
 from semblance.core.evaluation.worsened import FindingShares, worsened
+from semblance.core.features.extractor import BURNT_IN_MARKS, KEEP
 from semblance.core.features.registry import extractor_class, make_extractor
 from semblance.core.language import as_lazy, count_label, join_texts, tr_lazy
 from semblance.core.library.open_library import open_library
@@ -567,9 +568,11 @@ def _feature_set_name(library: Library, extractor: str) -> str:
     """The feature set of ``extractor`` with its default settings, or a name for a new one."""
     made = make_extractor(extractor)
     known = {one.name: one for one in library.features.all()}
-    for one in known.values():
-        if (one.extractor, one.version, dict(one.settings)) == (made.name, made.version, dict(made.settings)):
-            return one.name
+    # A set that was measured before burnt-in marks were hidden is continued as it is.
+    for settings in (dict(made.settings), {**made.settings, BURNT_IN_MARKS: KEEP}):
+        for one in known.values():
+            if (one.extractor, one.version, dict(one.settings)) == (made.name, made.version, settings):
+                return one.name
     return _free_name(extractor, known)
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
+from semblance.core.features.single_extractors import stored_settings
 from semblance.core.files import replacing
 from semblance.core.language import tr_lazy
 from semblance.core.library.export_log import log_export
@@ -281,6 +282,7 @@ def _mark(library: Library) -> str:
 
 
 def _matching(library: Library, required: Mapping[str, Any], file: Path) -> FeatureSet:
+    required = {**required, "settings": stored_settings(str(required["extractor"]), required["settings"])}
     for feature_set in library.features.all():
         if json.loads(json.dumps(_features(feature_set))) == required:
             return feature_set

@@ -23,6 +23,7 @@ from semblance.core.evaluation.subgroups import (
     age_bands,
     subgroup_scores,
 )
+from semblance.core.imaging.burnt_in_marks import MARKS_ATTRIBUTE
 from semblance.core.library.open_library import open_library
 from semblance.core.library.vault import OPENINGS
 from semblance.core.tasks import SILENT, Reporter
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 CONTROL = "shuffled_control"
 #: Attributes of cases that should not matter to a metric.
 BURNT_IN = "burnt_in_text"
-SHORTCUTS = ("manufacturer", "station", "institution", "view", "laterality", BURNT_IN)
+SHORTCUTS = ("manufacturer", "station", "institution", "view", "laterality", BURNT_IN, MARKS_ATTRIBUTE)
 _IN_DICOM = "modality"
 
 
@@ -137,6 +138,9 @@ def _shortcuts(library: Library, searches: HeldOutSearches, seed: int) -> tuple[
         name: np.array([of_cases.get(row, {}).get(name, "").strip() for row in rows], dtype=np.str_)
         for name in SHORTCUTS
     }
+    # Only whether there are marks: the number of dots of a line says nothing.
+    marked = attributes[MARKS_ATTRIBUTE] != ""
+    attributes[MARKS_ATTRIBUTE] = np.where(marked, "yes", "no" if marked.any() else "")
     # A case that was removed during the scoring has none.
     of_rows = library.catalogue.extents()
     extents = [of_rows.get(row) for row in rows]

@@ -89,7 +89,11 @@ def test_files_of_parameters_must_exist(qtbot, open_dialog, tmp_path, monkeypatc
         qtbot.mouseClick(field.button, Qt.MouseButton.LeftButton)
     assert questions == [("Model", "Model (*.onnx)"), ("Settings", "Settings (*.json)")]
     assert dialog.extract_button.isEnabled()
-    assert dialog.settings() == {"model": str(names["Model"]), "settings": str(names["Settings"])}
+    assert dialog.settings() == {
+        "model": str(names["Model"]),
+        "settings": str(names["Settings"]),
+        "burnt_in_marks": "hide",
+    }
     qtbot.keyClicks(fields[0].line, "x")
     assert not dialog.extract_button.isEnabled()
     assert "Choose a file (*.onnx)." in texts(dialog)

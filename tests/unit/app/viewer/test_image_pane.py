@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from PIL import Image as PILImage
 
 from semblance.app.shell.kept_views import MOST, KeptView, KeptViews
 from semblance.app.viewer.image_pane import ImagePane
@@ -56,3 +57,21 @@ def test_the_least_recently_shown_image_is_removed():
     for key in range(MOST + 1):
         views.keep(key, KeptView(key))
     assert (views.get(0), views.get(MOST)) == (None, KeptView(MOST))
+
+
+def test_burnt_in_marks_are_counted_on_the_image_and_framed_on_request(panes, tmp_path):
+    path, pane = tmp_path / "marked.png", panes[0]
+    grey = np.random.default_rng(0).integers(20, 90, (160, 160), dtype=np.uint8)
+    grey[75:86, 80] = grey[80, 75:86] = 255
+    PILImage.fromarray(grey).save(path)
+    pane.show_viewed(view_file(path), None, ImageAddress(path), None)
+    assert pane.view.notes == ("Burnt-in marks: 1",)
+    plain = pane.view.grab().toImage()
+    pane.view.set_marks_shown(True)
+    assert pane.view.grab().toImage() != plain
+    pane.view.set_marks_shown(False)
+    assert pane.view.grab().toImage() == plain
+    grey[75:86, 75:86] = 60
+    PILImage.fromarray(grey).save(path)
+    pane.show_viewed(view_file(path), None, ImageAddress(path), None)
+    assert (pane.view.notes, pane.view.marks) == ((), ())

@@ -5,14 +5,18 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.ndimage import gaussian_filter
 
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.features import extractors, make_extractor
+from semblance.core.imaging.burnt_in_marks import hide_marks
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
+from tests.helpers.burnt_in_marks import draw_mark
 
 #: Those of volumes, and those that need a user's files or feature sets, are tested beside this file.
 OF_IMAGES = [
@@ -180,3 +184,20 @@ def test_raw_sends_images_elsewhere():
     assert "table" in caught.value.message
     assert "breast.png" in caught.value.message
     assert "gabor" in caught.value.hint
+
+
+def test_no_extractor_sees_burnt_in_marks_unless_it_is_told_to(extractor):
+    grey = gaussian_filter(noise(160, 160), 1.5)
+    marked = draw_mark(grey, "calipers", seed=3).pixels
+    plain, shown = Image(grey, 255.0), Image(marked, 255.0)
+    visible = hide_marks(shown)
+    assert visible.hidden_marks
+    again = replace(visible, hidden_marks=None)
+    kept = make_extractor(extractor.name, burnt_in_marks="keep")
+    region = Region(40, 40, 80, 80)
+    np.testing.assert_array_equal(extractor.extract(shown, region), kept.extract(again, region))
+    np.testing.assert_array_equal(
+        extractor.measure([extractor.prepare(shown, region)]), kept.measure([kept.prepare(again, region)])
+    )
+    assert (kept.extract(shown) != extractor.extract(shown)).any()
+    np.testing.assert_array_equal(extractor.extract(plain), kept.extract(plain))

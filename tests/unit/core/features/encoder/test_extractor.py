@@ -37,7 +37,7 @@ def test_nothing_is_reported_to_the_maker_of_onnxruntime(private_home):
 def test_a_whole_image_is_squeezed_and_nothing_cut():
     pixels = np.zeros((100, 300), dtype=np.uint8)
     pixels[:, :10], pixels[:, -10:] = 255, 200
-    prepared = encoder().prepare(Image(pixels, 255.0))
+    prepared = encoder(burnt_in_marks="keep").prepare(Image(pixels, 255.0))
     assert (prepared.shape, prepared.dtype) == ((224, 224, 3), np.uint8)
     assert (prepared[:, 0] == 255).all()
     assert (prepared[:, -1] == 200).all()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import shutil
 from concurrent.futures import Future
 from pathlib import Path
@@ -7,6 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
+from scipy.ndimage import gaussian_filter
 
 from semblance.core.engine import WorkerEnded
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
@@ -20,7 +23,9 @@ from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.features.suitable_extractors import suitable_extractors
 from semblance.core.workflows.library.import_source import import_source
 from tests.helpers.bad_images import encoded, pattern, write_zip
+from tests.helpers.burnt_in_marks import draw_mark
 from tests.helpers.images import striped_folder
+from tests.helpers.libraries import raw
 from tests.helpers.program import run_at_once
 from tests.helpers.recording_reporter import RecordingReporter
 
@@ -325,3 +330,66 @@ def test_images_in_zips_and_arrays(tmp_path):
     result = extract_features(library, QUICK)
     assert (result.extracted, result.failed) == (9, [])
     assert "more/level/p000.png" in numbers(library)
+
+
+def marked_folder(folder: Path) -> Path:
+    """Two equal images, one of them with a cross in its pixels, as files of grey."""
+    grey = gaussian_filter(np.random.default_rng(0).uniform(0, 200, (128, 128)), 2).astype(np.uint8)
+    marked = draw_mark(grey, "plus", seed=1).pixels
+    for name, pixels in (("plain", grey), ("marked", marked)):
+        path = folder / "a" / f"{name}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(pixels).save(path)
+    return folder
+
+
+def attributes(library: Path) -> dict[str, str]:
+    """The number of marks by the file's name, of cases that have any."""
+    with Library.open(library) as opened:
+        details = opened.catalogue.details(opened.catalogue.case_rows().tolist())
+        return {Path(d.case_id).stem: d.attributes.get("burnt_in_marks", "") for d in details.values()}
+
+
+@pytest.mark.usefixtures("here")
+def test_burnt_in_marks_are_hidden_unless_the_set_keeps_them(tmp_path):
+    import_source(marked_folder(tmp_path / "images"), tmp_path / "lib")
+    extract_features(tmp_path / "lib", "pixels")
+    extract_features(tmp_path / "lib", "pixels", settings={"burnt_in_marks": "keep"}, name="kept")
+    apart = {}
+    for name in ("pixels", "kept"):
+        found = {Path(case).stem: value for case, value in numbers(tmp_path / "lib", name).items()}
+        apart[name] = np.abs(found["plain"] - found["marked"]).max()
+    assert apart["pixels"] < 0.2 * apart["kept"]
+
+
+@pytest.mark.usefixtures("here")
+def test_the_number_of_marks_is_kept_when_the_source_is_imported_again(tmp_path):
+    images, library = marked_folder(tmp_path / "images"), tmp_path / "lib"
+    import_source(images, library)
+    assert attributes(library) == {"plain": "", "marked": ""}
+    extract_features(library, "pixels", settings={"burnt_in_marks": "keep"})
+    assert attributes(library) == {"plain": "", "marked": "2"}
+    assert import_source(images, library).relabelled == 0
+    assert attributes(library) == {"plain": "", "marked": "2"}
+    (images / "labels.csv").write_text("image,label,side\na/marked.png,b,left\na/plain.png,a,left\n")
+    assert import_source(images, library).relabelled == 2
+    assert attributes(library) == {"plain": "", "marked": "2"}
+
+
+@pytest.mark.usefixtures("here")
+def test_a_set_measured_before_marks_were_hidden_is_continued_with_them(tmp_path):
+    images, library = marked_folder(tmp_path / "images"), tmp_path / "lib"
+    import_source(images, library)
+    extract_features(library, "pixels", settings={"burnt_in_marks": "keep"})
+    before = numbers(library)
+    with raw(library) as connection:
+        (stored,) = connection.execute("SELECT settings FROM feature_sets").fetchone()
+        earlier = {key: value for key, value in json.loads(stored).items() if key != "burnt_in_marks"}
+        connection.execute("UPDATE feature_sets SET settings = ?", (json.dumps(earlier),))
+    shutil.copy(images / "a/marked.png", images / "a/copy.png")
+    import_source(images, library)
+    assert extract_features(library, "pixels").extracted == 1
+    after = {Path(case).stem: value for case, value in numbers(library).items()}
+    np.testing.assert_array_equal(after["copy"], before[next(c for c in before if "marked" in c)])
+    with pytest.raises(BadArguments, match="other settings"):
+        extract_features(library, "pixels", settings={"burnt_in_marks": "hide"})

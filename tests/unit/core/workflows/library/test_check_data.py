@@ -70,6 +70,7 @@ def test_every_fault_is_listed_once_with_its_cases(made):
         (Check.BLANK, (BLANK,)),
         (Check.CUT, (CUT,)),
         (Check.TEXT, (TEXT,)),
+        (Check.MARKS, (TEXT,)),
         (Check.LABEL_CONFLICT, ("level/p001.png", COPY)),
         (Check.LABEL_ERROR, ("level/p008.png",)),
         (Check.LABEL_ERROR, ("level/p009.png",)),

@@ -59,3 +59,14 @@ def test_files_that_state_no_burnt_in_text_are_a_group(tmp_path):
             connection.execute("UPDATE cases SET attributes = ? WHERE id = ?", (json.dumps(attributes), row))
     (probe,) = stored_probes(score_metric(library, "plain"))
     assert (probe.attribute, probe.groups) == ("burnt_in_text", 2)
+
+
+def test_the_metric_is_probed_for_burnt_in_marks(tmp_path):
+    """The marks follow the finding, which the metric finds; their number does not matter."""
+    library = table_library(tmp_path, n=240, metrics=(PLAIN,))
+    with raw(library) as connection:
+        for row, finding in connection.execute("SELECT id, finding FROM cases").fetchall():
+            attributes = {"burnt_in_marks": str(1 + row % 9)} if finding == "kind 1" else {}
+            connection.execute("UPDATE cases SET attributes = ? WHERE id = ?", (json.dumps(attributes), row))
+    (probe,) = stored_probes(score_metric(library, "plain"))
+    assert (probe.attribute, probe.groups, probe.is_beyond_chance) == ("burnt_in_marks", 2, True)
