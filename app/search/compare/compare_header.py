@@ -32,11 +32,6 @@ class CompareHeader(ImageHeader):
         self._chip.set_finding(code, letter, finding or tr("not given"))
         self._distance.setText(distance)
 
-    @property
-    def title(self) -> str:
-        """Title and name."""
-        return f"{self._title.text()} {self._subtitle.text()}".strip()
-
     def show_problem(self, error: SemblanceError | None) -> None:
         """Show why there is no image, in place of the distance."""
         if error is not None:
