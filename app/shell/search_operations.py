@@ -54,7 +54,7 @@ def submit_query(context: Context, query: Query) -> None:
         return
 
     def begin(_none: None) -> None:
-        if state.path == library:
+        if (state.path, state.query) == (library, before):
             _set_query(context, query)
 
     try:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QApplication, QComboBox, QLabel, QWidget
 
@@ -37,8 +37,8 @@ def texts_of(widget: QWidget) -> Iterator[str]:
     if isinstance(widget, QComboBox):
         yield widget.currentText()
     if isinstance(widget, QAbstractItemView) and (model := widget.model()) is not None:
-        for row in range(min(_ROWS, model.rowCount())):
-            for column in range(model.columnCount()):
+        for row in range(min(_ROWS, model.rowCount(QModelIndex()))):
+            for column in range(model.columnCount(QModelIndex())):
                 text = model.index(row, column).data(Qt.ItemDataRole.DisplayRole)
                 if isinstance(text, str):
                     yield text

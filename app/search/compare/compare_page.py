@@ -183,7 +183,7 @@ class ComparePage(FullPage):
         query = self.panes[0]
         for changed in (query.view.window_changed, query.view.inverted_changed, query.slice_changed):
             changed.connect(lambda _: self.panes[1].view.update())
-        self._late_timer = one_shot(self, lambda: self._draw_nothing(1), SHOW_AFTER_MS)
+        self._late_timer = one_shot(self, self._draw_case, SHOW_AFTER_MS)
         self._state.on_change(Change.RANKING | Change.CASES, self, self._follow_state)
         theme_signals.changed.connect(self._update_sizes)
         # The size of the cards is known once the strip has its width.
@@ -288,14 +288,12 @@ class ComparePage(FullPage):
         self.next.setEnabled(pair.place + 1 < len(pair.ranked))
         if before is None or before.source != pair.source:
             self._clear_images()
+        if before is None or (before.source, before.query.region) != (pair.source, pair.query.region):
             self._open_query(pair)
         if before is None or not before.shows_same_case(pair):
             self._open_case(pair)
-        elif self._jobs[1] is None:
-            self._draw_case()
         else:
-            # The case that is still on screen has another rank now.
-            self._draw_nothing(1)
+            self._draw_case()
         if before is None or before.case.row != pair.case.row:
             self.case_changed.emit()
 
@@ -350,26 +348,34 @@ class ComparePage(FullPage):
         if pair is None:
             return
         self._late_timer.stop()
+        if self._jobs[1] is not None:
+            # The image of this case is not there yet: that of the one before must not stay beside its header.
+            self._viewed[1] = None
+            self.panes[1].show_nothing()
+            self.features.show_features([], "")
         self.feedback.show_case(pair.case.case_id)
         self.notes.show_case(pair.case.case_id)
         distance = tr("distance {distance}", distance=self.strip.model().distance_text(pair.place))
         self.headers[1].show_case(
             tr("Rank {rank}", rank=pair.case.rank), *pair.described(pair.case.case_id), distance
         )
+        for header, pane in zip(self.headers, self.panes, strict=True):
+            image = pane.view.image
+            if image is not None:
+                pane.view.setAccessibleName(
+                    tr(
+                        "Image of {name}, {width} by {height} pixels",
+                        name=header.title,
+                        width=image.width,
+                        height=image.height,
+                    )
+                )
         self.facts.show_facts(
             pair.columns,
             (tr("Query"), tr("Rank {rank}", rank=pair.case.rank)),
             (pair.query.case, pair.case.case_id),
             (self._viewed[0], self._viewed[1]),
         )
-
-    def _draw_nothing(self, side: int) -> None:
-        """The image of the pair is not there yet: that of the one before must not stay beside its header."""
-        self._viewed[side] = None
-        self.panes[side].show_nothing()
-        if side == 1:
-            self.features.show_features([], "")
-        self._draw_case()
 
     def _open_query(self, pair: ComparedPair) -> None:
         query = pair.query
@@ -399,13 +405,20 @@ class ComparePage(FullPage):
             self._fail(side, error)
             return
         self._jobs[side] = job
-        job.done.connect(lambda viewed: self._show(side, viewed) if self._jobs[side] is job else None)
-        job.failed.connect(lambda error: self._fail(side, error) if self._jobs[side] is job else None)
-        job.ended.connect(lambda: self._clear_job(side, job))
+        job.done.connect(lambda viewed: self._receive(side, job, viewed))
+        job.failed.connect(lambda error: self._receive(side, job, error))
 
-    def _clear_job(self, side: int, job: Job) -> None:
-        if self._jobs[side] is job:
-            self._jobs[side] = None
+    def _receive(
+        self, side: int, job: Job, found: ViewedImage | list[ComparedFeature] | SemblanceError
+    ) -> None:
+        """Show what was found, unless another image was requested since."""
+        if self._jobs[side] is not job:
+            return
+        self._jobs[side] = None
+        if isinstance(found, SemblanceError):
+            self._fail(side, found)
+        else:
+            self._show(side, found)
 
     def _show(self, side: int, viewed: ViewedImage | list[ComparedFeature]) -> None:
         pair = self._pair
@@ -418,16 +431,6 @@ class ComparePage(FullPage):
             return
         pane = self.panes[side]
         self._viewed[side] = viewed
-        self._draw_case()
-        image = viewed.image
-        pane.view.setAccessibleName(
-            tr(
-                "Image of {name}, {width} by {height} pixels",
-                name=self.headers[side].title,
-                width=image.width,
-                height=image.height,
-            )
-        )
         pane.view.editable = False
         if side == 1:
             self.draw.setChecked(False)
@@ -440,6 +443,7 @@ class ComparePage(FullPage):
         if side == 1:
             self._links.share_view(0)
         self._links.link_slices()
+        self._draw_case()
 
     def _link(self) -> None:
         """Link the views from now on, with the slices that are side by side."""
@@ -447,7 +451,11 @@ class ComparePage(FullPage):
         self._links.link_slices()
 
     def _fail(self, side: int, error: SemblanceError) -> None:
-        self._draw_nothing(side)
+        self._viewed[side] = None
+        self.panes[side].show_nothing()
+        if side == 1:
+            self.features.show_features([], "")
+        self._draw_case()
         self.headers[side].show_problem(error)
 
     def hideEvent(self, event: QHideEvent) -> None:
