@@ -28,9 +28,9 @@ from semblance.app.search.query.panel import QueryPanel
 from semblance.app.search.similar.summary_strip import SummaryStrip
 from semblance.app.shell import library_operations, search_operations
 from semblance.app.shell.settings import Settings
-from semblance.app.shell.stored_values import shared_values  # noqa: F401
 from semblance.app.viewer.image_view import ImageView
 from semblance.app.widgets.cards.case_grid import CaseGrid
+from semblance.app.widgets.full_page import FullPage
 from semblance.app.window.main_window import MainWindow
 from semblance.app.window.top_bar import Picker
 from semblance.core.imaging.region import Region
@@ -230,10 +230,15 @@ class ScreenMachine(RuleBasedStateMachine):
     def _compares(self) -> bool:
         return self.has_library() and self.full._is_shown("compare")
 
+    def _page(self) -> FullPage:
+        page = self.window.pages.currentWidget()
+        assert isinstance(page, FullPage)
+        return page
+
     @rule()
     @precondition(lambda self: self.has_library() and self.full.open)
     def escape(self) -> None:
-        before = self.window.pages.currentWidget()
+        before = self._page()
         QTest.keyClick(before, Qt.Key.Key_Escape)
         self._rest()
         assert self.window.pages.currentWidget() is not before, "Esc is dead"
@@ -241,7 +246,7 @@ class ScreenMachine(RuleBasedStateMachine):
     @rule()
     @precondition(lambda self: self.has_library() and self.full.open)
     def back(self) -> None:
-        before = self.window.pages.currentWidget()
+        before = self._page()
         before.back.click()
         self._rest()
         assert self.window.pages.currentWidget() is not before, "the button to go back is dead"
@@ -502,7 +507,8 @@ def _ancestor(widget: QWidget, kind: type) -> QWidget | None:
 
 
 def _path(widget: QWidget) -> str:
-    names, here = [], widget
+    names: list[str] = []
+    here: QWidget | None = widget
     while here is not None:
         names.append(type(here).__name__)
         here = here.parentWidget()
