@@ -116,7 +116,6 @@ class ScreenMachine(RuleBasedStateMachine):
 
     def _rest(self, wait: bool = True) -> None:
         """Wait until the window is idle, or only for a moment."""
-        type(self).steps += 1
         if wait:
             settle(self.window)
         else:
@@ -354,6 +353,7 @@ class ScreenMachine(RuleBasedStateMachine):
     def no_exception(self) -> None:
         if not hasattr(self, "window"):
             return
+        type(self).steps += 1
         history = self.window.context.messages.history
         errors = [one for one in history[self.seen_errors :] if one.level == "error"]
         self.seen_errors = len(history)
@@ -523,8 +523,8 @@ def test_all_on_screen_belongs_to_the_search(
     run_state_machine_as_test(
         ScreenMachine,
         settings=settings(
-            max_examples=40 if LONG else 5,
-            stateful_step_count=50 if LONG else 40,
+            max_examples=60 if LONG else 6,
+            stateful_step_count=50,
             deadline=None,
             derandomize=True,
             database=None,
@@ -532,3 +532,4 @@ def test_all_on_screen_belongs_to_the_search(
             suppress_health_check=list(HealthCheck),
         ),
     )
+    assert ScreenMachine.steps >= (2_000 if LONG else 200)

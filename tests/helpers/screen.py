@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
-from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtCore import QAbstractListModel, QModelIndex, Qt
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QApplication, QComboBox, QLabel, QWidget
 
@@ -37,8 +37,10 @@ def texts_of(widget: QWidget) -> Iterator[str]:
     if isinstance(widget, QComboBox):
         yield widget.currentText()
     if isinstance(widget, QAbstractItemView) and (model := widget.model()) is not None:
+        # Qt has no public number of columns for a list.
+        columns = 1 if isinstance(model, QAbstractListModel) else model.columnCount(QModelIndex())
         for row in range(min(_ROWS, model.rowCount(QModelIndex()))):
-            for column in range(model.columnCount(QModelIndex())):
+            for column in range(columns):
                 text = model.index(row, column).data(Qt.ItemDataRole.DisplayRole)
                 if isinstance(text, str):
                     yield text

@@ -236,7 +236,8 @@ class RefinePanel(Panel):
         if self._influence_search is not None:
             self._hide_influence()
         self.rows.show(state.search, entries, ranked_search.contradictions, state.columns)
-        self.use_others.setVisible(bool(entries) and state.refusal is None)
+        has_others = state.search.refined or state.own_judgement_count < state.judgement_count
+        self.use_others.setVisible(has_others and state.refusal is None)
         self.use_others.setChecked(state.search.refined)
         self.list.setVisible(bool(entries))
         self._instructions.setVisible(not entries)
