@@ -166,7 +166,9 @@ COMMANDS = (
     Command("judge_not_alike", tr("Less like this"), "Refine", "D", "minus", "can judge"),
     Command("judge_closer", tr("Mark as closer than…"), "Refine", "T", "target", "can judge"),
     Command("ask_next", tr("Ask me next"), "Refine", "Ctrl+Shift+Q", "help", "ranking"),
-    Command("undo_judgement", tr("Undo judgement"), "Refine", "Ctrl+Z", "undo", "judgements", separator=True),
+    Command(
+        "undo_judgement", tr("Undo judgement"), "Refine", "Ctrl+Z", "undo", "own judgements", separator=True
+    ),
     Command("redo_judgement", tr("Redo judgement"), "Refine", "Ctrl+Shift+Z", "redo", "undone judgements"),
     Command("reset_judgements", tr("Undo all judgements"), "Refine", "", "refresh", "judgements"),
     Command(

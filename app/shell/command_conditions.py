@@ -92,6 +92,8 @@ def _judgement_conditions(state: State) -> set[str]:
         out.add("judgements")
         if state.can_edit:
             out.add("can save metric")
+    if state.own_judgement_count:
+        out.add("own judgements")
     if state.ranked_search is not None and state.judgement_count < len(state.ranked_search.entries):
         out.add("undone judgements")
     return out

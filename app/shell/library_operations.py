@@ -197,7 +197,7 @@ def save_view_before_exit(context: Context) -> None:
 def _leave_library(context: Context) -> None:
     """Save the view of the library that is about to be closed, and cancel its ranking."""
     _save_view(context)
-    search_operations.cancel_ranking(context)
+    search_operations.cancel_query(context)
 
 
 def _save_view(context: Context) -> Job | None:

@@ -17,6 +17,8 @@ from semblance.core.errors import SemblanceError
 from semblance.core.language import tr, translate
 from semblance.core.log import PublicText, describe_failure, logger
 
+#: Topic of the message about a query that cannot be read or a ranking that failed. Another query closes it.
+FAILED_SEARCH = "failed search"
 #: Messages kept in memory.
 MAX_HISTORY = 1_000
 _LEVELS = {"error": logging.ERROR, "warning": logging.WARNING, "info": logging.INFO}
@@ -32,7 +34,7 @@ class Message:
 
     ``details``: text to copy and send to others, without names of patients and files. ``actions``: texts of
     buttons with what they do. ``topic``: the message replaces an earlier one with the same topic, if it has one.
-    ``library``: what it is about, if anything; it is closed when another library is opened.
+    ``library``: what it is about, by default the library that is open; it is closed when another one is opened.
     """
 
     level: str

@@ -11,6 +11,7 @@ from PySide6.QtGui import QImage
 
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job, Lane
+from semblance.app.shell.messages import FAILED_SEARCH
 from semblance.core.errors import SemblanceError
 from semblance.core.imaging.formats import IMAGE_SUFFIXES
 from semblance.core.imaging.region import Region
@@ -18,6 +19,7 @@ from semblance.core.language import tr, translate
 from semblance.core.searches.ledger import LedgerEntry
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import new_ledger
+from semblance.core.workflows.imaging import view_images
 from semblance.core.workflows.searches import explain_distance, rank_cases, saved_searches, search_metric
 from semblance.core.workflows.searches.pasted_image import save_pasted_image
 from semblance.core.workflows.searches.rank_cases import RankedSearch
@@ -28,9 +30,9 @@ PRELOAD = "preload"
 #: Channel of the most different group of features beside each distance.
 DIFFERENCES = "differences"
 _RANKING = "ask"
+#: Channel of the check that a file can be read before it becomes the query.
+_CHECK = "query file"
 _TRAINING_WITHOUT = "training without a patient"
-#: Topic of the message about a ranking that failed.
-_FAILED = "failed ranking"
 #: Suffixes of query images. DICOM files often have none and are under "All files".
 SUFFIXES = sorted(IMAGE_SUFFIXES | {".dcm", ".dicom", ".ima"})
 FILE_FILTER = ";;".join(
@@ -42,7 +44,36 @@ FILE_FILTER = ";;".join(
 
 
 def submit_query(context: Context, query: Query) -> None:
-    """Make ``query`` the query and rank the library by it."""
+    """Make ``query`` the query and rank the library by it. A file is read first: if it cannot be read, the search stays
+    as it is."""
+    context.jobs.cancel_channel(_CHECK)
+    state = context.state
+    library, before = state.path, state.query
+    if query.image is None or (before is not None and before.image == query.image):
+        _set_query(context, query)
+        return
+
+    def begin(_none: None) -> None:
+        if (state.path, state.query) == (library, before):
+            _set_query(context, query)
+
+    try:
+        job = context.jobs.run(
+            tr("Opening the image"),
+            view_images.check_file,
+            query.image,
+            lane=Lane.READ,
+            channel=_CHECK,
+            quiet=True,
+        )
+    except SemblanceError as error:
+        context.messages.error(error, topic=FAILED_SEARCH)
+        return
+    job.done.connect(begin)
+    job.failed.connect(lambda error: context.messages.error(error, topic=FAILED_SEARCH))
+
+
+def _set_query(context: Context, query: Query) -> None:
     context.jobs.cancel_channel(_TRAINING_WITHOUT)
     context.state.set_query(query)
     rank(context)
@@ -100,12 +131,12 @@ def rank(context: Context) -> None:
     )
 
     def show(ranked: RankedSearch) -> None:
-        context.messages.close(_FAILED)
+        context.messages.close(FAILED_SEARCH)
         state.set_ranked_search(ranked)
 
     def fail(error: SemblanceError) -> None:
         state.set_ranked_search(None)
-        context.messages.error(error, topic=_FAILED)
+        context.messages.error(error, topic=FAILED_SEARCH)
 
     job.done.connect(show)
     job.failed.connect(fail)
@@ -167,8 +198,14 @@ def rank_without_patient(context: Context, *, on: bool) -> Job | None:
 
 
 def cancel_ranking(context: Context) -> None:
-    """Cancel the ranking that is under way, because its library is closed."""
+    """Cancel the ranking that is under way."""
     context.jobs.cancel_channel(_RANKING)
+
+
+def cancel_query(context: Context) -> None:
+    """Cancel what would become the query or its ranking, because the library is closed."""
+    context.jobs.cancel_channel(_CHECK)
+    cancel_ranking(context)
 
 
 def rank_after_scoring(context: Context, metric: str) -> None:

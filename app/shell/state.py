@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QObject, Signal, Slot
 
 from semblance.app.shell.kept_views import KeptViews
+from semblance.app.shell.query_source import QuerySource
 from semblance.app.shell.theme import set_finding_colours
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr
@@ -90,6 +91,8 @@ class State(QObject):
 
     #: A :class:`Change` with everything that one method call changed.
     changed = Signal(object)
+    #: Another query, or library, than before: the :class:`QuerySource` of before and the present one, or ``None``.
+    source_changed = Signal(object, object)
     #: Show the search with the view of this mapping (:attr:`view`).
     view_requested = Signal(object)
 
@@ -100,8 +103,10 @@ class State(QObject):
         self.opening: Path | None = None
         self.metric: MetricFacts | None = None
         self.features = ""
-        #: The ranking of :attr:`search` with its ledger; ``None`` while there is none.
+        #: The ranking of :attr:`search` with its ledger, never that of another query; ``None`` while there is none.
         self.ranked_search: RankedSearch | None = None
+        #: Whether the ranking of another query than before is still to come.
+        self.awaits_ranking = False
         self.training: TrainingRun | None = None
         #: The extractor that is running; empty for none.
         self.extracting = ""
@@ -123,21 +128,42 @@ class State(QObject):
         self.away = ""
         #: How the present search is shown; saved with it.
         self.view: Mapping[str, Any] = {}
-        self._search = Search("", _NO_QUERY, new_ledger())
+        self._search = Search("", _NO_QUERY, new_ledger(), refined=False)
+        #: The query whose pages were shown last.
+        self._source: QuerySource | None = None
         self._collected = Change(0)
         self._collecting = 0
-        #: The number of active judgements, and the ranking it was counted for.
-        self._judgement_counts: tuple[RankedSearch | None, int] = (None, 0)
+        #: The numbers of active judgements, of those that count, and of those on other queries that refine; and the
+        #: ranking they were counted for.
+        self._judgement_counts: tuple[RankedSearch | None, int, int, int] = (None, 0, 0, 0)
 
     def on_change(self, what: Change, owner: QObject, do: Callable[[], object]) -> None:
         """Call ``do`` once for every change with a part of ``what``, as long as ``owner`` lives."""
         follower = _ChangeFilter(what, owner, do)
         self.changed.connect(follower.follow)
 
+    def on_other_source(
+        self,
+        owner: QObject,
+        shown: Callable[[], QuerySource | None],
+        show: Callable[[QuerySource | None], object],
+    ) -> None:
+        """Let ``owner`` never show the query or the library of before.
+
+        ``shown``: what it shows. When another query is set, ``show`` is called with it if that of before is shown;
+        with ``None``, so that it closes, where there is none or the library is another one.
+        """
+        follower = _SourceFollower(self, owner, shown, show)
+        self.source_changed.connect(follower.follow)
+
     def _notify(self, change: Change) -> None:
         if self._collecting:
             self._collected |= change
-        elif change:
+            return
+        before, self._source = self._source, self.source
+        if before != self._source or change & Change.LIBRARY:
+            self.source_changed.emit(before, self._source)
+        if change:
             self.changed.emit(change)
 
     @contextmanager
@@ -183,6 +209,11 @@ class State(QObject):
         return None if self._search.query == _NO_QUERY else self._search.query
 
     @property
+    def source(self) -> QuerySource | None:
+        """The image of the query; ``None`` without one."""
+        return None if self.query is None else QuerySource.of(self.path, self.query)
+
+    @property
     def ranking(self) -> SearchResult | None:
         return None if self.ranked_search is None else self.ranked_search.result
 
@@ -214,7 +245,8 @@ class State(QObject):
             tr("The copy on this computer was opened.") if library is not None and library.copied else ""
         )
         self.metric = self.ranked_search = self.training = self.selected_rows = None
-        self._search = Search("", _NO_QUERY, new_ledger(), **self.options)
+        self.awaits_ranking = False
+        self._search = Search("", _NO_QUERY, new_ledger(), refined=False, **self.options)
         self.features, self.search_name, self.view = "", "", {}
         self.kept_views.clear()
         set_finding_colours(library.finding_colours if library is not None else ())
@@ -280,14 +312,19 @@ class State(QObject):
             self._notify(Change.METRIC)
 
     def set_query(self, query: Query | None) -> None:
-        """Set the query, or none. Examples are removed, and its patient is left out of the training no longer, unless
-        only the region changes. Judgements stay."""
+        """Set the query, or none. Unless only the region changes, examples are removed, its patient is left out of the
+        training no longer, and there is no ranking until the query has its own. The ledger stays."""
         before, target = self._search.query, query or _NO_QUERY
         changes: dict[str, Any] = {"query": target}
+        change = Change.QUERY | Change.SEARCH
         if (before.case, before.image) != (target.case, target.image):
             changes |= {"like": (), "unlike": (), "without_patient": False, "notes": (), "in_report": ()}
+            change |= Change.RANKING
+            self.ranked_search = None
         self._search = replace(self._search, **changes)
-        self._notify(Change.QUERY | Change.SEARCH)
+        if self.ranked_search is None:
+            self.awaits_ranking = self.search is not None
+        self._notify(change)
 
     def set_region(self, region: Region | None) -> None:
         """Search with a part of the present query, or with the whole of it."""
@@ -329,6 +366,7 @@ class State(QObject):
             self._search = replace(search, metric=self._search.metric, ledger=search.ledger or new_ledger())
             self.ranked_search = None
             self.set_metric(search.metric)
+            self.awaits_ranking = self.search is not None
             self._notify(Change.RANKING | Change.QUERY | Change.OPTIONS | Change.SEARCH)
 
     def set_search_name(self, name: str, seen: Mapping[str, Any] | None = None) -> None:
@@ -350,7 +388,7 @@ class State(QObject):
 
     def set_ranked_search(self, ranked_search: RankedSearch | None) -> None:
         """The ranking of the present search, or none."""
-        self.ranked_search = ranked_search
+        self.ranked_search, self.awaits_ranking = ranked_search, False
         self._notify(Change.RANKING)
 
     def request_ranking(self) -> None:
@@ -417,14 +455,45 @@ class State(QObject):
 
     @property
     def judgement_count(self) -> int:
-        """The number of active judgements of the search."""
-        ranked_search = self.ranked_search
-        if self._judgement_counts[0] is not ranked_search:
-            count = (
-                0 if ranked_search is None else sum(entry.undone is None for entry in ranked_search.entries)
-            )
-            self._judgement_counts = (ranked_search, count)
-        return self._judgement_counts[1]
+        """The number of active judgements in the ledger, whatever their query."""
+        return self._count_judgements()[0]
+
+    @property
+    def own_judgement_count(self) -> int:
+        """The number of active judgements that count in the present search."""
+        return self._count_judgements()[1]
+
+    @property
+    def refining_count(self) -> int:
+        """The number of judgements on other queries that refine the metric of the ranking."""
+        return self._count_judgements()[2]
+
+    @property
+    def marks_set_aside(self) -> QueryMarks:
+        """The marks on this image, as a whole or on other regions, that do not count in the ranking."""
+        from semblance.core.searches.marks import NO_MARKS, marks_set_aside
+
+        ranked = self.ranked_search
+        if ranked is None or ranked.search.refined:
+            return NO_MARKS
+        in_force = [entry.judgement for entry in ranked.entries if entry.undone is None]
+        aside, used = marks_set_aside(in_force, ranked.search.query), self.marks
+        return aside.without((*used.liked, *used.disliked))
+
+    def _count_judgements(self) -> tuple[int, int, int]:
+        from semblance.core.searches.marks import counts_in, is_about, refines
+
+        ranked = self.ranked_search
+        if self._judgement_counts[0] is not ranked:
+            in_force, own, others = [], 0, 0
+            if ranked is not None:
+                in_force = [entry.judgement for entry in ranked.entries if entry.undone is None]
+                own = sum(counts_in(one, ranked.search) for one in in_force)
+                if ranked.refused is None and ranked.search.strength > 0.0:
+                    query = ranked.search.query
+                    others = sum(refines(one, ranked.search) and not is_about(one, query) for one in in_force)
+            self._judgement_counts = (ranked, len(in_force), own, others)
+        return self._judgement_counts[1:]
 
     def set_selected_rows(self, rows: npt.NDArray[np.int64] | None) -> None:
         """Show only these cases of the library. ``None`` or no rows: all."""
@@ -479,6 +548,30 @@ class State(QObject):
         from semblance.core.workflows.searches.saved_searches import search_record
 
         return search_record(self._search, self.ranked_search, self.view, self.search_name)
+
+
+class _SourceFollower(QObject):
+    """Shows the present query in place of the one before for ``owner``, with which it is deleted."""
+
+    def __init__(
+        self,
+        state: State,
+        owner: QObject,
+        shown: Callable[[], QuerySource | None],
+        show: Callable[[QuerySource | None], object],
+    ) -> None:
+        super().__init__(owner)
+        self._state, self._shown, self._show = state, shown, show
+
+    @Slot(object, object)
+    def follow(self, before: QuerySource | None, after: QuerySource | None) -> None:
+        shown = self._shown()
+        if shown is None:
+            return
+        if shown.library != self._state.path:
+            self._show(None)
+        elif shown == before != after:
+            self._show(after)
 
 
 class _ChangeFilter(QObject):

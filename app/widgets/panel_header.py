@@ -79,6 +79,15 @@ class PanelHeader(_BaseHeader):
         self._subtitle.set_tip(tip)
         self._subtitle.setText(text)
 
+    @property
+    def title(self) -> str:
+        """Title and subtitle."""
+        return f"{self._title.text()} {self._subtitle.text()}".strip()
+
+    def drawn_texts(self) -> list[str]:
+        """What is read as one text."""
+        return [self.title]
+
 
 class TabHeader(_BaseHeader):
     """Tabs, with an optional ``title`` in bold before them. ``changed(index)``: another tab was chosen.

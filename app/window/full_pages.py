@@ -11,7 +11,7 @@ from shiboken6 import isValid
 
 from semblance.app.shell.context import Context
 from semblance.app.shell.lazy_part import lazy_part
-from semblance.app.viewer.query_source import QuerySource
+from semblance.app.shell.query_source import QuerySource
 from semblance.app.window.compare_window import CompareWindow
 from semblance.app.window.panels import Panels
 
@@ -186,7 +186,7 @@ class FullPages:
         """View the query's image in full size."""
         state = self._context.state
         if state.query is not None:
-            self._view(QuerySource(state.path, state.query.case, state.query.image))
+            self._view(QuerySource.of(state.path, state.query))
 
     def leave_page(self, name: str) -> None:
         """:meth:`leave` if the page ``name`` is shown."""

@@ -34,7 +34,7 @@ from semblance.app.shell.idle_queue import IdleQueue
 from semblance.app.shell.jobs import Jobs
 from semblance.app.shell.lazy_part import lazy_part
 from semblance.app.shell.library_follower import LibraryFollower
-from semblance.app.shell.messages import Message, Messages
+from semblance.app.shell.messages import FAILED_SEARCH, Message, Messages
 from semblance.app.shell.settings import Settings
 from semblance.app.shell.state import Change, State
 from semblance.app.shell.theme import theme_signals
@@ -131,6 +131,7 @@ class MainWindow(QMainWindow):
             self.enable,
         )
         state.on_change(Change.NAME, self, self._update_title)
+        state.on_change(Change.QUERY, self, partial(self.message_bar.close_topic, FAILED_SEARCH))
         theme_signals.changed.connect(self._follow_size)
         self.context.messages.shown.connect(self._show_message)
         self.context.messages.outdated.connect(self.message_bar.close_topic)
@@ -280,8 +281,7 @@ class MainWindow(QMainWindow):
         if parts is not None:
             parts.panels.forget_thumbnails()
         self._update_title()
-        if self.state.path is not None:
-            self.message_bar.close_other_libraries(self.state.path)
+        self.message_bar.close_other_libraries(self.state.path)
         if parts is not None:
             parts.full.leave_all()
         if is_open:
@@ -378,7 +378,7 @@ class MainWindow(QMainWindow):
             message.details,
             message.actions,
             message.topic,
-            message.library,
+            message.library or self.state.path,
         )
 
     def childEvent(self, event: QChildEvent) -> None:

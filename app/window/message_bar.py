@@ -197,8 +197,8 @@ class MessageBar(QWidget):
             if view.topic == topic:
                 self.remove(view)
 
-    def close_other_libraries(self, library: Path) -> None:
-        """Close what is about another library than the one that is open now."""
+    def close_other_libraries(self, library: Path | None) -> None:
+        """Close what is about another library than the one that is open now, or than none."""
         for view in self.messages():
             if view.library is not None and view.library != library:
                 self.remove(view)

@@ -70,13 +70,13 @@ def make_pickers(context: Context) -> dict[str, Picker]:
         metric = _shown_name(state.metric) if state.metric else ""
         pickers["library"].set_value(state.library.name if state.library else "")
         pickers["features"].set_value(state.features)
-        pickers["metric"].set_value(metric)
-        pickers["ranked_by"].set_value(
-            # Many metrics are named after their features already.
-            tr("{metric} on {features}", metric=metric, features=state.features)
-            if metric and state.features not in metric
-            else metric
+        # Features can be chosen that the metric does not compare. Many metrics are named after theirs already.
+        features = state.metric.features if state.metric else ""
+        named = (
+            metric if features in metric else tr("{metric} on {features}", metric=metric, features=features)
         )
+        pickers["metric"].set_value(metric if features == state.features else named)
+        pickers["ranked_by"].set_value(named)
 
     state.on_change(Change.LIBRARY | Change.CASES | Change.METRIC, state, follow)
     follow()

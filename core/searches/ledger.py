@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -121,14 +121,16 @@ class Ledger:
         self._set_undone([(key, None) for key in changed])
         return changed
 
-    def undo_last(self) -> list[int]:
-        """Undo the newest judgement in force, if any, with those made together with it."""
-        newest = self.in_force
+    def undo_last(self, of: Callable[[Judgement], bool] = lambda _: True) -> list[int]:
+        """Undo the newest judgement in force that is one ``of`` these, if any, with those made together with it."""
+        newest = [entry for entry in self.in_force if of(entry.judgement)]
         return self.undo(_same_action(newest, newest[-1]) if newest else [])
 
-    def redo_last(self) -> list[int]:
-        """Redo the judgement undone last, if any, with those made together with it."""
-        undone = [entry for entry in self._entries.values() if entry.undone is not None]
+    def redo_last(self, of: Callable[[Judgement], bool] = lambda _: True) -> list[int]:
+        """Redo the judgement undone last that is one ``of`` these, if any, with those made together with it."""
+        undone = [
+            entry for entry in self._entries.values() if entry.undone is not None and of(entry.judgement)
+        ]
         return self.redo(
             _same_action(undone, max(undone, key=lambda entry: entry.undone or 0)) if undone else []
         )

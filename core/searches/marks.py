@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from semblance.core.searches.judgement import Judgement, JudgementKind, query_key
 from semblance.core.searches.query import Query
+
+if TYPE_CHECKING:
+    from semblance.core.searches.search import Search
 
 
 @dataclass(frozen=True)
@@ -21,6 +24,13 @@ class QueryMarks:
     disliked: tuple[str, ...] = ()
     liked_images: tuple[Query, ...] = ()
     disliked_images: tuple[Query, ...] = ()
+
+    def without(self, cases: Collection[str]) -> QueryMarks:
+        """The marks on other cases than these."""
+        liked, disliked = (
+            [one for one in marked if one not in cases] for marked in (self.liked, self.disliked)
+        )
+        return replace(self, liked=tuple(liked), disliked=tuple(disliked))
 
     @property
     def n_liked(self) -> int:
@@ -63,16 +73,45 @@ def key_of_query(query: Query) -> str:
     return query_key(query.case if query.case is not None else str(query.image), region)
 
 
+def is_about(judgement: Judgement, query: Query) -> bool:
+    """Whether a judgement was made on ``query``, not on another one or another region of its image."""
+    return judgement.query_key == key_of_query(query)
+
+
 def is_mark(judgement: Judgement, query: Query) -> bool:
-    """Whether a judgement is a mark on ``query``, which re-orders its search; other judgements refine the metric."""
-    return judgement.kind != JudgementKind.CLOSER and judgement.query_key == key_of_query(query)
+    """Whether a judgement is a mark on ``query``, which re-orders its search."""
+    return judgement.kind != JudgementKind.CLOSER and is_about(judgement, query)
+
+
+def refines(judgement: Judgement, search: Search) -> bool:
+    """Whether a judgement refines the metric of ``search``: a comparison on its query and, if the search is refined,
+    all that was judged on other queries."""
+    if is_mark(judgement, search.query):
+        return False
+    return search.refined or is_about(judgement, search.query)
+
+
+def counts_in(judgement: Judgement, search: Search) -> bool:
+    """Whether a judgement changes the ranking of ``search``, as a mark or by refining the metric."""
+    return is_mark(judgement, search.query) or refines(judgement, search)
+
+
+def marks_set_aside(judgements: Iterable[Judgement], query: Query) -> QueryMarks:
+    """The marks on the same image as a whole or on other regions of it, which do not order the search of ``query``."""
+    key, image = key_of_query(query), key_of_query(replace(query, region=None))
+    return _marks(one for one in judgements if one.query == image and one.query_key != key)
 
 
 def marks_of(judgements: Iterable[Judgement], query: Query) -> QueryMarks:
     """The marks for ``query`` among the ``judgements``; of two of one case the later counts."""
+    return _marks(one for one in judgements if is_mark(one, query))
+
+
+def _marks(judgements: Iterable[Judgement]) -> QueryMarks:
+    """The marks among ``judgements``, whatever their query; of two of one case the later counts."""
     liked_by_case: dict[str, bool] = {}
     for one in judgements:
-        if is_mark(one, query):
+        if one.kind != JudgementKind.CLOSER:
             liked_by_case.pop(one.case, None)
             liked_by_case[one.case] = one.kind == JudgementKind.ALIKE
     return QueryMarks(_cases_with(liked_by_case, True), _cases_with(liked_by_case, False))

@@ -24,7 +24,8 @@ class Search:
     share of the library's own cases that would have no close match. ``without_patient``: where the metric was trained
     on the query or its patient, rank by the same metric trained again without them. ``candidates``: in a library whose
     server has an index of the metric, the number of candidates to compare; 0 compares all cases, ``None`` as many as
-    reached the required recall.
+    reached the required recall. ``refined``: whether judgements on other queries refine the metric; those on this query
+    count always.
     """
 
     metric: str
@@ -41,6 +42,7 @@ class Search:
     no_match_rate: float = NO_MATCH_RATE
     without_patient: bool = False
     candidates: int | None = None
+    refined: bool = True
     #: For the report, without effect on the ranking: (case, what the user noted on it), and the cases to show there.
     notes: tuple[tuple[str, str], ...] = field(default=(), compare=False)
     in_report: tuple[str, ...] = field(default=(), compare=False)
@@ -67,6 +69,7 @@ class Search:
             "unusual": self.no_match_rate,
             "without_patient": self.without_patient,
             "candidates": self.candidates,
+            "refined": self.refined,
             "notes": [list(note) for note in self.notes],
             "in_report": list(self.in_report),
         }
@@ -93,6 +96,7 @@ class Search:
             float(data.get("unusual", NO_MATCH_RATE)),
             bool(data.get("without_patient", False)),
             None if data.get("candidates") is None else int(data["candidates"]),
+            bool(data.get("refined", True)),
             tuple((str(case), str(text)) for case, text in data.get("notes", ())),
             tuple(str(case) for case in data.get("in_report", ())),
         )

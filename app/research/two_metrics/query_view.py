@@ -6,8 +6,8 @@ from typing import Any
 
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job, Lane
+from semblance.app.shell.query_source import QuerySource, inside
 from semblance.app.viewer.image_view import ImageView
-from semblance.app.viewer.query_source import QuerySource, inside
 from semblance.app.widgets.panel_header import PanelHeader
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr
@@ -26,8 +26,7 @@ class QueryImage:
 
     def follow(self) -> None:
         """Show the present query; its image is read once."""
-        query = self._state.query
-        source = None if query is None else QuerySource(self._state.path, query.case, query.image)
+        source = self._state.source
         self._header.set_subtitle("" if source is None else source.label(self._state.columns))
         if source != self._source:
             self._source, self._viewed = source, None
@@ -50,7 +49,8 @@ class QueryImage:
                 return
         except SemblanceError:
             return
-        job.done.connect(self._show_image)
+        source = self._source
+        job.done.connect(lambda viewed: self._show_image(source, viewed))
         # The rankings are valid without the image. The Query panel shows the error.
         job.failed.connect(lambda _error: None)
 
@@ -64,9 +64,10 @@ class QueryImage:
             quiet=True,
         )
 
-    def _show_image(self, viewed: ViewedImage) -> None:
-        self._viewed = viewed
-        self._show()
+    def _show_image(self, source: QuerySource | None, viewed: ViewedImage) -> None:
+        if source == self._source:
+            self._viewed = viewed
+            self._show()
 
     def _show(self) -> None:
         query, viewed = self._state.query, self._viewed

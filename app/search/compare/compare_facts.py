@@ -54,11 +54,7 @@ class CompareFacts(Panel):
         viewed: tuple[ViewedImage | None, ViewedImage | None],
     ) -> None:
         """Show the facts of two cases: ``titles`` of the columns, ids in ``columns``, and images."""
-        while (item := self._grid.takeAt(0)) is not None:
-            widget = item.widget()
-            if widget is not None:
-                widget.hide()
-                widget.deleteLater()
+        self.clear()
         for column, title in enumerate(titles):
             self._put(0, column + 1, _label(title, "third"))
         lines = self._lines(columns, cases, viewed)
@@ -66,6 +62,14 @@ class CompareFacts(Panel):
             self._put(row, 0, _label(name, "second"))
             for column, value in enumerate(values):
                 self._put(row, column + 1, value if isinstance(value, QWidget) else _label(value))
+
+    def clear(self) -> None:
+        """Show no facts."""
+        while (item := self._grid.takeAt(0)) is not None:
+            widget = item.widget()
+            if widget is not None:
+                widget.hide()
+                widget.deleteLater()
 
     def texts(self) -> list[list[str]]:
         """The texts of the table, row by row, with the titles first."""

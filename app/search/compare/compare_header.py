@@ -32,10 +32,10 @@ class CompareHeader(ImageHeader):
         self._chip.set_finding(code, letter, finding or tr("not given"))
         self._distance.setText(distance)
 
-    @property
-    def title(self) -> str:
-        """Title and name."""
-        return f"{self._title.text()} {self._subtitle.text()}".strip()
+    def show_nothing(self) -> None:
+        """Show no case."""
+        self.show_problem(None)
+        self.show_case("", "", "", -1, "", "")
 
     def show_problem(self, error: SemblanceError | None) -> None:
         """Show why there is no image, in place of the distance."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QHideEvent, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QFrame, QMenu, QPushButton, QScrollArea, QWidget
@@ -14,19 +13,21 @@ from semblance.app.search.case.case_notes import CaseNotes
 from semblance.app.search.compare.compare_facts import WIDTH as FACTS
 from semblance.app.search.compare.compare_facts import CompareFacts
 from semblance.app.search.compare.compare_header import CompareHeader
+from semblance.app.search.compare.compared_pair import ComparedPair, compared_pair
 from semblance.app.search.compare.feature_table import FeatureTable
 from semblance.app.search.compare.second_image import SecondImageButtons
 from semblance.app.search.feedback.feedback_buttons import FeedbackButtons
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
+from semblance.app.shell.delayed_call import one_shot
 from semblance.app.shell.icons import icon
-from semblance.app.shell.jobs import Job, Lane
+from semblance.app.shell.jobs import SHOW_AFTER_MS, Job, Lane
+from semblance.app.shell.query_source import inside
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.viewer.image_menu import image_menu
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.viewer.linked_panes import LinkedPanes
-from semblance.app.viewer.query_source import inside
 from semblance.app.viewer.tools import RECTANGLE, RULER, SELECT
 from semblance.app.widgets.cards.case_grid import NONE, CaseGrid
 from semblance.app.widgets.cards.case_model import CaseModel
@@ -41,12 +42,10 @@ from semblance.core.errors import SemblanceError
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr, tr_n
-from semblance.core.library.case_columns import ImageState
 from semblance.core.searches.query import Query
 from semblance.core.workflows.imaging import view_images
 from semblance.core.workflows.imaging.view_images import ViewedImage
 from semblance.core.workflows.searches.compare_features import ComparedFeature, compare_features
-from semblance.core.workflows.searches.search_result import RankedCase
 
 LINKED = tr("Zoom, pan, window linked")
 #: Below this width the button has no label.
@@ -57,8 +56,9 @@ TABLE_LINES = 4
 
 
 class ComparePage(FullPage):
-    """Follows the query and its ranking. ``closed``: the user goes back to the ranking; ``case_changed``: another case
-    is compared; ``detached(on)``: the page is to be in a window of its own, or in the main window again."""
+    """Shows a :class:`ComparedPair` of the present ranking. ``closed``: the user goes back to the ranking;
+    ``case_changed``: another case is compared; ``detached(on)``: the page is to be in a window of its own, or in the
+    main window again."""
 
     menu_requested = Signal(int, QPoint)
     judged = Signal(int, int)
@@ -68,12 +68,10 @@ class ComparePage(FullPage):
     def __init__(self, context: Context, thumbnails: ThumbnailSource) -> None:
         super().__init__(tr("Compare"))
         self._context, self._state = context, context.state
-        self._ranked: list[RankedCase] = []
-        self._place = 0
+        #: What is compared: all that is drawn comes from this one value.
+        self._pair: ComparedPair | None = None
         self._viewed: list[ViewedImage | None] = [None, None]
         self._jobs: list[Job | None] = [None, None]
-        #: The query whose image is shown.
-        self._shown_query: Query | None = None
         self.previous = header_button("chevron-left", tr("Previous case (Left)"))
         self.next = header_button("chevron-right", tr("Next case (Right)"))
         self.linked = QPushButton(LINKED)
@@ -173,7 +171,7 @@ class ComparePage(FullPage):
         self.feedback.judged.connect(self.judged)
         self.search_region.clicked.connect(self.search_with_region)
         self.panes[1].view.region.changed.connect(lambda _region: self._update_region())
-        self.strip.current_changed.connect(self._show_row)
+        self.strip.current_changed.connect(self._follow_strip)
         self.strip.menu_requested.connect(self.menu_requested)
         for side, pane in enumerate(self.panes):
             pane.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
@@ -185,8 +183,8 @@ class ComparePage(FullPage):
         query = self.panes[0]
         for changed in (query.view.window_changed, query.view.inverted_changed, query.slice_changed):
             changed.connect(lambda _: self.panes[1].view.update())
-        self._state.on_change(Change.RANKING, self, self._follow_ranking)
-        self._state.on_change(Change.LIBRARY, self, self.closed.emit)
+        self._late_timer = one_shot(self, self._draw_case, SHOW_AFTER_MS)
+        self._state.on_change(Change.RANKING | Change.CASES, self, self._follow_state)
         theme_signals.changed.connect(self._update_sizes)
         # The size of the cards is known once the strip has its width.
         self.strip.verticalScrollBar().rangeChanged.connect(self._update_sizes)
@@ -224,163 +222,173 @@ class ComparePage(FullPage):
     # The cases compared
 
     def follow(self, case_row: int) -> None:
-        """Show another ranked case, or the first one of another query."""
-        if self._state.query != self._shown_query:
-            self.compare(case_row)
-        else:
-            self.strip.set_current(case_row)
+        """Show another ranked case."""
+        self._show_pair(self._pair_with(case_row))
 
     def compare(self, case_row: int) -> None:
         """Show the query beside the ranked case ``case_row``."""
-        self._refresh()
-        self.strip.set_current(case_row)
-        self._open_query()
-        self._show_row(case_row)
+        self.follow(case_row)
         target = self.panes[1].view if self.features.isHidden() else self.features
         target.setFocus(Qt.FocusReason.OtherFocusReason)
 
-    def _follow_ranking(self) -> None:
-        ranking = self._state.ranking
-        # In a window of its own the page stays when the query changes.
-        if ranking is not None and ranking.ranked and ranking.query != self._shown_query and self.isVisible():
-            self.compare(ranking.ranked[0].row)
-        else:
-            self._refresh()
+    def _follow_strip(self, case_row: int) -> None:
+        """The user chose a case below the images."""
+        if not self.strip.is_replacing and case_row not in (NONE, self.current_row()):
+            self.follow(case_row)
 
     def step(self, steps: int) -> None:
         """Go forward by ``steps`` ranks, or back."""
-        if self._ranked:
-            place = min(max(self._place + steps, 0), len(self._ranked) - 1)
-            self.strip.set_current(self._ranked[place].row)
+        if self._pair is not None:
+            self._show_pair(self._pair.moved(steps))
 
     def current_case(self) -> str | None:
         """The id of the ranked case."""
-        return self._ranked[self._place].case_id if self._ranked else None
+        return None if self._pair is None else self._pair.case.case_id
 
     def current_row(self) -> int:
         """The catalogue row of the ranked case, -1 for none."""
-        return self._ranked[self._place].row if self._ranked else NONE
+        return NONE if self._pair is None else self._pair.case.row
 
-    def _refresh(self) -> None:
-        ranking, columns = self._state.ranking, self._state.columns
-        shown = self._ranked[self._place].row if self._ranked else None
-        ranked = [] if ranking is None else ranking.ranked
-        self._ranked = [case for case in ranked if columns.index_of_row(case.row) >= 0]
-        order = np.array([columns.index_of_row(case.row) for case in self._ranked], dtype=np.intp)
-        distances = np.array([case.distance for case in self._ranked], dtype=np.float64)
-        marks = self._state.marks
-        judgements = {
-            int(columns.case_row[index]): mark
-            for mark, cases in ((1, marks.liked), (-1, marks.disliked))
-            for case in cases
-            if (index := columns.index_of_id(case)) >= 0
-        }
-        self.strip.set_model(CaseModel(columns, order, distances, judgements=judgements))
-        if not self._ranked and self.isVisible():
-            self.closed.emit()
-        elif shown is not None and self.isVisible():
-            self._store_case(shown)
+    def _pair_with(self, case_row: int) -> ComparedPair | None:
+        """The query and the ranked case ``case_row``, or the nearest if that is not ranked; ``None`` without one."""
+        state = self._state
+        if state.path is None or state.ranked_search is None:
+            return None
+        return compared_pair(state.path, state.columns, state.ranked_search, case_row)
 
-    def _store_case(self, case_row: int) -> None:
-        """Stay at the same case when marks have moved it. After "less like this", or if it is not ranked any more,
-        go on to the case that has its rank now."""
-        rows = [case.row for case in self._ranked]
-        disliked = {self._state.columns.index_of_id(case) for case in self._state.marks.disliked}
-        if case_row in rows and self._state.columns.index_of_row(case_row) not in disliked:
-            self._place = rows.index(case_row)
-        else:
-            self._place = min(self._place, len(rows) - 1)
-        self.strip.set_current(rows[self._place])
-        if rows[self._place] == case_row:
-            self._show_place()
-            self._update_facts()
-            if not self.features.isHidden():
-                # They may be others, of another metric.
-                self._open_case()
-
-    def _show_row(self, case_row: int) -> None:
-        place = next((p for p, case in enumerate(self._ranked) if case.row == case_row), None)
-        if place is None or self._state.path is None:
+    def _follow_state(self) -> None:
+        """Compare with the present ranking. Another query begins with its nearest case."""
+        before = self._pair
+        if not self.isVisible():
+            self._show_pair(None)
             return
-        self._place = place
-        self._show_place()
-        self._open_case()
-        self.case_changed.emit()
+        same_query = before is not None and before.source == self._state.source
+        pair = self._pair_with(before.case.row if same_query and before is not None else NONE)
+        if pair is not None and before is not None and same_query:
+            pair = pair.after(before)
+        self._show_pair(pair)
+        if pair is None and not self._state.awaits_ranking:
+            self.closed.emit()
 
-    def _open_case(self) -> None:
+    def _show_pair(self, pair: ComparedPair | None) -> None:
+        """Show this pair, or nothing. A header and its image change at once, when the image is there."""
+        before, self._pair = self._pair, pair
+        if pair is None:
+            self._clear()
+            return
+        if (
+            before is None
+            or before.ranked_search is not pair.ranked_search
+            or before.columns is not pair.columns
+        ):
+            self.strip.set_model(pair.cards())
+        self.strip.set_current(pair.case.row)
+        self.header.set_subtitle(self._place_text(pair))
+        self.previous.setEnabled(pair.place > 0)
+        self.next.setEnabled(pair.place + 1 < len(pair.ranked))
+        if before is None or before.source != pair.source:
+            self._clear_images()
+        if before is None or (before.source, before.query.region) != (pair.source, pair.query.region):
+            self._open_query(pair)
+        if before is None or not before.shows_same_case(pair):
+            self._open_case(pair)
+        else:
+            self._draw_case()
+        if before is None or before.case.row != pair.case.row:
+            self.case_changed.emit()
+
+    def _clear(self) -> None:
+        """Show neither a query nor a case."""
+        for job in self._jobs:
+            if job is not None:
+                job.cancel()
+        self._jobs = [None, None]
+        self.strip.set_model(CaseModel(self._state.columns))
+        self.header.set_subtitle("")
+        self._clear_images()
+        for header in self.headers:
+            header.show_nothing()
+        self.feedback.show_case(None)
+        self.notes.show_case(None)
+
+    def _clear_images(self) -> None:
+        self._late_timer.stop()
+        self._viewed = [None, None]
+        for pane in self.panes:
+            pane.show_nothing()
+        self.features.show_features([], "")
+        self.facts.clear()
+
+    def _open_case(self, pair: ComparedPair) -> None:
         """Show the image of the ranked case, or the features of both if one of both is a row of a table."""
-        assert self._state.path is not None
-        case, query = self._ranked[self._place], self._state.query
-        has_features = self._is_row(case.case_id) or (query is not None and self._is_row(query.case))
+        has_features = pair.is_table_row(pair.case.case_id) or pair.is_table_row(pair.query.case)
         self.features.setVisible(has_features)
         for widget in (*self.panes, *self._image_tools):
             widget.setVisible(not has_features)
         for tool in self._image_tools:
             tool.setEnabled(not has_features)
         self._update_sizes()
+        self._late_timer.start()
         if not has_features:
-            self._open(1, view_images.view_case, self._state.path, case.row)
-        elif self._state.ranked_search is not None:
-            self._viewed[1] = None
-            self._update_facts()
-            search = self._state.ranked_search.search
-            self._open(1, compare_features, self._state.path, search, case.case_id, lane=Lane.SEARCH)
+            self._open(1, view_images.view_case, pair.library, pair.case.row)
+        else:
+            search = pair.ranked_search.search
+            self._open(1, compare_features, pair.library, search, pair.case.case_id, lane=Lane.SEARCH)
 
-    def _is_row(self, case: str | None) -> bool:
-        """Whether the case ``case`` of the library is a row of a table."""
-        columns = self._state.columns
-        index = columns.index_of_id(case) if case is not None else -1
-        return index >= 0 and bool(columns.state[index] == ImageState.NO_IMAGE)
-
-    def _place_text(self, rank: int) -> str:
+    def _place_text(self, pair: ComparedPair) -> str:
         """The rank of the case, and the marks of the order where distances do not grow with the rank."""
-        ranking = self._state.ranking
-        marks = 0 if ranking is None else len(ranking.marks)
-        place = tr("query with rank {rank} of {n}", rank=rank, n=len(self._ranked))
+        marks = len(pair.ranked_search.result.marks)
+        place = tr("query with rank {rank} of {n}", rank=pair.case.rank, n=len(pair.ranked))
         ordered = tr_n("ordered by {n} mark", "ordered by {n} marks", marks)
         return f"{place} · {ordered}" if marks else place
 
-    def _show_place(self) -> None:
-        """Show the rank, name and distance of the ranked case."""
-        place = self._place
-        case, columns = self._ranked[place], self._state.columns
-        self.feedback.show_case(case.case_id)
-        self.notes.show_case(case.case_id)
-        self.header.set_subtitle(self._place_text(case.rank))
-        self.previous.setEnabled(place > 0)
-        self.next.setEnabled(place + 1 < len(self._ranked))
-        index = columns.index_of_row(case.row)
+    def _draw_case(self) -> None:
+        """Show the rank, name and distance of the ranked case, and the facts of both."""
+        pair = self._pair
+        if pair is None:
+            return
+        self._late_timer.stop()
+        if self._jobs[1] is not None:
+            # The image of this case is not there yet: that of the one before must not stay beside its header.
+            self._viewed[1] = None
+            self.panes[1].show_nothing()
+            self.features.show_features([], "")
+        self.feedback.show_case(pair.case.case_id)
+        self.notes.show_case(pair.case.case_id)
+        distance = tr("distance {distance}", distance=self.strip.model().distance_text(pair.place))
         self.headers[1].show_case(
-            tr("Rank {rank}", rank=case.rank),
-            columns.name(index),
-            columns.finding_name(index),
-            int(columns.finding[index]),
-            columns.letters.get(columns.finding_name(index) or "", "?"),
-            tr("distance {distance}", distance=self.strip.model().distance_text(place)),
+            tr("Rank {rank}", rank=pair.case.rank), *pair.described(pair.case.case_id), distance
+        )
+        for header, pane in zip(self.headers, self.panes, strict=True):
+            image = pane.view.image
+            if image is not None:
+                pane.view.setAccessibleName(
+                    tr(
+                        "Image of {name}, {width} by {height} pixels",
+                        name=header.title,
+                        width=image.width,
+                        height=image.height,
+                    )
+                )
+        self.facts.show_facts(
+            pair.columns,
+            (tr("Query"), tr("Rank {rank}", rank=pair.case.rank)),
+            (pair.query.case, pair.case.case_id),
+            (self._viewed[0], self._viewed[1]),
         )
 
-    def _open_query(self) -> None:
-        query, columns = self._state.query, self._state.columns
-        self._shown_query = query
-        if query is None or self._state.path is None:
-            return
-        index = columns.index_of_id(query.case) if query.case else -1
-        finding = columns.finding_name(index) if index >= 0 else None
-        name = columns.name(index) if index >= 0 else (query.image.name if query.image else "")
-        code = int(columns.finding[index]) if index >= 0 else -1
-        self.headers[0].show_case(
-            tr("Query"), name, finding, code, columns.letters.get(finding or "", "?"), ""
-        )
-        self._viewed[0] = None
+    def _open_query(self, pair: ComparedPair) -> None:
+        query = pair.query
+        self.headers[0].show_case(tr("Query"), *pair.described(query.case), "")
         if query.image is not None:
             self._open(0, view_images.view_file, query.image)
-        elif index >= 0 and not self._is_row(query.case):
-            self._open(0, view_images.view_case, self._state.path, int(columns.case_row[index]))
+        elif pair.query_row >= 0 and not pair.is_table_row(query.case):
+            self._open(0, view_images.view_case, pair.library, pair.query_row)
 
     def _open(
         self, side: int, function: Callable[..., object], *args: object, lane: Lane = Lane.READ
     ) -> None:
-        before = self._jobs[side]
+        before, self._jobs[side] = self._jobs[side], None
         if before is not None:
             before.cancel()
         self.headers[side].show_problem(None)
@@ -397,44 +405,45 @@ class ComparePage(FullPage):
             self._fail(side, error)
             return
         self._jobs[side] = job
-        job.done.connect(lambda viewed: self._show(side, viewed))
-        job.failed.connect(lambda error: self._fail(side, error))
-        job.ended.connect(lambda: self._clear_job(side, job))
+        job.done.connect(lambda viewed: self._receive(side, job, viewed))
+        job.failed.connect(lambda error: self._receive(side, job, error))
 
-    def _clear_job(self, side: int, job: Job) -> None:
-        if self._jobs[side] is job:
-            self._jobs[side] = None
+    def _receive(
+        self, side: int, job: Job, found: ViewedImage | list[ComparedFeature] | SemblanceError
+    ) -> None:
+        """Show what was found, unless another image was requested since."""
+        if self._jobs[side] is not job:
+            return
+        self._jobs[side] = None
+        if isinstance(found, SemblanceError):
+            self._fail(side, found)
+        else:
+            self._show(side, found)
 
     def _show(self, side: int, viewed: ViewedImage | list[ComparedFeature]) -> None:
+        pair = self._pair
+        if pair is None:
+            return
         if isinstance(viewed, list):
-            self.features.show_features(viewed, tr("Rank {rank}", rank=self._ranked[self._place].rank))
+            self._viewed[1] = None
+            self.features.show_features(viewed, tr("Rank {rank}", rank=pair.case.rank))
+            self._draw_case()
             return
         pane = self.panes[side]
         self._viewed[side] = viewed
-        image = viewed.image
-        pane.view.setAccessibleName(
-            tr(
-                "Image of {name}, {width} by {height} pixels",
-                name=self.headers[side].title,
-                width=image.width,
-                height=image.height,
-            )
-        )
         pane.view.editable = False
         if side == 1:
             self.draw.setChecked(False)
-        query = self._state.query
-        region = query.region if query is not None and side == 0 else None
-        path = query.image if query is not None and query.image is not None else Path()
-        address = viewed.case.row if viewed.case is not None else ImageAddress(path)
+        region = pair.query.region if side == 0 else None
+        address = viewed.case.row if viewed.case is not None else ImageAddress(pair.query.image or Path())
         with self._links.paused():
-            pane.show_viewed(viewed, self._state.path, address, inside(region, viewed.image))
+            pane.show_viewed(viewed, pair.library, address, inside(region, viewed.image))
             pane.go_to_slice_of(region or viewed.region)
             pane.view.set_tool(RULER if self.measure.isChecked() else SELECT)
         if side == 1:
             self._links.share_view(0)
         self._links.link_slices()
-        self._update_facts()
+        self._draw_case()
 
     def _link(self) -> None:
         """Link the views from now on, with the slices that are side by side."""
@@ -444,21 +453,10 @@ class ComparePage(FullPage):
     def _fail(self, side: int, error: SemblanceError) -> None:
         self._viewed[side] = None
         self.panes[side].show_nothing()
-        self.features.show_features([], "")
+        if side == 1:
+            self.features.show_features([], "")
+        self._draw_case()
         self.headers[side].show_problem(error)
-        self._update_facts()
-
-    def _update_facts(self) -> None:
-        query = self._state.query
-        if query is None or not self._ranked:
-            return
-        case = self._ranked[self._place]
-        self.facts.show_facts(
-            self._state.columns,
-            (tr("Query"), tr("Rank {rank}", rank=case.rank)),
-            (query.case, case.case_id),
-            (self._viewed[0], self._viewed[1]),
-        )
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)

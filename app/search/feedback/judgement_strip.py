@@ -18,13 +18,14 @@ from semblance.app.widgets.text_cache import text_cache
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import format_number, tr
 from semblance.core.searches.judgement import JudgementKind
+from semblance.core.searches.marks import counts_in
 
 IMAGE, SPACING = 32, 68
 _ICONS = {JudgementKind.ALIKE: "plus", JudgementKind.NOT_ALIKE: "minus", JudgementKind.CLOSER: "target"}
 
 
 class JudgementStrip(QWidget):
-    """Visible while judgements are in force. ``list_requested``: show all of them."""
+    """Visible while judgements count in the search. ``list_requested``: show all of them."""
 
     list_requested = Signal()
 
@@ -42,12 +43,17 @@ class JudgementStrip(QWidget):
         self._refresh()
 
     def _refresh(self) -> None:
-        state, judged = self._state, self._state.judgement_count
+        state, judged = self._state, self._state.own_judgement_count
         self.setVisible(judged > 0)
         if state.ranked_search is None or not judged:
             return
         rows = LedgerModel()
-        in_force = [entry for entry in state.ranked_search.entries if entry.undone is None]
+        search = state.ranked_search.search
+        in_force = [
+            entry
+            for entry in state.ranked_search.entries
+            if entry.undone is None and counts_in(entry.judgement, search)
+        ]
         rows.show(state.search, in_force[-_JudgementImages.MAX_IMAGES :], (), state.columns)
         ranks = {case.row: case.rank for case in state.ranked_search.result.ranked}
         self.images.show_rows([(row, ranks.get(row.case, 0)) for row in rows.rows])

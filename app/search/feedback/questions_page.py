@@ -192,7 +192,9 @@ class QuestionsPage(FullPage):
             return
         query = self._state.query
         is_query = query is not None and query.case == question.query
-        self.headers[0].set_title(tr("Query") if is_query else tr("Another query"))
+        title = tr("Query") if is_query else tr("Another query")
+        self.headers[0].set_title(title)
+        self.panes[0].view.setAccessibleName(title)
         self.header.set_subtitle(tr("Which case is like the query? Answer by what matters to you."))
         for place, case in enumerate((question.query, question.first, question.second)):
             if self._shown[place] != case:

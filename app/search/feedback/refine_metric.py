@@ -80,6 +80,26 @@ def set_strength(context: Context, strength: float) -> None:
         search_operations.rank(context)
 
 
+def use_other_marks(context: Context, *, on: bool) -> None:
+    """Let the judgements on other queries refine the metric, or rank by the plain metric."""
+    context.state.change_search(refined=on)
+    search_operations.rank(context)
+
+
+def use_marks_set_aside(context: Context) -> Job | None:
+    """Mark the cases for the present query that are marked on another region of its image, or on the whole of it."""
+    state, search = context.state, context.state.search
+    if search is None:
+        return None
+    aside = state.marks_set_aside
+    judgements = [
+        refine_metric.likeness_judgement(search, case, is_liked)
+        for is_liked, cases in ((True, aside.liked), (False, aside.disliked))
+        for case in cases
+    ]
+    return judge(context, judgements) if judgements else None
+
+
 def _change(
     context: Context, function: Callable[..., RankedSearch], *args: Any, **options: Any
 ) -> Job | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
+    QCheckBox,
     QFrame,
     QHBoxLayout,
     QPushButton,
@@ -82,6 +83,13 @@ class RefinePanel(Panel):
         self._instructions = WrappedLabel(INSTRUCTIONS, "second")
         self._instructions.setAlignment(Qt.AlignmentFlag.AlignTop)
         self._instructions.setContentsMargins(12, 0, 12, 8)
+        #: Whether the judgements on other queries refine the metric.
+        self.use_others = QCheckBox(tr("Refine the metric by marks on other cases"))
+        self.use_others.setToolTip(
+            tr(
+                "Marks belong to the case they were made on. On, they change the similar cases of every query."
+            )
+        )
         self.save = QPushButton(SAVE)
         actions = self._context.actions
         KeyTip(self.save, tr("Save the refined metric under a name"), actions, "save_refined")
@@ -109,6 +117,9 @@ class RefinePanel(Panel):
         body.addLayout(self.question_area)
         body.addWidget(self._refusal_label)
         body.addLayout(header_row)
+        others_row = hbox(margins=(12, 0, 12, 4))
+        others_row.addWidget(self.use_others)
+        body.addLayout(others_row)
         body.addWidget(self._instructions, 1)
         body.addWidget(self.list, 1)
         body.addWidget(self.detail)
@@ -135,6 +146,7 @@ class RefinePanel(Panel):
             self,
             self._schedule_refresh,
         )
+        self.use_others.clicked.connect(lambda on: refine_metric.use_other_marks(context, on=on))
         self.list.undo_requested.connect(lambda ids: refine_metric.undo(context, ids))
         self.list.redo_requested.connect(lambda ids: refine_metric.redo(context, ids))
         self.list.chosen.connect(self._show_contradictions)
@@ -167,7 +179,7 @@ class RefinePanel(Panel):
     def _schedule_refresh(self) -> None:
         """Refresh after the ranking is painted, because the user waits for that."""
         self._stale = True
-        if self.isVisible():
+        if self.isVisible() and not self._state.awaits_ranking:
             self._refresh_timer.start()
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -224,6 +236,9 @@ class RefinePanel(Panel):
         if self._influence_search is not None:
             self._hide_influence()
         self.rows.show(state.search, entries, ranked_search.contradictions, state.columns)
+        has_others = state.search.refined or state.own_judgement_count < state.judgement_count
+        self.use_others.setVisible(has_others and state.refusal is None)
+        self.use_others.setChecked(state.search.refined)
         self.list.setVisible(bool(entries))
         self._instructions.setVisible(not entries)
         self._update_header()
@@ -235,7 +250,7 @@ class RefinePanel(Panel):
         enable_widgets(
             {
                 self.save: judged and state.can_edit and state.refusal is None,
-                self.undo: judged and writable,
+                self.undo: state.own_judgement_count > 0 and writable,
                 self.reset: judged and writable,
                 self.redo: undone and writable,
             }

@@ -21,7 +21,7 @@ from semblance.app.search.hanging.layouts import (
 from semblance.app.shell.context import Context
 from semblance.app.shell.icons import icon
 from semblance.app.shell.jobs import Job, Lane
-from semblance.app.shell.state import Change
+from semblance.app.shell.query_source import QuerySource
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.viewer.linked_panes import LinkedPanes
 from semblance.app.widgets.full_page import FullPage
@@ -48,6 +48,8 @@ class HangingPage(FullPage):
         super().__init__(tr("Images of the patient"), back=(tr("Back"), tr("Back to where you were (Esc)")))
         self._context, self._state = context, context.state
         self._case_row = -1
+        #: The case whose patient is shown, while the page is shown.
+        self._source: QuerySource | None = None
         self._jobs: list[Job] = []
         self.priors = QPushButton(tr("Prior studies"))
         self.priors.setIcon(icon("layers"))
@@ -93,7 +95,16 @@ class HangingPage(FullPage):
             self._cells.append(cell)
             self.headers[place].installEventFilter(self)
         self.priors.toggled.connect(self._set_priors)
-        self._state.on_change(Change.LIBRARY, self, self.closed.emit)
+        self._state.on_other_source(self, lambda: self._source, self._follow_source)
+
+    def _follow_source(self, source: QuerySource | None) -> None:
+        """Show the patient of another query in place of that of the one before."""
+        columns = self._state.columns
+        index = columns.index_of_id(source.case) if source is not None and source.case is not None else -1
+        if index >= 0:
+            self.show_patient(int(columns.case_row[index]))
+        else:
+            self.closed.emit()
 
     def show_patient(self, case_row: int) -> None:
         """Show the images that hang with the case of a catalogue row."""
@@ -101,6 +112,7 @@ class HangingPage(FullPage):
         index = columns.index_of_row(case_row)
         if index < 0 or self._state.path is None:
             return
+        self._source = QuerySource(self._state.path, columns.ids[index], None)
         self._case_row = case_row
         self.header.set_subtitle(columns.patient_name(index) or "")
         cursor = Qt.CursorShape.OpenHandCursor if self._is_mammogram else Qt.CursorShape.ArrowCursor
@@ -220,6 +232,7 @@ class HangingPage(FullPage):
 
     def leave(self) -> None:
         """Free the memory of the images."""
+        self._source = None
         self._clear()
 
     def _open(self, place: int, index: int | None) -> None:

@@ -23,13 +23,13 @@ from semblance.app.shell.context import Context
 from semblance.app.shell.delayed_call import one_shot
 from semblance.app.shell.icons import icon
 from semblance.app.shell.jobs import SHOW_AFTER_MS, Job, Lane
+from semblance.app.shell.query_source import QuerySource, inside
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.viewer.image_menu import image_menu
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.viewer.image_view import ImageView
 from semblance.app.viewer.plane_views import PlaneViews
-from semblance.app.viewer.query_source import QuerySource, inside
 from semblance.app.viewer.slice_bar import RATE, RATES
 from semblance.app.viewer.slice_strip import SliceStrip
 from semblance.app.viewer.tool_row import ToolRow
@@ -149,7 +149,7 @@ class FullSizePage(FullPage):
         self._state.on_change(Change.QUERY, self, self._follow_query)
         self._state.on_change(Change.CASES, self, self._show_case)
         self._state.on_change(Change.METRIC, self, self._show_region)
-        self._state.on_change(Change.LIBRARY, self, self.closed.emit)
+        self._state.on_other_source(self, lambda: self._source, self._follow_source)
         theme_signals.changed.connect(self._fit)
 
     def _fit(self) -> None:
@@ -195,6 +195,13 @@ class FullSizePage(FullPage):
         job.done.connect(self._show)
         job.failed.connect(self._fail)
         job.ended.connect(lambda: self._clear_job(job))
+
+    def _follow_source(self, source: QuerySource | None) -> None:
+        """Show another query in place of the one before."""
+        if source is None:
+            self.closed.emit()
+        else:
+            self.show_source(source)
 
     def _run(self, function: object, *args: object) -> Job:
         assert callable(function)
@@ -282,10 +289,7 @@ class FullSizePage(FullPage):
     # Facts and hints
 
     def _is_query(self) -> bool:
-        query = self._state.query
-        if query is None or self._source is None:
-            return False
-        return self._source == QuerySource(self._state.path, query.case, query.image)
+        return self._source is not None and self._source == self._state.source
 
     def _follow_query(self) -> None:
         """If the image is that of the query, regions are searched with at once."""

@@ -24,11 +24,11 @@ from semblance.app.shell.context import Context
 from semblance.app.shell.delayed_call import one_shot
 from semblance.app.shell.file_dialogs import choose_file
 from semblance.app.shell.jobs import SHOW_AFTER_MS, Job, Lane
+from semblance.app.shell.query_source import QuerySource, inside
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.viewer.image_menu import image_menu
 from semblance.app.viewer.image_pane import ImagePane
-from semblance.app.viewer.query_source import QuerySource, inside
 from semblance.app.viewer.tool_row import ToolRow
 from semblance.app.widgets.drop_target import DropTarget
 from semblance.app.widgets.fact_list import NAMES
@@ -189,7 +189,7 @@ class QueryPanel(Panel):
             self._start(None)
             self._show_nothing()
             return
-        source = QuerySource(self._state.path, query.case, query.image)
+        source = QuerySource.of(self._state.path, query)
         if source == self._source:
             self._region.follow()
             return

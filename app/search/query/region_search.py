@@ -7,8 +7,8 @@ from PySide6.QtCore import QObject, Signal
 from semblance.app.search.query import outline_mass
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
+from semblance.app.shell.query_source import inside
 from semblance.app.viewer.image_pane import ImagePane
-from semblance.app.viewer.query_source import inside
 from semblance.app.viewer.tool_row import ToolRow
 from semblance.app.widgets.segmented import Segmented
 from semblance.core.imaging.region import Region

@@ -15,7 +15,7 @@ from semblance.app.search.saved.searches_dialog import SearchesDialog
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_file
-from semblance.app.viewer.query_source import QuerySource
+from semblance.app.shell.query_source import QuerySource
 from semblance.app.widgets.drop_target import dropped_file
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr

@@ -95,6 +95,10 @@ class CaseStrip(QWidget):
     def cases(self) -> tuple[StripCase, ...]:
         return self._cases
 
+    def drawn_texts(self) -> list[str]:
+        """The texts of the cases."""
+        return [case.text for case in self._cases]
+
     def current(self) -> int:
         """The catalogue row of the current case, -1 without any."""
         return self._cases[self._place].row if self._cases else -1

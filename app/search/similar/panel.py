@@ -15,6 +15,7 @@ from semblance.app.search.similar.card_slices import CardSlices
 from semblance.app.search.similar.counted_switch import CountedSwitch
 from semblance.app.search.similar.marks_bar import MarksBar
 from semblance.app.search.similar.other_diagnoses import OtherDiagnoses
+from semblance.app.search.similar.other_marks_bar import OtherMarksBar
 from semblance.app.search.similar.ranking_notice import NoMatchNotice
 from semblance.app.search.similar.ranking_options import RankingOptions
 from semblance.app.search.similar.summary_strip import SummaryStrip
@@ -22,6 +23,7 @@ from semblance.app.search.similar.training_bar import TrainingBar
 from semblance.app.search.similar.window_thumbnails import QueryWindowLevel
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
+from semblance.app.shell.delayed_call import one_shot
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import theme
 from semblance.app.widgets.cards.case_grid import NONE, CaseGrid
@@ -46,6 +48,8 @@ from semblance.core.workflows.searches.search_result import RankedCase, SearchRe
 TWO_LINES_HEIGHT = 620
 #: Width of the header without its two switches.
 FIXED_HEADER = 340
+#: The cards of the query before stay for so long, without effect, so that a quick search does not flash.
+HOLD_MS = 150
 #: Key in the settings: whether cards move visibly to a new order.
 GLIDE = "glide"
 
@@ -122,9 +126,11 @@ class RankingPanel(Panel):
         column.addWidget(TrainingBar(context))
         column.addWidget(self.card_feedback.bar)
         column.addWidget(MarksBar(context))
+        column.addWidget(OtherMarksBar(context))
         column.addWidget(self._pages, 1)
         column.addWidget(self.others)
 
+        self._hold_timer = one_shot(self, self._refresh, HOLD_MS)
         self._state.changed.connect(self._on_state_changed)
         self._show_view()
         self._refresh()
@@ -192,6 +198,7 @@ class RankingPanel(Panel):
         self.near_duplicates.setChecked(self._state.group_duplicates)
 
     def _refresh(self) -> None:
+        self._hold_timer.stop()
         ranking, columns = self._state.ranking, self._state.columns
         compared_text = "" if ranking is None else self._compared_text(ranking)
         tip = ""
@@ -240,7 +247,10 @@ class RankingPanel(Panel):
             self._pending_query = None
         if change & Change.CASES:
             self._show_view()
-        if change & (Change.RANKING | Change.QUERY | Change.CASES | Change.METRIC):
+        if self._state.awaits_ranking and not change & Change.LIBRARY and self.grid.model().ranked:
+            if not self._hold_timer.isActive():
+                self._hold_timer.start()
+        elif change & (Change.RANKING | Change.QUERY | Change.CASES | Change.METRIC):
             self._refresh()
         elif change & (Change.RANKING_REQUESTED | Change.EXTRACTION | Change.TRAINING):
             self._refresh_empty()

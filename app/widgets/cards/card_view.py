@@ -183,6 +183,10 @@ class CardView(QAbstractScrollArea):
         """The rectangle of the card at ``place`` in the viewport."""
         return self._layout.card(place).translated(0, -self.verticalScrollBar().value())
 
+    def drawn_texts(self) -> list[str]:
+        """The texts of the visible cards."""
+        return [self._model.describe(place) for place in self.visible_places()]
+
     def visible_places(self) -> range:
         """The places that are at least partly visible."""
         top = self.verticalScrollBar().value()

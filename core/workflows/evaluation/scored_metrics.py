@@ -81,6 +81,18 @@ def scored_metrics(snapshot: LibrarySnapshot) -> tuple[ScoredMetric, ...]:
     return tuple(sorted(metrics, key=lambda metric: (metric.stale, -_at_10(metric))))
 
 
+def compared_accuracies(snapshot: LibrarySnapshot, one: str, other: str) -> tuple[int, float, float] | None:
+    """k and the accuracies @k of two metrics: 10, or the largest k of both. ``None`` unless both have valid scores."""
+    by_name = {metric.name: metric for metric in scored_metrics(snapshot) if not metric.stale}
+    both = [by_name[name].scores for name in (one, other) if name in by_name]
+    curves = [scores.retrieval_accuracy for scores in both if scores is not None]
+    if len(curves) < 2:
+        return None
+    k = min(10, *(len(curve.k) for curve in curves))
+    first, second = (curve.at(k)[0] for curve in curves)
+    return None if first is None or second is None else (k, first, second)
+
+
 def plotted_metrics(metrics: Sequence[ScoredMetric], current: str) -> list[tuple[ScoredMetric, int | None]]:
     """The metrics that plots show, each with the number of its line: the current metric (``None``), the plain
     distance as the baseline, and the best of the others. Stale ones are left out unless current."""

@@ -91,6 +91,15 @@ def view_file(where: Path | ImageAddress, *, reporter: Reporter = SILENT) -> Vie
     return _viewed(where if isinstance(where, ImageAddress) else ImageAddress(where), None, None)
 
 
+def check_file(where: Path, *, reporter: Reporter = SILENT) -> None:
+    """Read an image from outside the library as :func:`view_file` does, only to find out whether it can be read.
+
+    Raises:
+        BadInput: it cannot.
+    """
+    view_file(where)
+
+
 def view_slices(
     library: Path | None,
     what: int | ImageAddress,

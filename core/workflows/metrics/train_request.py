@@ -60,6 +60,21 @@ class TrainRequest:
         return {"findings_map": self.findings, REQUESTED: set_options}
 
 
+def has_same_settings(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two cards are of metrics trained with the same settings on the same findings of the same features."""
+    entries = (
+        "learner",
+        "feature_set",
+        "parameters",
+        "steps",
+        "findings",
+        "findings_map",
+        "split",
+        REQUESTED,
+    )
+    return all(one.get(entry) == other.get(entry) for entry in entries)
+
+
 def stored_request(record: MetricRecord) -> TrainRequest:
     """The request a stored metric was trained by, without the number of cases and the held-out share, which follow
     from its training cases.

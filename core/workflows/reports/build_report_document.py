@@ -39,7 +39,7 @@ from semblance.core.reports.options import ReportOptions
 from semblance.core.reports.plot_canvas import PlotLayout
 from semblance.core.reports.redaction import CaseNames
 from semblance.core.searches.judgement import Judgement, JudgementKind
-from semblance.core.searches.marks import QueryMarks, is_mark
+from semblance.core.searches.marks import QueryMarks, refines
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
@@ -289,8 +289,8 @@ def _notes(search: Search, ranked_search: RankedSearch) -> tuple[str, ...]:
     """Other influences on the ranking, and what a person noted of its cases."""
     notes = list(ranked_search.result.warnings)
     in_force = [entry.judgement for entry in ranked_search.entries if entry.undone is None]
-    refines = search.strength > 0.0 and not all(is_mark(one, search.query) for one in in_force)
-    if ranked_search.refused is None and refines:
+    is_refined = search.strength > 0.0 and any(refines(one, search) for one in in_force)
+    if ranked_search.refused is None and is_refined:
         notes.append(
             tr_lazy(
                 "The judgements refined the metric by {strength:.0f} %; it was not measured again, "

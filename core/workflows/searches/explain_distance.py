@@ -17,7 +17,7 @@ from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.metric import Metric
 from semblance.core.retrieval.explanation import Grouping, Share, shares_of
 from semblance.core.retrieval.explanation.sentence import ranks_among, sentence
-from semblance.core.searches.marks import QueryMarks, is_mark
+from semblance.core.searches.marks import QueryMarks, refines
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.searches.embedding_cache import sample_places
@@ -296,7 +296,7 @@ def _refined(library: Path, loaded: LoadedMetric, search: Search, reporter: Repo
     """The metric that the ranking of ``search`` is by, frozen."""
     in_force = loaded.ledger(search.ledger).in_force if search.ledger and search.strength > 0.0 else []
     # Marks for this query change the order alone.
-    entries = [entry for entry in in_force if not is_mark(entry.judgement, search.query)]
+    entries = [entry for entry in in_force if refines(entry.judgement, search)]
     if not entries and not search.is_shifted:
         return loaded.metric
     try:

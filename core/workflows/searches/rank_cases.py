@@ -26,7 +26,7 @@ from semblance.core.retrieval.index import Matrix, Rows
 from semblance.core.retrieval.ranking import EmbeddedQuery, Ranking
 from semblance.core.searches.contradictions import Contradiction, contradictions
 from semblance.core.searches.ledger import Ledger, LedgerEntry
-from semblance.core.searches.marks import NO_MARKS, QueryMarks, is_mark, marks_of
+from semblance.core.searches.marks import NO_MARKS, QueryMarks, marks_of, refines
 from semblance.core.searches.query import Query, check_one_query
 from semblance.core.searches.relevance_feedback import trust
 from semblance.core.searches.search import Search
@@ -103,7 +103,7 @@ def rank_cases(
 
     The examples of the search, ``marks``, and those of its ledger for its query re-order the ranking
     (:func:`semblance.core.retrieval.feedback_scores`); disliked cases come last. ``search.strength`` 0 gives the
-    order without them. Judgements on other queries and comparisons refine the metric.
+    order without them. Comparisons refine the metric, and judgements on other queries where ``search.refined``.
 
     Raises:
         BadArguments: no such metric or group of features, not exactly one of case and image given, or a mark on
@@ -117,7 +117,7 @@ def rank_cases(
     in_force = [entry for entry in entries if entry.undone is None]
     loaded.cases.look_up(case for entry in in_force for case in entry.judgement.cases())
     followed = in_force if search.strength > 0.0 else []
-    refining_entries = [entry for entry in followed if not is_mark(entry.judgement, search.query)]
+    refining_entries = [entry for entry in followed if refines(entry.judgement, search)]
     comparison = compare_query(library, search, refining_entries, reporter)
     examples, left_out = examples_as_marks(comparison.compared) if search.strength > 0.0 else (NO_MARKS, [])
     judged = marks_of((entry.judgement for entry in followed), search.query)

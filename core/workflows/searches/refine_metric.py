@@ -26,7 +26,7 @@ from semblance.core.retrieval.feedback_index import FeedbackIndex
 from semblance.core.searches.influence import Influence, influence_of, influences, ranks_of
 from semblance.core.searches.judgement import Judgement, JudgementKind
 from semblance.core.searches.ledger import Ledger, LedgerEntry
-from semblance.core.searches.marks import is_mark, marks_of
+from semblance.core.searches.marks import counts_in, is_mark, marks_of, refines
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
@@ -88,26 +88,26 @@ def judge(
 def undo(
     library: Path, search: Search, ids: Sequence[int] = (), *, k: int = 20, reporter: Reporter = SILENT
 ) -> RankedSearch:
-    """Undo these judgements; without ids, the newest in force and those made together with it.
+    """Undo these judgements; without ids, the newest that counts in the search and those made together with it.
 
     Raises:
         BadArguments: no such judgement.
     """
     with _written(library, search, reporter) as ledger:
-        ledger.undo(ids) if ids else ledger.undo_last()
+        ledger.undo(ids) if ids else ledger.undo_last(lambda one: counts_in(one, search))
     return rank_cases(library, search, k=k, reporter=reporter)
 
 
 def redo(
     library: Path, search: Search, ids: Sequence[int] = (), *, k: int = 20, reporter: Reporter = SILENT
 ) -> RankedSearch:
-    """Redo these judgements; without ids, those undone last.
+    """Redo these judgements; without ids, those undone last of which one would count in the search.
 
     Raises:
         BadArguments: no such judgement.
     """
     with _written(library, search, reporter) as ledger:
-        ledger.redo(ids) if ids else ledger.redo_last()
+        ledger.redo(ids) if ids else ledger.redo_last(lambda one: counts_in(one, search))
     return rank_cases(library, search, k=k, reporter=reporter)
 
 
@@ -157,7 +157,7 @@ def influence(library: Path, search: Search, *, k: int = 20, reporter: Reporter 
     """
     entries = open_metric(library, search.metric, reporter).ledger(search.ledger).in_force
     marking = [entry for entry in entries if is_mark(entry.judgement, search.query)]
-    refining_entries = [entry for entry in entries if not is_mark(entry.judgement, search.query)]
+    refining_entries = [entry for entry in entries if refines(entry.judgement, search)]
     found = _influence_of_marks(library, search, marking, refining_entries, k, reporter) if marking else []
     if refining_entries:
         found += _influence_of_refining_entries(library, search, refining_entries, k, reporter)

@@ -353,7 +353,8 @@ def last_search(library: Path, *, reporter: Reporter = SILENT) -> ReopenedSearch
         return None
     notes: list[str] = []
     try:
-        search, view = Search.from_json(state), dict(state.get("view") or {})
+        # Versions without this choice refined every search. What is shown at the start is not refined unless chosen.
+        search, view = Search.from_json({"refined": False, **state}), dict(state.get("view") or {})
         name, stored = (
             str(state.get("name") or ""),
             [(str(c), float(d), int(n)) for c, d, n in _saved_lines(state)],

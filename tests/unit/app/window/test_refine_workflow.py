@@ -209,7 +209,13 @@ def test_clicks_while_it_trains_and_imports(tmp_path, library):
         import_and_prepare(window.context, arriving, library, "folder")
         for place in (1, 3):
             window.panels.ranking.card_feedback.judge(1, [window.panels.ranking.grid.model().case_row(place)])
-        wait_for(window, lambda: window.state.metric.name == "other" and len(window.state.columns) > 40)
+        wait_for(
+            window,
+            lambda: (
+                "other" in [metric.name for metric in window.state.library.metrics]
+                and len(window.state.columns) > 40
+            ),
+        )
         assert in_force(window) == [JudgementKind.ALIKE, JudgementKind.ALIKE]
         wait_for(window, lambda: any("6 added" in one.hint for one in window.context.messages.history))
 

@@ -145,8 +145,11 @@ def test_missing_image_shows_an_error_beside_the_other_image(panel, jobs, monkey
 def test_query_outside_the_library_is_compared(panel, jobs, tmp_path):
     path = tmp_path / "mine.png"
     Image.fromarray(np.zeros((30, 40), np.uint8)).save(path)
+    ranked = panel.state.ranked_search
     panel.state.set_query(Query(image=path))
-    panel.compare(panel.state.ranking.ranked[0].row)
+    assert panel.panes[0].view.image is None
+    result = replace(ranked.result, query=Query(image=path))
+    panel.state.set_ranked_search(replace(ranked, result=result))
     jobs.run_pending()
     assert panel.panes[0].view.image.width == 40
     assert panel.facts.texts()[1][1] == "not given"

@@ -65,10 +65,11 @@ def row(window, place: int) -> int:
 
 
 def count(window, n: int) -> None:
-    wait_for(
-        window,
-        lambda: len(window.state.ranked_search.search.like + window.state.ranked_search.search.unlike) == n,
-    )
+    def shown() -> int:
+        ranked = window.state.ranked_search
+        return -1 if ranked is None else len(ranked.search.like + ranked.search.unlike)
+
+    wait_for(window, lambda: shown() == n)
 
 
 def drop(widget: QWidget, mime: QMimeData, share: float) -> None:

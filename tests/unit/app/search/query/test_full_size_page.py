@@ -9,7 +9,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
 from semblance.app.search.query.full_size_page import FullSizePage
-from semblance.app.viewer.query_source import QuerySource
+from semblance.app.shell.query_source import QuerySource
 from semblance.core.errors import BadInput
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.region import Region
@@ -232,10 +232,11 @@ def test_file_header_is_requested_by_button_and_menu(show, qtbot):
     menu.deleteLater()
 
 
-def test_file_is_shown_and_searched_with(show, context, tmp_path):
+def test_file_is_shown_and_searched_with(show, context, jobs, tmp_path):
     path = tmp_path / "mine.png"
     Image.fromarray(np.zeros((30, 40), np.uint8)).save(path)
     panel = show(QuerySource(context.state.path, None, path))
     assert panel.view.image.width == 40
     QTest.mouseClick(panel.search, LEFT)
+    jobs.run_pending()
     assert context.state.query == Query(image=path)

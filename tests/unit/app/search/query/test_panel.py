@@ -44,10 +44,11 @@ def test_empty_panel_shows_instructions(panel):
     assert not panel.facts.isVisible()
 
 
-def test_button_opens_the_file_dialog(panel, context, tmp_path, monkeypatch):
+def test_button_opens_the_file_dialog(panel, context, jobs, tmp_path, monkeypatch):
     path = image_file(tmp_path)
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *a, **k: (str(path), ""))
     QTest.mouseClick(button(panel), LEFT)
+    jobs.run_pending()
     assert context.state.query == Query(image=path)
 
 
@@ -108,7 +109,7 @@ def test_only_the_last_of_two_questions_is_shown(panel, context, jobs, library):
 
 
 def test_only_slow_loading_shows_a_notice(panel, context, jobs, tmp_path):
-    search_operations.submit_query(context, Query(image=image_file(tmp_path)))
+    context.state.set_query(Query(image=image_file(tmp_path)))
     assert panel._loading_timer.isActive()
     panel._loading_timer.timeout.emit()
     assert "Loading" in notice(panel)[1]
@@ -124,7 +125,7 @@ def test_another_library_clears_the_concepts(panel_with_query, context):
 
 
 def test_late_image_of_an_earlier_question_is_dropped(panel, context, jobs, tmp_path):
-    search_operations.submit_query(context, Query(image=image_file(tmp_path)))
+    context.state.set_query(Query(image=image_file(tmp_path)))
     context.state.set_query(None)
     jobs.run_pending()
     assert panel.view.image is None
@@ -163,7 +164,8 @@ def test_table_row_shows_a_notice(panel, context, jobs, tmp_path):
 def test_file_that_is_no_image_shows_an_error(panel, context, jobs, tmp_path):
     bad = tmp_path / "notes.png"
     bad.write_text("no image")
-    search_operations.submit_query(context, Query(image=bad))
+    # As after a start: it could be read when it became the query.
+    context.state.set_query(Query(image=bad))
     jobs.run_pending()
     title, hint = notice(panel)
     assert "notes.png" in title
@@ -183,7 +185,7 @@ def test_long_names_can_be_broken():
 def test_retry_after_the_file_was_repaired(panel, context, jobs, tmp_path):
     bad = tmp_path / "notes.png"
     bad.write_text("no image")
-    search_operations.submit_query(context, Query(image=bad))
+    context.state.set_query(Query(image=bad))
     jobs.run_pending()
     image_file(tmp_path, "notes.png")
     QTest.mouseClick(button(panel), LEFT)
@@ -241,9 +243,17 @@ def test_dropped_file_becomes_the_query(panel, context, jobs, tmp_path):
     assert panel._drop.isVisible()
     drop(panel, data)
     assert not panel._drop.isVisible()
-    assert context.state.query == Query(image=path)
     jobs.run_pending()
+    assert context.state.query == Query(image=path)
     assert shows_image(panel)
+
+
+def test_file_that_is_read_after_another_query_does_not_replace_it(panel, context, jobs, library, tmp_path):
+    search_operations.submit_query(context, Query(image=image_file(tmp_path)))
+    later = Query(case=case_of(library, "p000.png"))
+    context.state.set_query(later)
+    jobs.run_pending()
+    assert context.state.query == later
 
 
 def test_dropped_case_becomes_the_query(panel, context, library):

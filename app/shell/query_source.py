@@ -1,10 +1,10 @@
-"""The image of a query."""
+"""The image of a query, by which a page knows whether it still shows the search of the window."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from semblance.core.errors import BadInput
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from semblance.core.imaging.display import DisplayImage
     from semblance.core.imaging.region import Region
     from semblance.core.library.case_columns import CaseColumns
+    from semblance.core.searches.query import Query
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,11 @@ class QuerySource:
     library: Path | None
     case: str | None
     image: Path | None
+
+    @classmethod
+    def of(cls, library: Path | None, query: Query) -> Self:
+        """The image of ``query`` in ``library``."""
+        return cls(library, query.case, query.image)
 
     @property
     def name(self) -> str:

@@ -1,0 +1,535 @@
+"""Whatever a person does, all that is on screen belongs to the query, the ranking and the library of the window."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+from PySide6.QtCore import QCoreApplication, QEvent, QSettings, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLabel, QWidget
+
+from semblance.app.screenshot import settle, turn
+from semblance.app.search.query.panel import QueryPanel
+from semblance.app.search.similar.summary_strip import SummaryStrip
+from semblance.app.shell import library_operations, search_operations
+from semblance.app.shell.settings import Settings
+from semblance.app.viewer.image_view import ImageView
+from semblance.app.widgets.cards.case_grid import CaseGrid
+from semblance.app.widgets.full_page import FullPage
+from semblance.app.window.main_window import MainWindow
+from semblance.app.window.top_bar import Picker
+from semblance.core.imaging.region import Region
+from semblance.core.library.case_columns import CaseColumns
+from semblance.core.workflows.searches.rank_cases import nearest_cases
+from tests.helpers.long_run import LONG
+from tests.helpers.named_images import NAME, name_in, named_library, write_named
+from tests.helpers.prompt_jobs import PromptJobs
+from tests.helpers.screen import images_of, texts_of, visible_widgets
+from tests.helpers.windows import flush
+
+FIRST, SECOND = "First.semblance", "Second.semblance"
+ROWS = st.integers(0, 40)
+PLACES = st.integers(0, 12)
+_OWNER = re.compile(r"\b(ant|bee)(?=\d\d|patient|level|upright|plain|learned)")
+_RANKED = re.compile(r"\b[Rr]ank (\d+)[ ,]+(?:\w+/)?((?:ant|bee)\d\d)")
+_OF = re.compile(r"\brank (\d+) of (\d+)\b")
+_QUERY = re.compile(r"\bQuery:?,? (?:\w+/)?((?:ant|bee|out)\d\d)")
+_DISTANCE = re.compile(r"\bdistance (\d+\.(\d+))")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two libraries, and images from outside of which two cannot be read."""
+    folder = tmp_path_factory.mktemp("made")
+    named_library(folder, "ant", 18, FIRST, large_patient=8)
+    named_library(folder, "bee", 8, SECOND)
+    for number in (1, 2):
+        write_named(folder / "outside", "out", number)
+    whole = (folder / "outside" / "out01.png").read_bytes()
+    (folder / "outside" / "torn01.png").write_bytes(whole[:120])
+    (folder / "outside" / "torn02.dcm").write_bytes(b"nothing of an image")
+    return folder
+
+
+class ScreenMachine(RuleBasedStateMachine):
+    """A person at the window."""
+
+    made: ClassVar[Path]
+    work: ClassVar[Path]
+    steps: ClassVar[int] = 0
+    examples: ClassVar[int] = 0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._stack = ExitStack()
+        type(self).examples += 1
+        self.folder = self.work / f"example {self.examples}"
+        self.folder.mkdir()
+        for name in (FIRST, SECOND):
+            shutil.copytree(self.made / name, self.folder / name)
+        self.outside = self.made / "outside"
+        self.settings = QSettings(str(self.folder / "settings.ini"), QSettings.Format.IniFormat)
+        #: The search when a file could not be read, and whether the full-size page and the header show the query.
+        self.torn_in: object = None
+        self.full_shows_query = self.header_shows_query = False
+        self.is_settled = True
+
+    # The window
+
+    def _open(self, library: Path | None) -> None:
+        self.window = MainWindow(Settings(self.settings))
+        self.window.show()
+        self.window.start(library)
+        self.seen_errors = 0
+        settle(self.window)
+
+    def _close(self) -> None:
+        self.window.close()
+        self.window.deleteLater()
+        flush()
+
+    @initialize(read=st.booleans())
+    def start(self, read: bool) -> None:
+        self._open(self.folder / FIRST)
+        self.window.workspaces.choose("read" if read else "research")
+        self._rest()
+
+    def teardown(self) -> None:
+        if hasattr(self, "window"):
+            self._close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _rest(self, wait: bool = True) -> None:
+        """Wait until the window is idle, or only for a moment."""
+        if wait:
+            settle(self.window)
+        else:
+            turn()
+        # The program's own event loop does this; one that is turned by hand does not.
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
+        self.is_settled = wait
+
+    @property
+    def state(self) -> Any:
+        return self.window.state
+
+    @property
+    def full(self) -> Any:
+        return self.window.parts.full
+
+    @property
+    def compare_page(self) -> Any:
+        return self.window.panels.compare
+
+    def has_library(self) -> bool:
+        return self.state.library is not None
+
+    def has_ranking(self) -> bool:
+        return self.state.ranking is not None and bool(self.state.ranking.ranked)
+
+    def _trigger(self, command: str) -> bool:
+        action = self.window.context.actions[command]
+        if action.isEnabled():
+            action.trigger()
+            return True
+        return False
+
+    # What a person does
+
+    @rule(row=ROWS, wait=st.booleans())
+    @precondition(has_library)
+    def query_from_the_library(self, row: int, wait: bool) -> None:
+        grid = self.window.panels.library.grid
+        if len(grid.model()):
+            grid.activated.emit(grid.model().case_row(row % len(grid.model())))
+        self._rest(wait)
+
+    @rule(step=st.sampled_from(["next_case", "previous_case"]), wait=st.booleans())
+    @precondition(has_library)
+    def next_case(self, step: str, wait: bool) -> None:
+        self._trigger(step)
+        self._rest(wait)
+
+    @rule(name=st.sampled_from(["out01.png", "out02.png"]), wait=st.booleans())
+    @precondition(has_library)
+    def query_from_outside(self, name: str, wait: bool) -> None:
+        self.window.panels.query.search_with_file(self.outside / name)
+        self._rest(wait)
+
+    @rule(name=st.sampled_from(["torn01.png", "torn02.dcm"]))
+    @precondition(has_library)
+    def file_that_cannot_be_read(self, name: str) -> None:
+        self._rest()
+        before = (self.state.path, self.state.query, self.state.ranked_search, self.state.search_content())
+        messages = len(self.window.context.messages.history)
+        self.window.panels.query.search_with_file(self.outside / name)
+        self._rest()
+        after = (self.state.path, self.state.query, self.state.ranked_search, self.state.search_content())
+        assert after == before, f"{name} changed the search"
+        new = self.window.context.messages.history[messages:]
+        assert len(new) == 1, f"{len(new)} messages: {[one.what for one in new]}"
+        assert name in new[0].what
+        self.torn_in = (self.state.path, self.state.query)
+
+    @rule(place=PLACES, mark=st.sampled_from([1, -1]), wait=st.booleans())
+    @precondition(has_ranking)
+    def mark(self, place: int, mark: int, wait: bool) -> None:
+        ranked = self.state.ranking.ranked
+        self.window.panels.ranking.grid.judged.emit(ranked[place % len(ranked)].row, mark)
+        self._rest(wait)
+
+    @rule(command=st.sampled_from(["undo_judgement", "redo_judgement", "reset_judgements", "rank_again"]))
+    @precondition(has_library)
+    def undo(self, command: str) -> None:
+        self._trigger(command)
+        self._rest()
+
+    @rule(whole=st.booleans(), x=st.integers(0, 20), wait=st.booleans())
+    @precondition(has_ranking)
+    def region(self, whole: bool, x: int, wait: bool) -> None:
+        region = None if whole else Region(x, 10, 24, 24)
+        search_operations.submit_region(self.window.context, region)
+        self._rest(wait)
+
+    @rule(place=PLACES)
+    @precondition(has_ranking)
+    def compare(self, place: int) -> None:
+        self._rest()
+        if not self.has_ranking():
+            return
+        ranked = self.state.ranking.ranked
+        if not self.full.open:
+            self.window.panels.ranking.grid.set_current(ranked[place % len(ranked)].row)
+        assert self._trigger("compare"), "Ctrl+M is dead"
+        self._rest()
+        assert self.compare_page.isVisible(), "Compare was not shown"
+
+    @rule(key=st.sampled_from([Qt.Key.Key_Left, Qt.Key.Key_Right]), n=st.integers(1, 4))
+    @precondition(lambda self: self._compares())
+    def step_in_compare(self, key: Qt.Key, n: int) -> None:
+        for _ in range(n):
+            QTest.keyClick(self.compare_page, key)
+        self._rest()
+
+    def _compares(self) -> bool:
+        return self.has_library() and self.full._is_shown("compare")
+
+    def _page(self) -> FullPage:
+        page = self.window.pages.currentWidget()
+        assert isinstance(page, FullPage)
+        return page
+
+    @rule()
+    @precondition(lambda self: self.has_library() and self.full.open)
+    def escape(self) -> None:
+        before = self._page()
+        QTest.keyClick(before, Qt.Key.Key_Escape)
+        self._rest()
+        assert self.window.pages.currentWidget() is not before, "Esc is dead"
+
+    @rule()
+    @precondition(lambda self: self.has_library() and self.full.open)
+    def back(self) -> None:
+        before = self._page()
+        before.back.click()
+        self._rest()
+        assert self.window.pages.currentWidget() is not before, "the button to go back is dead"
+
+    @rule(detached=st.booleans())
+    @precondition(lambda self: self.has_library() and self.compare_page.isVisible())
+    def detach(self, detached: bool) -> None:
+        if self.compare_page.detach.isChecked() != detached:
+            self.compare_page.detach.click()
+        self._rest()
+
+    @rule(of_query=st.booleans(), row=ROWS)
+    @precondition(has_library)
+    def full_size(self, of_query: bool, row: int) -> None:
+        if of_query:
+            self.full.view_query()
+        else:
+            self.full.view_case(self.state.columns.case_row[row % len(self.state.columns)])
+        if self.full.is_full_size:
+            self.full_shows_query = of_query and self.state.query is not None
+        self._rest()
+
+    @rule(of_query=st.booleans(), row=ROWS)
+    @precondition(has_library)
+    def file_header(self, of_query: bool, row: int) -> None:
+        commands = self.window.parts.commands
+        pane = self.window.panels.query.pane
+        if not of_query:
+            commands._read_header(int(self.state.columns.case_row[row % len(self.state.columns)]))
+            self.header_shows_query = False
+        elif pane.view.image is not None:
+            commands.show_header(pane)
+            self.header_shows_query = True
+        self._rest()
+
+    @rule(command=st.sampled_from(["two_metrics", "ask_next", "data_check", "hang", "why", "refine"]))
+    @precondition(has_library)
+    def other_page(self, command: str) -> None:
+        self._trigger(command)
+        self._rest()
+
+    @rule(name=st.sampled_from(["read", "research"]))
+    @precondition(has_library)
+    def layout(self, name: str) -> None:
+        self._trigger(name)
+        self._rest()
+
+    @rule(name=st.sampled_from([FIRST, SECOND]), wait=st.booleans())
+    def other_library(self, name: str, wait: bool) -> None:
+        self.window.open_library(self.folder / name)
+        self._rest(wait)
+
+    @rule()
+    @precondition(has_library)
+    def close_library(self) -> None:
+        self._rest()
+        library_operations.close_library(self.window.context)
+        self._rest()
+
+    @rule(index=st.integers(0, 5), features=st.booleans())
+    @precondition(has_library)
+    def other_metric(self, index: int, features: bool) -> None:
+        picker = self.window.top._all_pickers["features" if features else "metric"]
+        choices = list(picker._choices())
+        if choices:
+            choices[index % len(choices)].trigger()
+        self._rest()
+
+    @rule(learner=st.sampled_from(["euclidean", "pca", "lda"]))
+    @precondition(has_library)
+    def train(self, learner: str) -> None:
+        self._rest()
+        before = self.state.metric
+        self._trigger("research")
+        panel = self.window.panels.side.train
+        panel.set_learners([learner])
+        panel.train()
+        self._rest()
+        self.check_training(before)
+
+    def check_training(self, before: Any) -> None:
+        """The current metric is never replaced by a worse one."""
+        after = self.state.metric
+        if before is None or after is None or not (before.scores and after.scores):
+            return
+        was, now = (one.scores["retrieval_accuracy"]["mean"][:10][-1] for one in (before, after))
+        assert now >= was, f"{after.name} ({now}) replaced {before.name} ({was})"
+
+    @rule()
+    def quit_and_start(self) -> None:
+        settle(self.window)
+        path, query = self.state.path, self.state.query
+        self._close()
+        self.full_shows_query = self.header_shows_query = False
+        self.torn_in = None
+        self._open(None)
+        self._rest()
+        assert (self.state.path, self.state.query) == (path, query)
+        errors = [one.what for one in self.window.context.messages.history if one.level == "error"]
+        assert not errors, errors
+
+    # What must hold
+
+    @invariant()
+    def no_exception(self) -> None:
+        if not hasattr(self, "window"):
+            return
+        type(self).steps += 1
+        history = self.window.context.messages.history
+        errors = [one for one in history[self.seen_errors :] if one.level == "error"]
+        self.seen_errors = len(history)
+        for one in errors:
+            assert "torn" in one.what, f"{one.what} {one.hint} {one.details}"
+
+    @invariant()
+    def names_are_those_of_the_pixels(self) -> None:
+        """At any moment: an image and the text that names it are of one case."""
+        for widget in visible_widgets():
+            for text, pixels in images_of(widget):
+                named = NAME.search(text)
+                if named is not None:
+                    assert named[0] == name_in(pixels), f"{text!r} shows {name_in(pixels)}: {_path(widget)}"
+
+    @invariant()
+    def everything_belongs_to_the_search(self) -> None:
+        if not self.is_settled or not hasattr(self, "window"):
+            return
+        state = self.state
+        library = {FIRST: "ant", SECOND: "bee"}.get(state.path.name if state.path else "", "")
+        for widget in visible_widgets():
+            for text in texts_of(widget):
+                where = f"{text!r} in {_path(widget)}"
+                for owner in _OWNER.findall(text):
+                    assert owner == library, f"of another library: {where}"
+                self._check_ranks(text, where)
+                if (shown := _QUERY.search(text)) is not None:
+                    assert shown[1] == self._query_name(), f"of another query: {where}"
+                if "torn" in text:
+                    now = (state.path, state.query)
+                    assert now == self.torn_in, f"of a file that was refused in another search: {where}"
+            if isinstance(widget, ImageView) and widget.image is not None:
+                self._check_query_image(widget)
+            if isinstance(widget, CaseGrid) and widget.model().ranked:
+                self._check_grid(widget)
+            if isinstance(widget, SummaryStrip):
+                self._check_summary(widget)
+            if isinstance(widget, Picker):
+                self._check_picker(widget)
+        assert state.query is None or state.query.image is None or "torn" not in state.query.image.name
+        self._check_pages()
+        self._check_ranking()
+
+    def _query_name(self) -> str:
+        query = self.state.query
+        found = None if query is None else NAME.search(str(query.case or query.image.name))
+        return "" if found is None else found[0]
+
+    def _check_ranks(self, text: str, where: str) -> None:
+        ranked = () if self.state.ranking is None else self.state.ranking.ranked
+        for rank, name in _RANKED.findall(text):
+            assert int(rank) <= len(ranked), f"no such rank: {where}"
+            grouped = [ranked[int(rank) - 1].case_id]
+            grouped += [
+                self.state.columns.ids[self.state.columns.index_of_row(row)]
+                for row in ranked[int(rank) - 1].near_duplicate_rows
+            ]
+            assert any(name in case for case in grouped), f"of another ranking: {where}"
+            distance = _DISTANCE.search(text)
+            if distance is not None and name in ranked[int(rank) - 1].case_id:
+                exact = ranked[int(rank) - 1].distance
+                assert abs(float(distance[1]) - exact) <= 0.51 * 10.0 ** -len(distance[2]), where
+        for _, n in _OF.findall(text):
+            assert int(n) == len(ranked), f"of another ranking: {where}"
+
+    def _check_query_image(self, view: ImageView) -> None:
+        in_panel = _ancestor(view, QueryPanel) is not None
+        if in_panel or view.accessibleName() == "Query":
+            shown = name_in(view.image.levels[0])  # type: ignore[union-attr]
+            assert shown == self._query_name(), f"image of another query: {_path(view)} shows {shown}"
+
+    def _check_grid(self, grid: CaseGrid) -> None:
+        model, columns = grid.model(), self.state.columns
+        shown = [(model.case_row(place), model.rank(place)) for place in range(len(model))]
+        ranking = self.state.ranking
+        expected = [(case.row, case.rank) for case in (() if ranking is None else ranking.ranked)]
+        assert [one for one in shown if one in expected] == expected, f"another ranking: {_path(grid)}"
+        marks = self.state.marks
+        expected_marks = {
+            int(columns.case_row[columns.index_of_id(case)]): mark
+            for mark, cases in ((1, marks.liked), (-1, marks.disliked))
+            for case in cases
+        }
+        assert {row: mark for row, mark in model.judgements.items() if mark} == expected_marks
+        if any(model.shift(place) for place in range(len(model))):
+            search = self.state.search
+            assert ranking.marks or getattr(search, "refined", False), f"moved by nothing: {_path(grid)}"
+
+    def _check_summary(self, strip: SummaryStrip) -> None:
+        assert self.state.ranking is not None, "an estimate without a ranking"
+        fresh = SummaryStrip()
+        fresh.resize(strip.size())
+        columns: CaseColumns = self.state.columns
+        fresh.show_ranking(self.state.ranking, columns, stale=self.window.panels.ranking._is_stale())
+        # The label before the counts is shortened in narrow strips.
+        shown = [[one.text() for one in each.findChildren(QLabel)] for each in (strip, fresh)]
+        texts = [[text for text in each if not text.endswith(":")] for each in shown]
+        fresh.deleteLater()
+        assert texts[0] == texts[1], f"the estimate is another one: {texts[0]}, not {texts[1]}"
+
+    def _check_picker(self, picker: Picker) -> None:
+        metric = self.state.metric
+        label, _, value = picker.accessibleName().partition(": ")
+        if label in ("Metric", "Ranked by") and metric is not None:
+            assert value.startswith(metric.name), picker.accessibleName()
+            _, on, features = value.partition(" on ")
+            assert not on or features == metric.features, f"{value}, but its features are {metric.features}"
+
+    def _check_pages(self) -> None:
+        query = self._query_name()
+        if self.has_library() and self.full.is_full_size and self.full_shows_query:
+            page = self.window.panels.large
+            named = NAME.search(page.header.title)
+            assert named is not None and named[0] == query, "full size shows another query"
+        elif not (self.has_library() and self.full.is_full_size):
+            self.full_shows_query = False
+        header = getattr(self.window.parts.commands, "_header", None) if self.has_library() else None
+        if header is not None and header.isVisible() and self.header_shows_query:
+            named = NAME.search(header.view._name.text())
+            assert named is not None and named[0] == query, "the file header is another query's"
+
+    def _check_ranking(self) -> None:
+        """The ranking is what a search from nothing finds; marks of other queries change it only if that is said."""
+        state = self.state
+        if state.ranking is None or state.search is None or self._is_ordered_otherwise():
+            return
+        plain = nearest_cases(
+            state.path,
+            state.search.metric,
+            state.query,
+            k=self.window.context.settings.similar_cases,
+            **state.options,
+        )
+        shown = [(case.case_id, case.rank) for case in state.ranking.ranked]
+        assert shown == [(case.case_id, case.rank) for case in plain.ranked], "the ranking is another query's"
+        assert state.ranking.counts == plain.counts
+
+    def _is_ordered_otherwise(self) -> bool:
+        search = self.state.search
+        return bool(len(self.state.marks) or search.like or search.unlike or search.without) or getattr(
+            search, "refined", False
+        )
+
+
+def _ancestor(widget: QWidget, kind: type) -> QWidget | None:
+    here: QWidget | None = widget
+    while here is not None and not isinstance(here, kind):
+        here = here.parentWidget()
+    return here
+
+
+def _path(widget: QWidget) -> str:
+    names: list[str] = []
+    here: QWidget | None = widget
+    while here is not None:
+        names.append(type(here).__name__)
+        here = here.parentWidget()
+    return " < ".join(names[:6])
+
+
+def test_all_on_screen_belongs_to_the_search(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, qapp: QApplication
+) -> None:
+    monkeypatch.setattr("semblance.app.window.main_window.Jobs", PromptJobs)
+    ScreenMachine.made, ScreenMachine.work = made, tmp_path
+    run_state_machine_as_test(
+        ScreenMachine,
+        settings=settings(
+            max_examples=60 if LONG else 6,
+            stateful_step_count=50,
+            deadline=None,
+            derandomize=True,
+            database=None,
+            phases=(Phase.generate, Phase.shrink),
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
+    assert ScreenMachine.steps >= (2_000 if LONG else 200)

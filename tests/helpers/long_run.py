@@ -1,0 +1,5 @@
+"""Whether the long forms of tests are asked for: ``pytest --long``."""
+
+import os
+
+LONG = os.environ.get("SEMBLANCE_LONG") == "1"
