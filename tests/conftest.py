@@ -16,6 +16,7 @@ from semblance.core.workflows.library.close_library import close_library
 from tests.helpers import data as real_data
 from tests.helpers.isolation import cache_encoder, link_cached_encoder, redirect_user_folders
 from tests.helpers.leaks import Snapshot, find_leaks
+from tests.helpers.markers import mark
 from tests.helpers.patient_qtbot import PatientQtBot
 from tests.helpers.postgres_server import database, postgres  # noqa: F401 - fixtures
 from tests.helpers.use_language import use_language
@@ -34,9 +35,12 @@ _failed = pytest.StashKey[bool]()
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--headed", action="store_true", help="show the windows on the real display")
+    parser.addoption("--long", action="store_true", help="tests that have a long form run in it")
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--long"):
+        os.environ["SEMBLANCE_LONG"] = "1"
     if not config.getoption("--headed"):
         os.environ["QT_QPA_PLATFORM"] = "offscreen"
     # Matplotlib's list of fonts takes seconds to make and would be made again for every private home.
@@ -60,6 +64,13 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if isinstance(item, pytest.Function):
+            mark(item)
 
 
 @pytest.hookimpl(wrapper=True)
