@@ -11,9 +11,11 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from semblance.core.engine import limit_threads
+from semblance.core.engine import cluster, limit_threads
+from semblance.core.workflows.features import extract_features
 from semblance.core.workflows.library.close_library import close_library
 from tests.helpers import data as real_data
+from tests.helpers.engine_here import open_engine_here
 from tests.helpers.isolation import cache_encoder, link_cached_encoder, redirect_user_folders
 from tests.helpers.leaks import Snapshot, find_leaks
 from tests.helpers.markers import mark
@@ -101,6 +103,20 @@ def private_home(
     yield home
     if model_folder is not None:
         cache_encoder(model_folder)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def features_here() -> Iterator[None]:
+    """Features are extracted without starting processes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(extract_features, "open_engine", open_engine_here)
+        yield
+
+
+@pytest.fixture
+def features_in_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Features are extracted in processes, as in the program."""
+    monkeypatch.setattr(extract_features, "open_engine", cluster.open_engine)
 
 
 @pytest.fixture

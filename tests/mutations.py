@@ -50,16 +50,18 @@ class Fault(NamedTuple):
         """The module's own test file."""
         return str(Path("tests", "unit", self.module).with_name(f"test_{Path(self.module).name}"))
 
+    def places(self, top: Path) -> list[int]:
+        """Numbers of the lines that it may be made in: the module may have changed since it was chosen."""
+        path = top / self.module
+        lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+        return [number for number, line in enumerate(lines) if line.strip() == self.before]
+
     def make(self, top: Path, stamp: int) -> str:
         """Write it into the module below ``top``. Returns the text that stood there."""
         path = top / self.module
         text = path.read_text(encoding="utf-8")
         lines = text.splitlines(keepends=True)
-        # The module may have changed since the fault was chosen.
-        places = [number for number, line in enumerate(lines) if line.strip() == self.before]
-        if not places:
-            raise LookupError(f"{self.module} has no line {self.before!r}; choose the list again")
-        place = min(places, key=lambda number: abs(number + 1 - self.line))
+        place = min(self.places(top), key=lambda number: abs(number + 1 - self.line))
         lines[place] = lines[place].replace(self.before, self.after)
         write(path, "".join(lines), stamp)
         return text
@@ -194,7 +196,12 @@ def main() -> None:
         rows = ["\t".join(map(str, fault)) for fault in choose(options.choose, options.seed)]
         LIST.write_text("\n".join(rows) + "\n", encoding="utf-8")
         return
-    faults = [fault for fault in read_list() if options.only in fault.module]
+    faults = []
+    for fault in read_list():
+        if not fault.places(TOP):
+            print(f"{fault.module} has no line any more: {fault.before}")
+        elif options.only in fault.module:
+            faults.append(fault)
     sys.exit(1 if try_all(faults, options.workers, for_pytest) else 0)
 
 

@@ -11,7 +11,7 @@ import pytest
 #: Folder of tests -> marker.
 FOLDERS = {"deep": "deep", "e2e": "slow"}
 #: Fixture -> marker.
-FIXTURES = {"postgres": "server", "database": "server"}
+FIXTURES = {"postgres": "server", "database": "server", "features_in_processes": "process"}
 #: Module, or name in it, whose use marks a test.
 USES = {
     "subprocess": "process",
@@ -40,7 +40,7 @@ def mark(item: pytest.Function) -> None:
         # Those of the whole run are used by every test.
         functions += [one.func for one in definitions if one.baseid not in ("", "tests")]
     for function in functions:
-        found |= _markers_of_function(_plain(function))
+        found |= markers_of(function)
     for marker in found:
         item.add_marker(marker)
 
@@ -52,11 +52,11 @@ def _plain(function: object) -> object:
 
 
 @functools.cache
-def _markers_of_function(function: object) -> frozenset[str]:
+def markers_of(function: object) -> frozenset[str]:
     """What a function uses, and what the functions of the tests that it calls use."""
     found: set[str] = set()
     seen: set[object] = set()
-    waiting = [function]
+    waiting = [_plain(function)]
     while waiting:
         one = waiting.pop()
         if one in seen:
