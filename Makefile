@@ -1,7 +1,7 @@
 # Set-up, program and checks. Paths are relative throughout: the folder's own name may hold spaces.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test setup-deep setup-bundle run test test-deep lint format translations hooks attack bench bench-learners bench-clicks docs bundle audit screenshot clean
+.PHONY: help setup setup-test setup-deep setup-bundle run check test test-long test-all test-deep lint format translations hooks attack bench bench-learners bench-clicks docs bundle audit screenshot clean
 
 # A Python 3.11 to 3.13 to build .venv with; found by itself when empty.
 PYTHON ?=
@@ -11,8 +11,10 @@ WORKERS ?= 2
 ARGS ?=
 
 export PYTHON
-unexport PYTHONHOME PYTHONPATH
+# Without compiled files every process that a test starts would compile the program again.
+unexport PYTHONHOME PYTHONPATH PYTHONDONTWRITEBYTECODE
 BIN := .venv/bin
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 ##@ Use
 
@@ -28,8 +30,16 @@ setup: ## set up .venv with the pinned versions, and the system libraries where 
 
 ##@ Develop
 
-test: lint ## run every check: style, types, import contracts, tests
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
+check: lint ## run style, types, import contracts and the quick tests; list the tests that take over a second
+	$(PYTEST) -m "not (slow or window or process or server or pacs or deep or long)" --durations=0 --durations-min=1 $(ARGS)
+
+test: lint ## run every check that protects a change: style, types, import contracts, all but the long tests
+	$(PYTEST) -m "not long" $(ARGS)
+
+test-long: setup-test ## run what `make test` leaves out: the tutorial, long use, random walks, fuzzing, kills
+	$(PYTEST) --long -m long $(ARGS)
+
+test-all: test test-long ## run every test
 
 test-deep: setup-deep ## run the tests of the extra `deep` (torch), in an environment of their own
 	.venv-deep/bin/python -m pytest tests/deep $(ARGS)

@@ -11,11 +11,14 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from semblance.core.engine import limit_threads
+from semblance.core.engine import cluster, limit_threads
+from semblance.core.workflows.features import extract_features
 from semblance.core.workflows.library.close_library import close_library
 from tests.helpers import data as real_data
+from tests.helpers.engine_here import open_engine_here
 from tests.helpers.isolation import cache_encoder, link_cached_encoder, redirect_user_folders
 from tests.helpers.leaks import Snapshot, find_leaks
+from tests.helpers.markers import mark
 from tests.helpers.patient_qtbot import PatientQtBot
 from tests.helpers.postgres_server import database, postgres  # noqa: F401 - fixtures
 from tests.helpers.use_language import use_language
@@ -34,9 +37,12 @@ _failed = pytest.StashKey[bool]()
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--headed", action="store_true", help="show the windows on the real display")
+    parser.addoption("--long", action="store_true", help="tests that have a long form run in it")
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--long"):
+        os.environ["SEMBLANCE_LONG"] = "1"
     if not config.getoption("--headed"):
         os.environ["QT_QPA_PLATFORM"] = "offscreen"
     # Matplotlib's list of fonts takes seconds to make and would be made again for every private home.
@@ -60,6 +66,13 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if isinstance(item, pytest.Function):
+            mark(item)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -90,6 +103,20 @@ def private_home(
     yield home
     if model_folder is not None:
         cache_encoder(model_folder)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def features_here() -> Iterator[None]:
+    """Features are extracted without starting processes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(extract_features, "open_engine", open_engine_here)
+        yield
+
+
+@pytest.fixture
+def features_in_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Features are extracted in processes, as in the program."""
+    monkeypatch.setattr(extract_features, "open_engine", cluster.open_engine)
 
 
 @pytest.fixture

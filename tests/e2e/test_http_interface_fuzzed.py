@@ -52,6 +52,7 @@ def a_png() -> bytes:
     return out.getvalue()
 
 
+@pytest.mark.long
 def test_no_request_causes_a_server_error(server):
     schema = schemathesis.openapi.from_url(f"{server.address}/openapi.json")
     statuses: dict[str, set[int]] = {}

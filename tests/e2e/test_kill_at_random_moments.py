@@ -11,11 +11,12 @@ import sys
 
 import pytest
 
+from tests.helpers.long_run import LONG
 from tests.kills.child import PHASES
 from tests.kills.harness import Child, Harness
 
 #: Of each kind of work.
-KILLS = 2
+KILLS = 2 if LONG else 1
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="forks a process that has loaded everything")

@@ -13,6 +13,7 @@ import pytest
 from tests.attack.transfers import prepared
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="forks a process that has loaded everything")
 def test_transfers_survive_kills_at_random_moments(tmp_path):
     rng = random.Random(2010)

@@ -18,6 +18,7 @@ TOP = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs disks of its own")
 
 
+@pytest.mark.long
 def test_nothing_acknowledged_is_lost_by_a_fault_of_each_kind():
     done = subprocess.run(
         [sys.executable, "-m", "tests.attack.server_faults", "--faults", str(len(FAULTS)), "--longest", "60"],

@@ -63,6 +63,7 @@ def test_memory_threads_and_handles_of_all_processes_are_measured(tmp_path):
             file.close()
 
 
+@pytest.mark.long
 def test_a_round_of_scripted_use_ends_without_an_error(tmp_path):
     code = (
         "import sys\nfrom pathlib import Path\nfrom tests.soak.__main__ import soak\n"

@@ -302,6 +302,7 @@ STEPS: tuple[tuple[str, Callable[[Player], None]], ...] = (
 )
 
 
+@pytest.mark.long
 def test_the_tutorial_can_be_done_as_it_is_written(
     qtbot: QtBot, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:

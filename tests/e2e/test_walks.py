@@ -25,6 +25,7 @@ TOP = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.qt_log_ignore("This plugin does not support", extend=True)
 
 
+@pytest.mark.long
 def test_a_short_walk_through_the_window(tmp_path):
     made = make_library(tmp_path / "made")
     command = [sys.executable, "-m", "tests.walks", "--child", str(made), "--seed", "7", "--actions", "120"]

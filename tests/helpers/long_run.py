@@ -1,4 +1,4 @@
-"""Whether the long forms of tests are asked for: ``pytest --long``."""
+"""Whether tests run in their long form: ``pytest --long``."""
 
 import os
 

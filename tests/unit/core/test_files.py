@@ -148,6 +148,7 @@ def replacements(tree: ast.AST) -> list[int]:
     return found
 
 
+@pytest.mark.slow
 def test_nothing_else_replaces_a_file():
     found = {
         file.relative_to(TOP).as_posix(): lines

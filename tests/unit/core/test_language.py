@@ -229,6 +229,7 @@ HOLD_TEXTS = {
 }
 
 
+@pytest.mark.slow
 def test_core_marks_every_user_text_for_translation():
     for file in sorted((TOP / "core").rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
@@ -248,6 +249,7 @@ def literals(text: ast.expr) -> list[str]:
     return [part for part in parts if isinstance(part, str)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", [code for code in LANGUAGES if code != ENGLISH])
 def test_a_catalogue_is_complete_and_holds_nothing_else(code):
     assert translations.problems(translations.read(code), translations.texts()) == {}

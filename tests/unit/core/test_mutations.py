@@ -8,11 +8,13 @@ from tests.fuzz import harness
 from tests.fuzz.file_kinds import KINDS, Kind
 from tests.fuzz.harness import READ, REFUSED, run
 from tests.fuzz.mutations import mutated
+from tests.helpers.long_run import LONG
 
 #: Damaged copies of each kind.
-COPIES = 24
+COPIES = 24 if LONG else 8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("dicom", "bomb")])
 def test_mutated_files_are_read_or_refused_with_a_reason(kind):
     outcome = run(kind, range(COPIES), seed=1)

@@ -52,16 +52,19 @@ def running(words: list[str], folder: Path) -> Iterator[None]:
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
-@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
-def test_systemd_finds_nothing_wrong(unit, tmp_path):
-    (tmp_path / unit.name).write_text(unit.read_text().replace(_PYTHON, sys.executable))
-    done = subprocess.run(
-        ["systemd-analyze", "verify", "--man=no", str(tmp_path / unit.name)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
+def test_systemd_finds_nothing_wrong(tmp_path):
+    for unit in UNITS:
+        # A program that every system has: the path of this Python may hold a space.
+        (tmp_path / unit.name).write_text(unit.read_text().replace(_PYTHON, "/bin/sh"))
+        done = subprocess.run(
+            ["systemd-analyze", "verify", "--man=no", "--recursive-errors=no", str(tmp_path / unit.name)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        # Messages about other units of this computer are none of ours.
+        ours = [line for line in done.stderr.splitlines() if unit.stem in line]
+        assert (done.returncode, ours) == (0, []), unit.name
 
 
 @pytest.mark.skipif(

@@ -66,6 +66,7 @@ def test_a_description_that_is_none(capsys, tmp_path):
         assert message in got[2], text
 
 
+@pytest.mark.slow
 def test_run_show_and_export(capsys, tmp_path, table):
     folder = tmp_path / "e"
     options = ("--table", table, "--learner", "euclidean,lda", "--protocol", "bdm", "--repeats", 2)

@@ -212,6 +212,7 @@ def test_several_tables_are_compared(run_command, document, tmp_path):
     assert set(document(*arguments[:-4])) >= {"protocol", "results", "comparisons"}
 
 
+@pytest.mark.slow
 def test_features_of_several_sets_and_encoders_side_by_side(run_command, document, tmp_path):
     library = tmp_path / "lib"
     document("import", striped_folder(tmp_path / "images", n=40), "--library", library)

@@ -242,6 +242,7 @@ def test_the_description_needs_no_other_computer(client):
     assert "https://" not in page and "swagger-ui" in page
 
 
+@pytest.mark.slow
 def test_text_in_images_is_blacked_out_where_the_server_was_started_so(tmp_path, outside, monkeypatch):
     pytest.importorskip("rapidocr", reason="the extra ocr is not installed")
     words = burnt_in_image(7, shape=(400, 400), size=(26, 30), words=4, background="black")

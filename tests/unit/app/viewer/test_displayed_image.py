@@ -69,6 +69,7 @@ def test_the_displayed_image_is_copied_and_saved_without_text_metadata(view, con
     assert context.messages.history[-1].level == "warning"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not NETWORK, reason="the extra ocr is not installed")
 @pytest.mark.parametrize("turned", [Orientation(), Orientation(1, mirrored=True)], ids=["upright", "turned"])
 @pytest.mark.parametrize("zoom", [1.0, 6.0], ids=["fitted", "zoomed"])
@@ -95,6 +96,7 @@ def test_text_is_blacked_out_in_what_is_copied_and_saved(qtbot, view, words, con
     assert "Copy image with its text blacked out" in texts
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not NETWORK, reason="the extra ocr is not installed")
 def test_text_of_a_second_image_over_the_first_is_blacked_out_too(qtbot, view, context):
     other = show_widget(qtbot, ImageView(), SIDE, SIDE)

@@ -145,6 +145,7 @@ def test_passive_aggressive_takes_chunk_after_chunk(rows, tmp_path):
         fit_in_chunks(make_learner("passive_aggressive", C=1.0), X[order], y[order], chunk_rows=CHUNK)
 
 
+@pytest.mark.slow
 def test_ccml_in_shares_is_as_good_and_no_order_of_rows_matters(rows, tmp_path):
     X, y = rows
     whole = make_learner("ccml", random_state=0).fit(X, y)

@@ -71,6 +71,7 @@ def against_printed(protocol, name, learner):
         yield printed.score, ours.mean(), printed.value, student.ppf(LEVEL, repeats - 1) * both
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("protocol", "name", "learner"), CASES)
 def test_no_learner_is_worse_than_the_literature_prints(protocol, name, learner):
     found = list(against_printed(protocol, name, learner))
@@ -80,6 +81,7 @@ def test_no_learner_is_worse_than_the_literature_prints(protocol, name, learner)
         assert worse <= tolerance, (score, ours, printed, tolerance)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "reference", [one for one in references() if one.table in SMALL], ids=lambda one: one.key
 )

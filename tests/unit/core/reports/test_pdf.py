@@ -153,6 +153,7 @@ def test_characters_without_a_font_are_named() -> None:
     assert "No font" not in plain
 
 
+@pytest.mark.slow
 def test_names_from_right_to_left_are_drawn_in_order() -> None:
     comment = "\n".join([f"{'גידול שפיר ' * 40}{number}" for number in range(60)])
     content = report_pdf(report(rows=7, notes=("צורה (12.5)",), comment=comment))

@@ -129,6 +129,7 @@ def test_latex_and_csv_have_the_same_numbers(state):
         assert cells == [scores[row["cases"], row["learner"], name] for name in names]
 
 
+@pytest.mark.slow
 def test_scores_of_many_learners_are_drawn_for_each_table_by_itself(state):
     made = document(state)
     row = made["results"][0]
@@ -149,6 +150,7 @@ def test_scores_of_many_learners_are_drawn_for_each_table_by_itself(state):
         assert plot.image("png").startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_deidentified_export_has_no_names_or_folders(state, home, tmp_path):
     files = export_results(state, tmp_path / "x")
     assert {file.suffix for file in files} == {".csv", ".json", ".tex", ".sh", ".svg", ".pdf", ".png"}
@@ -164,6 +166,7 @@ def test_deidentified_export_has_no_names_or_folders(state, home, tmp_path):
     assert re.search(r",c\d+,kind", queries)
 
 
+@pytest.mark.slow
 def test_specification_round_trip(state, home, tmp_path):
     export_results(state, tmp_path / "x")
     from semblance.core.workflows.research.experiments import read_spec
@@ -219,6 +222,7 @@ def test_files_are_found_in_folders_of_the_folder(tmp_path):
     assert found == ["x/y/a[1].csv", "x/b.csv", "c.csv", "d.csv", "e.csv"]
 
 
+@pytest.mark.slow
 def test_equal_experiments_give_equal_files(state, home, tmp_path):
     first = export_results(state, tmp_path / "x")
     second = export_results(read_state(ExperimentStore.open(home / "e")), tmp_path / "y")
@@ -235,6 +239,7 @@ def test_export_without_finished_cells_is_refused(tmp_path):
     assert not (tmp_path / "x").exists()
 
 
+@pytest.mark.slow
 def test_json_is_complete(state, tmp_path):
     export_results(state, tmp_path / "x")
     made = json.loads((tmp_path / "x" / "results.json").read_text())

@@ -112,6 +112,7 @@ def test_unknown_kind_of_judgement_is_refused(tmp_path) -> None:
         Ledger(library.judgements("l"))
 
 
+@pytest.mark.slow
 def test_ten_thousand_judgements_are_undone_and_saved(tmp_path) -> None:
     path = make_library(tmp_path / "lib")
     with Library.open(path) as library:

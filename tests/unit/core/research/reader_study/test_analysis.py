@@ -41,6 +41,7 @@ def hits():
     return {name: count / runs for name, count in counts.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("score", SCORES)
 def test_the_interval_of_a_difference_covers_in_93_to_97_percent_of_simulated_studies(hits, score):
     # Two standard errors of the simulation, of 400 runs, on both sides of it.

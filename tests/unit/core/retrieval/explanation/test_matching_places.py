@@ -82,6 +82,7 @@ def test_bands_left_out_of_the_ranking_weigh_nothing():
     assert weights.sum() > 0.0
 
 
+@pytest.mark.slow
 def test_shared_words_are_found_wherever_they_are():
     query, case = scene(90, (32, 32, 6)), scene(91, (92, 88, 6))
     places, _ = explain_places("textons", query, case)

@@ -15,6 +15,8 @@ from semblance.core.workflows.library.import_source import import_source
 from tests.helpers.encoders import settings, transformer
 from tests.helpers.images import striped_folder
 
+pytestmark = pytest.mark.slow
+
 SHIPPED = ["encoder", "encoder, random weights", "gabor", "pixels 28 x 28"]
 
 

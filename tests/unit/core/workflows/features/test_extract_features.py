@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.features.registry import make_extractor
 from semblance.core.imaging import open_image
 from semblance.core.library.library import Library
-from semblance.core.tasks import Cancelled, Reporter
+from semblance.core.tasks import Cancelled
 from semblance.core.workflows.features import extract_features as module
 from semblance.core.workflows.features import measuring_order
 from semblance.core.workflows.features.extract_features import extract_features
@@ -24,6 +23,7 @@ from semblance.core.workflows.features.suitable_extractors import suitable_extra
 from semblance.core.workflows.library.import_source import import_source
 from tests.helpers.bad_images import encoded, pattern, write_zip
 from tests.helpers.burnt_in_marks import draw_mark
+from tests.helpers.engine_here import EngineHere, TaskHere
 from tests.helpers.images import striped_folder
 from tests.helpers.libraries import raw
 from tests.helpers.program import run_at_once
@@ -45,44 +45,25 @@ def library(tmp_path, images):
     return tmp_path / "lib"
 
 
-class Here:
-    """An engine that does the work at once, in this process; cases whose row is deadly end the worker."""
+class Here(EngineHere):
+    """Cases whose row is deadly end the worker."""
 
-    workers = 2
     deadly: frozenset[int] = frozenset()
     handed_out: list[int] = []  # noqa: RUF012 - emptied by the fixture
 
-    def __init__(self, workers: int) -> None:
-        self.workers = workers
-
-    def __enter__(self) -> Here:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        return
-
-    def submit(self, function: Any, *args: Any, listener: Any = None) -> Any:
-        future: Future[Any] = Future()
+    def submit(self, function: Any, *args: Any, **options: Any) -> Any:
         rows = [image.row for image in args[2]]
         self.handed_out.append(len(rows))
-        try:
-            if self.deadly.intersection(rows):
-                raise WorkerEnded
-            future.set_result(function(*args, reporter=Reporter()))
-        except BaseException as error:  # noqa: BLE001 - crosses over as in a real engine
-            future.set_exception(error)
-
-        class Task:
-            result = future.result
-            cancel = future.cancel
-
-        Task.future = future
-        return Task()
+        if self.deadly.intersection(rows):
+            task = TaskHere()
+            task.future.set_exception(WorkerEnded())
+            return task
+        return super().submit(function, *args, **options)
 
 
 @pytest.fixture
 def here(monkeypatch):
-    """Extraction without processes: quick, and its workers' deaths at will."""
+    """Extraction whose workers die at will."""
     monkeypatch.setattr(module, "open_engine", lambda workers, *_: Here(workers))
     monkeypatch.setattr(Here, "deadly", frozenset())
     monkeypatch.setattr(Here, "handed_out", [])
@@ -102,6 +83,7 @@ def chunks(library: Path) -> dict[int, list[int]]:
         return {number: rows.tolist() for number, rows in opened.features.chunk_rows(made).items()}
 
 
+@pytest.mark.usefixtures("features_in_processes")
 def test_every_case_gets_the_numbers_of_its_own_image(library, images):
     recorder = RecordingReporter()
     result = extract_features(library, QUICK, reporter=recorder)
@@ -237,6 +219,7 @@ def test_cancelling_keeps_the_features_that_were_reported(library, here, monkeyp
     assert (result.extracted, result.cases) == (12 - partial, 12)
 
 
+@pytest.mark.usefixtures("features_in_processes")
 def test_cancelling_ends_the_processes(library):
     with pytest.raises(Cancelled):
         extract_features(library, QUICK, reporter=RecordingReporter(cancel_after=0))

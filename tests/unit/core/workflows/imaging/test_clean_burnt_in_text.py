@@ -126,6 +126,7 @@ def test_without_the_network_nothing_is_written(source, tmp_path, monkeypatch):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_every_action_of_midi_b_is_right_in_generated_studies(with_network, tmp_path):
     counted, _ = deidentified_and_counted(tmp_path, 2, 5_000)
     assert counted.left == 0
