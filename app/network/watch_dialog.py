@@ -230,6 +230,16 @@ class WatchDialog(Dialog):
                         reason=translate(reasons[-1]),
                     )
                 )
+            changes = list(numbers.changed.values())
+            if changes:
+                lines.append(
+                    tr_n(
+                        "{n} image was here already: {change}",
+                        "{n} images were here already. The last: {change}",
+                        len(changes),
+                        change=translate(changes[-1]),
+                    )
+                )
         return "\n".join(lines)
 
 

@@ -57,11 +57,11 @@ def choose(page, text: str) -> None:
 
 
 def views(page) -> list[str]:
-    return [name.rpartition(",")[0].removeprefix("Mammogram ") for name in shown(page)]
+    return [name.partition(",")[0].removeprefix("Mammogram ") for name in shown(page)]
 
 
 def test_two_studies_hang_one_below_the_other(page, qtbot, jobs):
-    names = [name.rpartition(",")[0] for name in shown(page)]
+    names = [name.partition(",")[0] for name in shown(page)]
     assert names == [f"Mammogram {side} {view}" for side, view in VIEWS] * 2
     qtbot.keyClick(page, Qt.Key.Key_O)
     jobs.run_pending()
@@ -85,7 +85,7 @@ def test_the_order_of_the_views_is_kept_for_the_next_page(page, qtbot, jobs, con
     choose(page, "MLO, then CC")
     jobs.run_pending()
     order = [f"Mammogram {side} {view}" for side, view in [*VIEWS[2:], *VIEWS[:2]]]
-    assert [name.rpartition(",")[0] for name in shown(page)] == order * 2
+    assert [name.partition(",")[0] for name in shown(page)] == order * 2
     following = show_widget(qtbot, HangingPage(context), 1200, 760)
     following.show_patient(int(context.state.columns.case_row[0]))
     jobs.run_pending()
