@@ -20,6 +20,7 @@ from semblance.core.imaging.image import Image, ValueWindow
 from semblance.core.imaging.raster import page_count
 from semblance.core.imaging.volume import Spacing
 from semblance.core.language import tr_lazy, tr_lazy_n
+from semblance.core.library.export_log import log_export
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +66,7 @@ def describe_image(
     greys = first_greys(shown)
     if out is not None:
         write_file(out, _png(greys))
+        log_export(None, "image as shown", out.suffix)
     return {
         "path": str(path),
         "rows": image.height,
