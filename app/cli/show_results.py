@@ -194,6 +194,8 @@ def show_scores(document: Mapping[str, Any]) -> None:
     )
     for failure in document["failed"]:
         echo(f"failed: {failure['learner']}: {failure['reason']}")
+    for note in document.get("notes", ()):
+        echo(str(note))
 
 
 def show_encoders(document: Mapping[str, Any]) -> None:

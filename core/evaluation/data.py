@@ -28,7 +28,8 @@ class EvaluationData:
     is the path or name shown with the scores. ``masses``: a library of masses, for which the paper uses 300 + 300
     training cases. ``case_rows`` (n,) are the catalogue's ids of the cases, for data from a library; ``case_ids``
     (n,) names of the cases, ``None`` if they have none. ``attributes`` by name, (n,) each, "" where unknown.
-    ``made_by``: version and settings of the extractor of a feature set.
+    ``made_by``: version and settings of the extractor of a feature set. ``notes``: what a person should know of how a
+    table was read.
 
     Raises:
         BadInput: lengths that do not fit together, or infinite values.
@@ -47,6 +48,7 @@ class EvaluationData:
     units: npt.NDArray[np.str_] | None = None
     lesions: npt.NDArray[np.int64] | None = None
     made_by: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         X = np.asarray(self.X)

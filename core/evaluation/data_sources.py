@@ -218,6 +218,7 @@ def table_data(table: Table, source: str, attributes: Sequence[str] = ()) -> Eva
         source=source,
         case_ids=np.array(table.case_ids, dtype=np.str_),
         attributes=_attributes(table, attributes),
+        notes=tuple(table.notes),
     )
 
 

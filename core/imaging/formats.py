@@ -34,6 +34,8 @@ _IMAGES = (
     (b"BM", "BMP"),
 )
 
+_BITMAP_HEADERS = frozenset(size.to_bytes(4, "little") for size in (12, 16, 40, 52, 56, 64, 108, 124))
+
 #: (offset, bytes there, what it is)
 _FOREIGN = (
     (0, b"PK\x03\x04", tr_lazy("a zip archive")),
@@ -56,7 +58,8 @@ def sniff(head: bytes) -> str | None:
     if looks_like_dicom(head):
         return DICOM
     for start, name in _IMAGES:
-        if head.startswith(start):
+        # Two letters are few: the size of the header that follows proves a bitmap.
+        if head.startswith(start) and (name != "BMP" or len(head) < 18 or head[14:18] in _BITMAP_HEADERS):
             return name
     if len(head) > 2 and head[:1] == b"P" and head[1:2] in b"123456" and head[2:3] in b" \t\r\n#":
         return "PNM"

@@ -26,6 +26,7 @@ KINDS = {
     Check.TEXT: tr("Burnt-in text"),
     Check.OUTLIER: tr("Outlier"),
     Check.FEW_PATIENTS: tr("Few patients"),
+    Check.TELLING_COLUMN: tr("Column tells the finding"),
 }
 SEVERITIES = {Severity.HIGH: tr("high"), Severity.MEDIUM: tr("medium"), Severity.LOW: tr("low")}
 ROW_HEIGHT = 24

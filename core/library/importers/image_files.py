@@ -11,13 +11,13 @@ from semblance.core.language import tr_lazy
 from semblance.core.library.importers.importer import RejectedFile
 from semblance.core.library.importers.source import Entry, Source
 
-_OTHER_KINDS = {
-    ".csv": tr_lazy("a table; import it separately"),
-    ".parquet": tr_lazy("a table; import it separately"),
-    ".npz": tr_lazy("an array file; import it separately"),
-    ".zip": tr_lazy("a zip file inside; unpack it or import it separately"),
-    ".dcm": tr_lazy("a DICOM file; import it as the kind dicom"),
-}
+#: (ending of the name, first bytes, what such a file is); text files have no first bytes of their own.
+_OTHER_KINDS = (
+    (".csv", b"", tr_lazy("a table; import it separately")),
+    (".parquet", b"PAR1", tr_lazy("a table; import it separately")),
+    (".npz", b"PK", tr_lazy("an array file; import it separately")),
+    (".zip", b"PK", tr_lazy("a zip file inside; unpack it or import it separately")),
+)
 
 
 def ignored_files(source: Source) -> Iterator[RejectedFile]:
@@ -37,11 +37,6 @@ def rejection_of(source: Source, entry: Entry) -> RejectedFile | None:
         if entry.size == 0:
             return RejectedFile(name, tr_lazy("The file is empty (0 bytes)."), failed=True)
         return None
-    suffix = PurePosixPath(name).suffix.lower()
-    if suffix in _OTHER_KINDS:
-        return RejectedFile(
-            name, tr_lazy("Not an image: {other_kinds}.", other_kinds=_OTHER_KINDS[suffix]), failed=False
-        )
     try:
         head = source.head(entry.path)
     except BadInput as error:
@@ -49,10 +44,20 @@ def rejection_of(source: Source, entry: Entry) -> RejectedFile | None:
     found = sniff(head)
     if found == DICOM:
         return RejectedFile(
-            name, tr_lazy("Not a plain image: {other_kinds}.", other_kinds=_OTHER_KINDS[".dcm"]), failed=False
+            name,
+            tr_lazy(
+                "Not a plain image: {other_kinds}.",
+                other_kinds=tr_lazy("a DICOM file; import it as the kind dicom"),
+            ),
+            failed=False,
         )
-    if found is not None and entry.size > len(head):
+    if found is not None:
         return None
+    if not head:
+        return RejectedFile(name, tr_lazy("The file is empty (0 bytes)."), failed=False)
+    for ending, start, what in _OTHER_KINDS:
+        if name.lower().endswith(ending) and head.startswith(start) and (start or b"\0" not in head):
+            return RejectedFile(name, tr_lazy("Not an image: {other_kinds}.", other_kinds=what), failed=False)
     return RejectedFile(
         name, tr_lazy("Not a readable image: it seems to be {head}.", head=foreign_format(head)), failed=False
     )

@@ -123,18 +123,18 @@ def _holds_codes(source: Source, entry: Entry) -> bool:
     return CODE.search(decoded_start(head)) is not None
 
 
-def _images_by_name(images: list[str]) -> dict[str, str | None]:
-    """Path, name and name without ending -> image; ``None`` where several have it."""
-    found: dict[str, str | None] = {}
+def _images_by_name(images: list[str]) -> dict[str, list[str]]:
+    """Path, name and name without ending -> the images that have it."""
+    found: dict[str, list[str]] = {}
     for path in images:
         parts = PurePosixPath(composed(path))
         for key in {str(parts).casefold(), parts.name.casefold(), parts.stem.casefold()}:
-            found[key] = None if key in found else path
+            found.setdefault(key, []).append(path)
     return found
 
 
 def _read_table(
-    source: Source, entry: Entry, by_name: dict[str, str | None], rows: dict[str, _CodeRow]
+    source: Source, entry: Entry, by_name: dict[str, list[str]], rows: dict[str, _CodeRow]
 ) -> Iterator[RejectedFile]:
     """Fill ``rows`` from one table and report its damage."""
     try:
@@ -148,8 +148,12 @@ def _read_table(
             yield row
             continue
         name = row.image.replace("\\", "/").casefold()
-        path = by_name.get(name) or by_name.get(PurePosixPath(name).name)
-        if path is None:
+        paths = by_name.get(name) or by_name.get(PurePosixPath(name).name) or [""]
+        path = paths[0]
+        if len(paths) > 1:
+            reason = tr_lazy("It names '{image}', and several images are called so.", image=row.image)
+            yield RejectedFile(row.where, reason, failed=True)
+        elif not path:
             yield RejectedFile(
                 row.where, tr_lazy("It names '{image}', which does not exist.", image=row.image), failed=True
             )

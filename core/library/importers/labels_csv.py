@@ -22,6 +22,8 @@ from semblance.core.library.importers.source import Source
 from semblance.core.normal_text import composed
 
 NAME = "labels.csv"
+#: Images that a message names.
+_LISTED = 5
 
 
 @dataclass(frozen=True)
@@ -93,8 +95,19 @@ def _add_lines(text: CsvText, path: str, images: list[str], listing: LabelTable)
     for row, number in zip(text.rows, text.lines, strict=True):
         found = finder.find(row[image])
         if found is None:
-            reason = tr_lazy(
-                "Line {number} names '{row}', which does not exist.", number=number, row=row[image]
+            several = finder.several(row[image])
+            reason = (
+                tr_lazy(
+                    "Line {number} names '{row}', and several images are called so: {images}. Write the path of the "
+                    "one that is meant.",
+                    number=number,
+                    row=row[image],
+                    images=", ".join(several[:_LISTED]),
+                )
+                if several
+                else tr_lazy(
+                    "Line {number} names '{row}', which does not exist.", number=number, row=row[image]
+                )
             )
             listing.rejected.append(RejectedFile(f"{path}:{number}", reason, failed=True))
             continue
@@ -130,13 +143,12 @@ class _ImageFinder:
         listing = composed(listing)
         self._folder = listing[: len(listing) - len(PurePosixPath(listing).name)]
         self._paths: dict[str, str] = {}
-        self._by_folded_name: dict[str, str | None] = {}
+        self._by_folded_name: dict[str, list[str]] = {}
         for path in images:
             self._paths.setdefault(composed(path), path)
             parts = PurePosixPath(composed(path))
             for key in {str(parts), str(parts.with_suffix("")), parts.name, parts.stem}:
-                folded = key.casefold()
-                self._by_folded_name[folded] = None if folded in self._by_folded_name else path
+                self._by_folded_name.setdefault(key.casefold(), []).append(path)
 
     def find_exact(self, text: str) -> str | None:
         written = text.replace("\\", "/").removeprefix("./")
@@ -146,10 +158,13 @@ class _ImageFinder:
         exact = self.find_exact(text)
         if exact is not None or not text:
             return exact
+        return next((found[0] for found in self._candidates(text) if len(found) == 1), None)
+
+    def several(self, text: str) -> list[str]:
+        """The images that ``text`` may mean where :meth:`find` finds none; empty where it means none at all."""
+        return next((found for found in self._candidates(text) if found), [])
+
+    def _candidates(self, text: str) -> Iterator[list[str]]:
         written = text.replace("\\", "/").removeprefix("./").casefold()
-        within = self._by_folded_name.get(self._folder.casefold() + written)
-        return (
-            within
-            or self._by_folded_name.get(written)
-            or self._by_folded_name.get(PurePosixPath(written).name)
-        )
+        for name in (self._folder.casefold() + written, written, PurePosixPath(written).name):
+            yield self._by_folded_name.get(name, [])

@@ -11,6 +11,15 @@ from semblance.core.imaging.raster import size_of
 from semblance.core.language import tr_lazy
 from semblance.core.library.importers.source import Source
 
+
+class NoMask(BadInput):
+    """An image of many greys."""
+
+
+class WrongSize(BadInput):
+    """A mask that does not fit its image."""
+
+
 #: Share of pixels between black and white that a mask may have: JPEG blurs its edges.
 _MAX_GREY_SHARE = 0.05
 
@@ -23,18 +32,18 @@ def read_mask(
     ``size``: (height, width) of the image it belongs to.
 
     Raises:
-        BadInput: unreadable, an image of many greys, or of another size.
+        BadInput: unreadable, an image of many greys (:class:`NoMask`), or a mask of another size (:class:`WrongSize`).
     """
     grey = reader.open(source.address(path)).grey()
-    if size is not None:
-        _check_size(path, grey.shape, size)
     top = float(grey.max())
     between = np.count_nonzero((grey > 0.1 * top) & (grey < 0.9 * top))
     if between > _MAX_GREY_SHARE * grey.size:
-        raise BadInput(
+        raise NoMask(
             tr_lazy("'{path}' is a grey-scale image, not a mask.", path=path),
             "A mask is black and white.",
         )
+    if size is not None:
+        _check_size(path, grey.shape, size)
     marked: npt.NDArray[np.bool_] = grey > top / 2
     return marked
 
@@ -56,7 +65,7 @@ def _check_size(name: str, shape: tuple[int, ...], size: tuple[int, int]) -> Non
         BadInput: it does not.
     """
     if shape != size:
-        raise BadInput(
+        raise WrongSize(
             tr_lazy(
                 "The mask '{path}' is {shape} x {shape2} pixels, its image {size} x {size2}.",
                 path=name,

@@ -78,7 +78,11 @@ class MedMNISTImporter(Importer):
                 reporter.check_cancelled()
                 name = source.label(entry.path)
                 if not _is_array_file(source, entry):
-                    yield RejectedFile(name, tr_lazy("Not an array file."), failed=False)
+                    yield RejectedFile(
+                        name,
+                        tr_lazy("Its name does not end in .npz, as that of an array file does."),
+                        failed=False,
+                    )
                     continue
                 try:
                     file = reader.array_file(source.address(entry.path))

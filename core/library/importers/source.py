@@ -24,7 +24,7 @@ from semblance.core.language import tr_lazy
 Kind = Literal["folder", "zip", "file"]
 
 _FILE_MANAGERS = frozenset(("thumbs.db", "desktop.ini", "ehthumbs.db"))
-#: Entries of a zip in a folder that are checked for DICOM files.
+#: Entries of a zip in a folder that are checked first for DICOM files.
 _SAMPLED_ENTRIES = 8
 
 
@@ -232,7 +232,8 @@ class FolderSource(Source):
         try:
             names = list(archive.entries)
             step = max(1, len(names) // _SAMPLED_ENTRIES)
-            if not any(_is_dicom(archive, name) for name in names[::step]):
+            # A few from everywhere first, because most zips have DICOM files alone or none.
+            if not any(_is_dicom(archive, name) for name in (*names[::step], *names)):
                 if archive.refused and not names:
                     self.closed_zips[zip_entry.path] = archive.refused[0][1]
                 return []

@@ -63,7 +63,11 @@ class TableImporter(Importer):
             reporter.check_cancelled()
             name = source.label(entry.path)
             if not is_table(source, entry):
-                yield RejectedFile(name, tr_lazy("Not a table."), failed=False)
+                yield RejectedFile(
+                    name,
+                    tr_lazy("Its name does not end in .csv, .tsv or .parquet, as that of a table does."),
+                    failed=False,
+                )
                 continue
             try:
                 with source.stream(entry.path) as file:
@@ -76,7 +80,7 @@ class TableImporter(Importer):
                         yield RejectedFile(name, reason, failed=True)
                         continue
                     first = first or table
-                    source.notes += table.notes
+                    source.notes += [*table.notes, *table.telling_notes()]
                     yield from _cases_of_table(table, entry.path)
             except BadInput as error:
                 if source.kind == "file":

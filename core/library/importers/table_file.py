@@ -352,9 +352,10 @@ class TableFile(abc.ABC):
                     marks=", ".join(f"'{mark}' ({n})" for mark, n in list(marks.items())[:_LISTED]),
                 )
             )
-        return [*found, *self._telling_notes()]
+        return found
 
-    def _telling_notes(self) -> list[str]:
+    def telling_notes(self) -> list[str]:
+        """A sentence about columns that alone tell the finding; none without one."""
         X = np.array([self._sampled_numbers(place) for place in self._features]).T
         findings = ["" if is_missing_finding(one) else one for one in self._sampled_findings()]
         return telling_notes(self.columns, telling_columns(X, findings), self.name)

@@ -18,6 +18,7 @@ from semblance.core.evaluation.protocols.protocol import LearnerSpec, Protocol
 from semblance.core.evaluation.protocols.registry import protocol_class
 from semblance.core.evaluation.result import EvaluationResult
 from semblance.core.language import as_lazy, join_texts, tr_lazy
+from semblance.core.library.column_checks import telling_columns, telling_notes
 from semblance.core.library.importers.table_file import PARAMETERS, TableFormat
 from semblance.core.metrics.registry import learner_class
 from semblance.core.metrics.steps.extractor_steps import chosen_steps
@@ -90,12 +91,12 @@ def evaluate_tables(
     results, documents, failed = [], [], []
     for one, (protocol, specs) in zip(requests, read, strict=True):
         try:
-            result, left_out = _evaluated(one, protocol, specs, _TableReporter(reporter, str(one.table)))
+            found = _evaluated(one, protocol, specs, _TableReporter(reporter, str(one.table)))
         except BadInput as problem:
             failed.append({"path": one.table, "reason": str(problem)})
             continue
-        results.append(result)
-        documents.append(_document(result, left_out))
+        results.append(found[0])
+        documents.append(_document(*found))
     if not results:
         raise BadInput(
             "None of the tables can be used.",
@@ -145,8 +146,8 @@ def _parsed(request: EvaluateRequest) -> tuple[Protocol, list[LearnerSpec]]:
 
 def _evaluated(
     request: EvaluateRequest, protocol: Protocol, specs: Sequence[LearnerSpec], reporter: Reporter
-) -> tuple[EvaluationResult, list[dict[str, str]]]:
-    """The result, and the rows of the table that could not be used."""
+) -> tuple[EvaluationResult, list[dict[str, str]], list[str]]:
+    """The result, the rows of the table that could not be used, and what a person should know of the data."""
     reporter.progress(0, None, "Reading")
     features = request.features
     if request.library is not None:
@@ -155,6 +156,10 @@ def _evaluated(
     data, extractor, left_out = read_source(source, protocol.attributes)
     renamed = parse_findings_map(request.findings) if request.findings else None
     data = prepare(data, findings=renamed, max_cases=request.max_cases, seed=request.seed)
+    notes = [
+        *data.notes,
+        *telling_notes(data.feature_names, telling_columns(data.X, data.y.tolist()), data.source),
+    ]
     steps = chosen_steps(request.steps, extractor, data.made_by)
     with Cluster(request.cluster) if request.cluster else nullcontext() as cluster:
         result = protocol.run(
@@ -166,10 +171,10 @@ def _evaluated(
             reporter=reporter,
             cluster=cluster,
         )
-    return result, left_out
+    return result, left_out, notes
 
 
-def _document(result: EvaluationResult, left_out: list[dict[str, str]]) -> dict[str, Any]:
+def _document(result: EvaluationResult, left_out: list[dict[str, str]], notes: list[str]) -> dict[str, Any]:
     """The result as JSON, each learner with what the protocol's paper prints of it on the same data."""
     document = result.to_json()
     source = document["source"]
@@ -181,6 +186,8 @@ def _document(result: EvaluationResult, left_out: list[dict[str, str]]) -> dict[
         one["printed"] = [value.to_json() for value in values]
     if left_out:
         document["source"]["left_out"] = left_out
+    if notes:
+        document["notes"] = notes
     return document
 
 

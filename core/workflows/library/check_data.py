@@ -22,6 +22,7 @@ from semblance.core.imaging.breast_side import chest_wall_side
 from semblance.core.imaging.drawn_text import drawn_text
 from semblance.core.imaging.image_reader import ImageReader
 from semblance.core.language import tr_lazy, tr_lazy_n
+from semblance.core.library.column_checks import telling_columns, telling_notes
 from semblance.core.library.data_reviews import DataReview, add_review, read_reviews, undo_review
 from semblance.core.library.lesion_groups import lesion_codes, read_groups
 from semblance.core.library.open_library import open_library
@@ -205,16 +206,18 @@ def _neighbour_issues(
     assert data.case_rows is not None
     by_row = {case.row: case for case in cases}
     measured = [by_row[row] for row in data.case_rows.tolist()]
+    told = telling_notes(data.feature_names, telling_columns(data.X, data.y.tolist()), feature_set.name)
+    telling = data_issues.telling_column(measured, told)
     if len(measured) < MIN_CASES:
         reason = tr_lazy("Fewer than {n} cases have features.", n=MIN_CASES)
-        return [], [(check, reason) for check in _FEATURE_CHECKS]
+        return telling, [(check, reason) for check in _FEATURE_CHECKS]
     steps = chosen_steps("", feature_set.extractor, feature_set.settings, labelled=False)
     _, X = fit_steps(steps, data.X)
     units = patient_codes(data.units, len(measured))
     codes = np.arange(len(measured)) if units is None else units
     # The components describe how the cases of the library differ, not how an image from elsewhere differs from them.
     _, all_numbers = fit_steps([step for step in steps if not isinstance(step, PCA)], data.X)
-    issues = data_issues.outliers(measured, distances_to_other_units(all_numbers, codes))
+    issues = [*telling, *data_issues.outliers(measured, distances_to_other_units(all_numbers, codes))]
     if len(judged_findings(data.y, codes)) < 2:
         reason = tr_lazy("Fewer than two findings have cases of {n} patients.", n=FOLDS)
         return issues, [(Check.LABEL_ERROR, reason)]

@@ -40,6 +40,7 @@ class Check(StrEnum):
     TEXT = "burnt_in_text"
     OUTLIER = "outlier"
     FEW_PATIENTS = "few_patients"
+    TELLING_COLUMN = "telling_column"
 
 
 class Severity(IntEnum):
@@ -210,6 +211,15 @@ def few_patients(cases: Sequence[CheckedCase]) -> list[DataIssue]:
         severity = Severity.MEDIUM if len(patients) < VERY_FEW_PATIENTS else Severity.LOW
         out.append(_issue(Check.FEW_PATIENTS, severity, members, text))
     return out
+
+
+def telling_column(cases: Sequence[CheckedCase], sentences: Iterable[str]) -> list[DataIssue]:
+    """The ``sentences`` about columns that alone tell the finding, each with one case of every finding."""
+    first = [
+        members[0]
+        for members in _grouped([case for case in cases if case.finding], lambda case: case.finding)
+    ]
+    return [_issue(Check.TELLING_COLUMN, Severity.HIGH, first, sentence) for sentence in sentences]
 
 
 def outliers(cases: Sequence[CheckedCase], distances: npt.NDArray[np.float64]) -> list[DataIssue]:

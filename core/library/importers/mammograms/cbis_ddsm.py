@@ -22,7 +22,7 @@ from semblance.core.library.importers.mammograms.collection import (
     is_mammogram_file,
     rejection_of_mammogram,
 )
-from semblance.core.library.importers.masks import read_mask
+from semblance.core.library.importers.masks import NoMask, WrongSize, read_mask
 from semblance.core.library.importers.source import Entry, Source
 from semblance.core.normal_text import composed
 from semblance.core.tasks import Reporter
@@ -211,24 +211,31 @@ def _region(
     except BadInput:
         # The import reads the image itself and reports its failure.
         size = None
-    problem = ""
+    problems: dict[str, BadInput] = {}
     region = None
     for mask in candidates:
         if region is None:
             try:
                 marked = read_mask(source, mask, reader, size)
                 region = region_of_mask(marked)
+            except NoMask as error:
+                problems[mask], reason = error, tr_lazy("A detail of '{path}'.", path=path)
             except BadInput as error:
-                problem = problem or str(error)
+                problems[mask], reason = error, str(error)
             else:
                 reported[mask] = RejectedFile(mask, tr_lazy("The mask of '{path}'.", path=path), failed=False)
                 continue
-        reported.setdefault(
-            mask, RejectedFile(mask, tr_lazy("A detail of '{path}'.", path=path), failed=False)
-        )
+        else:
+            reason = tr_lazy("It lies beside the mask of '{path}' and was not needed.", path=path)
+        is_damaged = mask in problems and not isinstance(problems[mask], NoMask)
+        reported.setdefault(mask, RejectedFile(mask, reason, failed=is_damaged))
     if region is None:
-        reported[candidates[0]] = RejectedFile(
-            candidates[0], tr_lazy("No mask for '{path}': {problem}", path=path, problem=problem), failed=True
+        # The table may name the detail as the mask; what is black and white is the mask.
+        mask = next((one for one in candidates if isinstance(problems[one], WrongSize)), candidates[0])
+        reported[mask] = RejectedFile(
+            mask,
+            tr_lazy("No mask for '{path}': {problem}", path=path, problem=str(problems[mask])),
+            failed=True,
         )
     return region
 
