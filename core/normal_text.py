@@ -40,6 +40,14 @@ def spellings(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((text, composed(text), unicodedata.normalize("NFD", text))))
 
 
+def without_accents(text: str) -> str:
+    """``text`` without marks above and below its letters: a PACS may compare names without regard to them."""
+    if text.isascii():
+        return text
+    letters = unicodedata.normalize("NFD", text)
+    return composed("".join(one for one in letters if unicodedata.category(one) != "Mn"))
+
+
 def normal_text(text: str) -> str:
     """``text`` composed, with one space where there are blanks of any kind, and none around it."""
     if text.isascii() and text.isprintable() and "  " not in text:

@@ -79,7 +79,11 @@ def find(
         studies = find_studies(
             find_server(server), query, patient=patient, with_series=series, reporter=reporter
         )
-    print_document({"studies": [one.to_json() for one in studies]}, as_json, _show_studies)
+    document: dict[str, Any] = {
+        "studies": [one.to_json() for one in studies],
+        "is_complete": not studies.is_cut,
+    }
+    print_document(document | {"notes": list(map(str, studies.notes))}, as_json, _show_studies)
 
 
 @commands.command("get")
@@ -376,6 +380,8 @@ def _show_studies(document: Mapping[str, Any]) -> None:
                 f"  {series['series_instance_uid']}",
             )
     print_table(table)
+    for note in document["notes"]:
+        echo(note)
 
 
 def _show_sending(document: Mapping[str, Any]) -> None:

@@ -45,7 +45,7 @@ from semblance.core.errors import SemblanceError
 from semblance.core.language import tr, tr_n, translate
 from semblance.core.library.records import SUFFIX
 from semblance.core.network.servers import Server
-from semblance.core.network.studies import MAX_STUDIES, Series, Study, StudyQuery
+from semblance.core.network.studies import FoundStudies, Series, StudyQuery
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.library.import_source import ImportResult
@@ -275,7 +275,7 @@ class PacsDialog(Dialog):
             patient=self.patient.text().strip(),
         )
 
-    def _show_studies(self, server: Server, studies: Sequence[Study]) -> None:
+    def _show_studies(self, server: Server, studies: FoundStudies) -> None:
         if server != self.server():
             return
         self._asked = server
@@ -285,8 +285,7 @@ class PacsDialog(Dialog):
                 tr("No study was found"), tr("Ask for less, or use * and ? in the fields.")
             )
         found = tr_n("{n} study was found.", "{n} studies were found.", len(studies))
-        if len(studies) >= MAX_STUDIES:
-            found = f"{found} {tr('There may be more. Ask for more to narrow it.')}"
+        found = " ".join(map(translate, studies.notes)) or found
         self.note.setText(found if studies else "")
         self._update()
         if studies:

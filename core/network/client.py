@@ -10,6 +10,7 @@ from semblance.core.network.dicomweb import DicomWeb
 from semblance.core.network.servers import DICOMWEB, Server
 from semblance.core.network.studies import (
     MAX_STUDIES,
+    FoundStudies,
     Instance,
     Series,
     Study,
@@ -35,21 +36,24 @@ def echo(server: Server) -> None:
 
 def find_studies(
     server: Server, queries: Sequence[StudyQuery], *, limit: int = MAX_STUDIES, reporter: Reporter = SILENT
-) -> list[Study]:
+) -> FoundStudies:
     """The studies that fit any of ``queries``, the newest first, at most ``limit``.
 
     Raises:
         SemblanceError: there is no connection or answer.
     """
     found: list[Study] = []
+    is_cut = False
     for query in (one for asked in queries for one in in_all_cases(asked)):
         reporter.check_cancelled()
         if server.kind == DICOMWEB:
             with DicomWeb(server) as web:
-                found += web.find_studies(query, limit=limit)
+                some = web.find_studies(query, limit=limit)
         else:
-            found += dimse.find_studies(server, query, limit=limit)
-    return in_order(found)[:limit]
+            some = dimse.find_studies(server, query, limit=limit)
+        found, is_cut = [*found, *some], is_cut or some.is_cut
+    studies = in_order(found)
+    return FoundStudies(studies[:limit], is_cut=is_cut or len(studies) > limit)
 
 
 def list_series(server: Server, study: str) -> list[Series]:

@@ -28,9 +28,9 @@ from semblance.core.network.connection import (
 from semblance.core.network.passwords import read_password
 from semblance.core.network.studies import (
     MAX_STUDIES,
+    FoundStudies,
     Instance,
     Series,
-    Study,
     StudyQuery,
     instance_from,
     series_from,
@@ -76,6 +76,8 @@ class DicomWeb:
         check_connection(server)
         self._server = server
         self._session = requests.Session()
+        #: Whether the server said at the last query that it has more answers (PS3.18, 8.3.4.4).
+        self._has_more = False
         # Neither proxies nor passwords of the environment are meant for a PACS.
         self._session.trust_env = False
         for adapter in self._session.adapters.values():
@@ -102,7 +104,7 @@ class DicomWeb:
         """
         self._query("studies", {"limit": "1"}, ())
 
-    def find_studies(self, query: StudyQuery, *, limit: int = MAX_STUDIES) -> list[Study]:
+    def find_studies(self, query: StudyQuery, *, limit: int = MAX_STUDIES) -> FoundStudies:
         """The studies that fit ``query``, at most ``limit``.
 
         Raises:
@@ -117,9 +119,13 @@ class DicomWeb:
             "AccessionNumber": query.accession,
             "StudyInstanceUID": query.study,
         }
-        answers = self._query("studies", keys | {"limit": str(limit)}, _STUDY_FIELDS)
-        found = [study for answer in answers if (study := study_from(answer)) is not None]
-        return [study for study in found if query.matches(study)][:limit]
+        answers = self._query("studies", keys | {"limit": str(limit + 1)}, _STUDY_FIELDS)
+        found = []
+        for answer in answers:
+            study = study_from(answer)
+            if study is not None and query.matches(study, is_certain=answer.is_certain):
+                found.append(study)
+        return FoundStudies(found[:limit], is_cut=len(answers) > limit or self._has_more)
 
     def list_series(self, study: str) -> list[Series]:
         """The series of a study.
@@ -207,6 +213,7 @@ class DicomWeb:
         address = path + ("?" + "&".join(terms) if terms else "")
         headers = {"Accept": "application/dicom+json"}
         with self._request("GET", address, headers=headers, allowed=(200, 204, 206)) as answer:
+            self._has_more = "additional results" in answer.headers.get("Warning", "")
             if answer.status_code == 204:
                 return []
             return self._answers(self._content(answer))
@@ -390,6 +397,8 @@ class JsonAnswer:
 
     def __init__(self, elements: Mapping[str, Any]) -> None:
         self._elements = elements
+        #: Whether the server could read all of its texts, and in the right character set.
+        self.is_certain = True
 
     def get(self, keyword: str) -> list[Any]:
         """The values of an element: texts and numbers, names as ``Alphabetic=Ideographic=Phonetic``, or data sets."""
@@ -403,8 +412,23 @@ class JsonAnswer:
             return [JsonAnswer(one) for one in values if isinstance(one, dict)]
         if element.get("vr") == "PN":
             named = [one for one in values if isinstance(one, dict)]
-            return ["=".join(str(one.get(kind, "")) for kind in _NAMES).rstrip("=") for one in named]
-        return [one for one in values if isinstance(one, str | int | float)]
+            values = ["=".join(str(one.get(kind, "")) for kind in _NAMES).rstrip("=") for one in named]
+        return [
+            self._read(one) if isinstance(one, str) else one
+            for one in values
+            if isinstance(one, str | int | float)
+        ]
+
+    def _read(self, text: str) -> str:
+        """``text``, from UTF-8 that the server took for Latin-1 too."""
+        if text.isascii():
+            return text
+        if "\ufffd" in text:
+            self.is_certain = False
+        try:
+            return text.encode("latin-1").decode("utf-8")
+        except UnicodeError:
+            return text
 
 
 def multipart_parts(pieces: Iterable[bytes], boundary: bytes) -> Iterator[bytes]:

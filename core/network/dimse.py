@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr_lazy
+from semblance.core.network.answer_texts import DimseAnswer
 from semblance.core.network.association import abort, answers, association, query_seconds
 from semblance.core.network.studies import (
     MAX_STUDIES,
+    FoundStudies,
     Instance,
     Series,
     Study,
@@ -70,7 +72,7 @@ _CANNOT_UNDERSTAND: Final = 0xC000
 _OUT_OF_RESOURCES: Final = 0xA700
 
 
-def find_studies(server: Server, query: StudyQuery, *, limit: int = MAX_STUDIES) -> list[Study]:
+def find_studies(server: Server, query: StudyQuery, *, limit: int = MAX_STUDIES) -> FoundStudies:
     """The studies that fit ``query``, at most ``limit``.
 
     Raises:
@@ -86,13 +88,14 @@ def find_studies(server: Server, query: StudyQuery, *, limit: int = MAX_STUDIES)
     identifier.StudyInstanceUID = query.study
     found: list[Study] = []
     with _finding(server) as ask:
-        for answer in ask(identifier):
+        for dataset in ask(identifier):
+            answer = DimseAnswer(dataset, query)
             study = study_from(answer)
-            if study is not None and query.matches(study):
+            if study is not None and query.matches(study, is_certain=answer.is_certain):
                 found.append(study)
-            if len(found) >= limit:
+            if len(found) > limit:
                 break
-    return found
+    return FoundStudies(found[:limit], is_cut=len(found) > limit)
 
 
 def list_series(server: Server, study: str) -> list[Series]:
@@ -104,7 +107,8 @@ def list_series(server: Server, study: str) -> list[Series]:
     identifier = _identifier("SERIES", _SERIES_KEYS)
     identifier.StudyInstanceUID = study
     with _finding(server) as ask:
-        return [series for answer in ask(identifier) if (series := series_from(answer)) is not None]
+        found = (series_from(DimseAnswer(one, StudyQuery())) for one in ask(identifier))
+        return [series for series in found if series is not None]
 
 
 def list_instances(server: Server, study: str, series: Sequence[str]) -> list[Instance]:

@@ -13,6 +13,7 @@ from typing import Any, Final, Protocol
 
 from semblance.core.errors import BadArguments
 from semblance.core.language import tr_lazy
+from semblance.core.normal_text import without_accents
 
 #: Studies that one query gives at most.
 MAX_STUDIES: Final = 500
@@ -56,16 +57,32 @@ class StudyQuery:
         text = self.description.strip()
         return text if not text or _has_wildcard(text) else f"*{text}*"
 
-    def matches(self, study: Study) -> bool:
-        """Whether ``study`` matches the query. A missing attribute matches."""
+    def fits(self, keyword: str, text: str) -> bool:
+        """Whether ``text`` of the element ``keyword`` fits what is asked for, and something is."""
+        if keyword == "PatientName":
+            return bool(self.name) and _matches(self.name_pattern, _plain_name(text))
+        if keyword == "StudyDescription":
+            return bool(self.description) and _matches(self.description_pattern, text)
+        return keyword == "PatientID" and bool(self.patient_id) and _matches(self.patient_id, text)
+
+    def matches(self, study: Study, *, is_certain: bool = True) -> bool:
+        """Whether ``study`` matches the query. A missing attribute matches.
+
+        ``is_certain``: its texts are in a character set that the server states. Others were compared by the server, and
+        are not compared again where they may be misread (PS3.4, C.2.2.2).
+        """
+
+        def fits(pattern: str, text: str) -> bool:
+            return _matches(pattern, text) or not (is_certain or text.isascii())
+
         start, _, end = self.dates.rpartition("-")
         if "-" not in self.dates:
             start = end
         return (
-            _matches(self.name_pattern, re.sub(r"[\s,^=]", " ", study.patient_name))
-            and _matches(self.patient_id, study.patient_id)
-            and _matches(self.accession, study.accession)
-            and _matches(self.description_pattern, study.description)
+            fits(self.name_pattern, _plain_name(study.patient_name))
+            and fits(self.patient_id, study.patient_id)
+            and fits(self.accession, study.accession)
+            and fits(self.description_pattern, study.description)
             and (not self.study or self.study == study.study_instance_uid)
             and (not self.modality or not study.modalities or self.modality.upper() in study.modalities)
             and (not study.date or not start or start <= study.date)
@@ -113,6 +130,26 @@ class Study:
         else:
             del document["series_list"]
         return document
+
+
+class FoundStudies(list[Study]):
+    """Studies that a query found. ``is_cut``: the server has more that fit."""
+
+    def __init__(self, studies: Iterable[Study] = (), *, is_cut: bool = False) -> None:
+        super().__init__(studies)
+        self.is_cut = is_cut
+
+    @property
+    def notes(self) -> list[str]:
+        """A sentence that says so if the list is cut."""
+        if not self.is_cut:
+            return []
+        return [
+            tr_lazy(
+                "{n} of more than {n} studies are listed. Ask for more to narrow the list, such as a patient or a date.",
+                n=len(self),
+            )
+        ]
 
 
 @dataclass(frozen=True)
@@ -257,8 +294,14 @@ def _has_wildcard(text: str) -> bool:
     return "*" in text or "?" in text
 
 
+def _plain_name(name: str) -> str:
+    """The parts of a person's name with blanks between them."""
+    return re.sub(r"[\s,^=]", " ", name)
+
+
 def _matches(pattern: str, text: str) -> bool:
-    """Whether ``text`` fits, capitals aside. An empty pattern or text fits."""
+    """Whether ``text`` fits, capitals and accents aside. An empty pattern or text fits."""
+    pattern, text = without_accents(pattern), without_accents(text)
     if not pattern or not text.strip():
         return True
     plain = "".join(

@@ -8,8 +8,8 @@ from semblance.core.network import client
 from semblance.core.network.servers import Server
 from semblance.core.network.studies import (
     MAX_STUDIES,
+    FoundStudies,
     Series,
-    Study,
     StudyQuery,
     check_uid,
     date_range,
@@ -35,7 +35,7 @@ def find_studies(
     with_series: bool = False,
     limit: int = MAX_STUDIES,
     reporter: Reporter = SILENT,
-) -> list[Study]:
+) -> FoundStudies:
     """The studies that fit ``query`` and whose patient has the name or id ``patient``, the newest first.
 
     Raises:
@@ -48,7 +48,7 @@ def find_studies(
     studies = client.find_studies(server, queries_for_patient(query, patient), limit=limit, reporter=reporter)
     if not with_series:
         return studies
-    found = []
+    found = FoundStudies(is_cut=studies.is_cut)
     for study in studies:
         reporter.check_cancelled()
         found.append(client.with_series(server, study))
