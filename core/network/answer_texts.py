@@ -43,7 +43,7 @@ class DimseAnswer:
         self.is_certain = True
         stated = str(dataset.get("SpecificCharacterSet") or "")
         # Several sets change by escape sequences, which only pydicom reads.
-        self._is_mixed = stated.startswith(("[", "\\", "ISO 2022"))
+        self._is_mixed = stated.startswith(("[", "ISO 2022"))
         codec = python_encoding.get(stated, "").lower()
         #: That of the set that is stated; ASCII alone is what is stated where nothing is.
         self._codec = "" if codec == "iso8859" else codec
@@ -75,7 +75,9 @@ class DimseAnswer:
             with contextlib.suppress(UnicodeDecodeError, LookupError):
                 text = data.decode(codec)
                 # Bytes of a character set of one byte are hardly ever UTF-8 as well.
-                self.is_certain = self.is_certain and (data.isascii() or codec.replace("-", "") == self._codec)
+                self.is_certain = self.is_certain and (
+                    data.isascii() or codec.replace("-", "") == self._codec
+                )
                 return text
         self.is_certain = False
         return self._fitting(keyword, data)

@@ -146,8 +146,12 @@ def check_size(n_bytes: int, name: str, max_bytes: int) -> None:
 def _codec_by_zeros(head: bytes) -> str:
     """The codec of a text without a mark in UTF-16 or UTF-32, by where its zero bytes are; "" for other bytes."""
     zeros = [head[place::4].count(0) for place in range(4)]
-    if max(zeros) > 0.5 * len(head) / 4 and sorted(zeros)[1] == max(zeros):
-        codec = "utf-32-le" if zeros[0] < zeros[3] else "utf-32-be"
+    n = len(head) // 4
+    # The two higher bytes of nearly all characters in UTF-32 are zero, in UTF-16 one byte of ASCII alone.
+    if zeros[3] == n and zeros[2] > n / 2:
+        codec = "utf-32-le"
+    elif zeros[0] == n and zeros[1] > n / 2:
+        codec = "utf-32-be"
     else:
         codec = "utf-16-le" if zeros[0] + zeros[2] < zeros[1] + zeros[3] else "utf-16-be"
     try:
@@ -214,23 +218,36 @@ def _around_damage(file: BinaryIO) -> bytes:
 
 
 def _proposed_encoding(data: bytes, refused: str | None) -> str:
-    """The encoding that suits ``data`` best: its other letters are letters, and capitals stand at the start of words."""
+    """The encoding that suits ``data`` best: it gives letters, most of them small, and capitals begin words."""
+    if refused != "windows-1252" and not _NOT_WESTERN.search(data):
+        return "windows-1252"
     best, found = -1.0, "windows-1252"
     for codec in (*_PROPOSED, "windows-1252"):
-        if codec == refused:
+        text = _decoded_sample(data, codec)
+        if text is None or codec == refused:
             continue
-        try:
-            text = data.decode(codec)
-        except UnicodeDecodeError as error:
-            if error.start < len(data) - 4:
-                continue
-            text = data[: error.start].decode(codec)
         others = [place for place, one in enumerate(text) if not one.isascii()]
-        good = sum(
-            text[place].isalpha() and not (text[place].isupper() and text[place - 1 : place].islower())
-            for place in others
-        )
+        good = sum(_suits(text[place], text[place - 1 : place], codec) for place in others)
         score = good / max(1, len(others))
         if score > best:
             best, found = score, codec
     return found
+
+
+def _decoded_sample(data: bytes, codec: str) -> str | None:
+    """``data`` as text; the last character may be cut. ``None`` where it is not in this encoding."""
+    try:
+        return data.decode(codec)
+    except UnicodeDecodeError as error:
+        return data[: error.start].decode(codec) if error.start >= max(1, len(data) - 4) else None
+
+
+def _suits(letter: str, before: str, codec: str) -> float:
+    """How well a letter fits the encoding and the one before it."""
+    if not letter.isalpha() or (letter.isupper() and before.islower()):
+        return 0.0
+    if codec == "euc-kr" and not "\uac00" <= letter <= "\ud7a3":
+        return 0.0
+    if codec == "shift_jis" and "\uff61" <= letter <= "\uff9f":
+        return 0.0
+    return 0.9 if letter.isupper() else 1.0

@@ -104,7 +104,7 @@ def test_rows_that_cannot_be_used_are_named(tmp_path):
         ({"a": [1.5], "label": pa.array([None], "string")}, "its column 'label' is empty"),
         ({"a": pa.array([], "float64"), "label": pa.array([], "string")}, "contains no row that can be used"),
         (pa.table([[1.0], [2.0], ["x"]], names=["a", "a", "label"]), "two columns named 'a'"),
-        (pa.table([[1.0], ["x"]], names=["", "label"]), "has no name"),
+        (pa.table([[1.5], ["x"]], names=["", "label"]), "has no name"),
         (
             {"a": [np.inf], "label": ["x"]},
             "No row of 't.parquet' can be used. Row 1: 'inf' in the column 'a'",
