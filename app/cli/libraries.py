@@ -65,9 +65,9 @@ def import_(
             "--set",
             metavar="KEY=VALUE",
             help="How a table is written, where this is not recognised: delimiter=; (or , or tab), decimal=, (or .), "
-            "header=no (or yes), finding=COLUMN, patient=COLUMN, case=COLUMN; columns=a,b,f* (the features of a table). Of "
-            "every kind: encoding=windows-1252 (or another, of tables and lists), findings=exact (findings that differ in "
-            "capitals or blanks stay apart). The option can be repeated.",
+            "header=no (or yes), finding=COLUMN, patient=COLUMN, case=COLUMN; columns=a,b,f* (the features of a "
+            "table). Of every kind: encoding=windows-1252 (or another, of tables and lists), findings=exact (findings "
+            "that differ in capitals or blanks stay apart). The option can be repeated.",
         ),
     ] = None,
     as_json: Json = False,

@@ -16,10 +16,9 @@ from semblance.core.errors import BadArguments
 from semblance.core.features.extractor import Extractor, FeatureName
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
+from semblance.core.normal_text import is_missing
 from semblance.core.parameters import Parameter, Value
 
-#: Texts that stand for a missing value.
-_MISSING = frozenset(("", "nan", "na", "n/a", "null", "unknown", "?", "-"))
 #: DICOM's ages, and how many of each unit are a year.
 _AGE = re.compile(r"(\d{1,3})([DWMY])", re.ASCII)
 _IN_A_YEAR = {"D": 365.25, "W": 52.18, "M": 12.0, "Y": 1.0}
@@ -40,7 +39,7 @@ def clinical_settings(columns: Iterable[ClinicalColumn]) -> dict[str, Value]:
 
 def is_known(text: str) -> bool:
     """Whether ``text`` is a value at all."""
-    return text.strip().lower() not in _MISSING
+    return not is_missing(text)
 
 
 def as_number(text: str) -> float | None:

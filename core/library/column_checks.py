@@ -15,15 +15,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.language import tr_lazy, tr_lazy_n
+from semblance.core.language import join_texts, tr_lazy, tr_lazy_n
 
 Numbers = npt.NDArray[np.float64]
 
-#: Names of columns that count rows, or identify what a row is of, if they hold whole numbers.
-_INDEX_NAMES = re.compile(
-    r"(unnamed: \d+|__index_level_\d+__|level_\d+|index|idx|row|row[ _]?(id|nr|no|num|number|index)|nr\.?|no\.?|#"
-    r"|(.*[^a-z])?u?ids?)"
-)
+#: Names of columns that count rows, and of those that identify what a row is of, if they hold whole numbers.
+_INDEX_NAMES = re.compile(r"unnamed: \d+|__index_level_\d+__|index|idx|row[ _]?(nr|no|num|number|index)")
+_ID_NAMES = re.compile(r"(.*[^a-z])?u?ids?")
 #: So many consecutive whole numbers count rows, whatever the column is called.
 _FEWEST_ROWS = 10
 #: Whole numbers that all differ count rows if chance makes them differ less often than this.
@@ -39,7 +37,7 @@ TELLING = 0.98
 #: Numbers of a table that are compared with the findings.
 _COMPARED = 4_000_000
 #: Columns that a note names.
-_LISTED = 3
+_LISTED, _NO_FEATURES = 3, 20
 _LARGEST_WHOLE = 2.0**53
 
 
@@ -122,13 +120,30 @@ def index_reason(
         return tr_lazy("the file names it as its index")
     if not numbers.are_whole:
         return ""
-    if _INDEX_NAMES.fullmatch(re.sub(r"(?<=[a-z])(?=I[Dd]s?$)", "_", name.strip()).lower()):
+    if is_index_name(name) or _ID_NAMES.fullmatch(
+        re.sub(r"(?<=[a-z])(?=I[Dd]s?$)", "_", name.strip()).lower()
+    ):
         return tr_lazy("by its name it counts or identifies rows")
     if numbers.rows and numbers.rows >= _FEWEST_ROWS and numbers.are_consecutive:
         return tr_lazy("it counts the rows")
     if numbers.rows and len(set(sampled)) == len(sampled) and not numbers.differ_by_chance(len(sampled)):
         return tr_lazy("its whole numbers all differ, as those that count rows do")
     return ""
+
+
+def is_index_name(name: str) -> bool:
+    """Whether a column is called as programs call the index of their rows."""
+    return _INDEX_NAMES.fullmatch(name.strip().lower()) is not None
+
+
+def counts_rows(cells: Sequence[str]) -> bool:
+    """Whether the ``cells`` of a column are consecutive whole numbers in any order."""
+    numbers = WholeNumbers()
+    try:
+        numbers.add(np.array([float(cell) for cell in cells]))
+    except ValueError:
+        return False
+    return numbers.are_consecutive
 
 
 def is_finding_in_other_words(values: Sequence[object], findings: Sequence[str]) -> bool:
@@ -145,8 +160,8 @@ def telling_columns(X: npt.NDArray[Any], y: Sequence[str]) -> Iterator[tuple[int
     """The columns of ``X`` (n, d) that alone tell the findings ``y`` (n,), and how well (above :data:`TELLING`).
 
     Of two findings it is the area under the ROC curve, in either direction; else the mean over the findings of
-    :func:`separation`, which an order of rows by finding has too. Findings with few cases are left out, and so are cases
-    without one.
+    :func:`separation`, which an order of rows by finding has too. Findings with few cases are left out, and so are
+    cases without one.
     """
     own = own_findings(y)[1]
     if own.shape[1] < 2 or own.sum() < _FEWEST_CASES:
@@ -163,6 +178,29 @@ def telling_columns(X: npt.NDArray[Any], y: Sequence[str]) -> Iterator[tuple[int
             yield column, score
 
 
+def no_feature_notes(
+    source: str, columns: Sequence[tuple[str, str]], *, can_be_chosen: bool = True
+) -> list[str]:
+    """A sentence about the ``columns`` (name, reason) of ``source`` that measure nothing; none without one."""
+    if not columns:
+        return []
+    listed = join_texts(
+        [
+            tr_lazy("'{column}' ({reason})", column=column, reason=reason)
+            for column, reason in columns[:_NO_FEATURES]
+        ]
+    )
+    if not can_be_chosen:
+        return [tr_lazy("'{name}': columns that are no features: {columns}.", name=source, columns=listed)]
+    return [
+        tr_lazy(
+            "'{name}': columns that are no features: {columns}. To choose the features yourself, use --set columns=.",
+            name=source,
+            columns=listed,
+        )
+    ]
+
+
 def telling_notes(names: Sequence[str], found: Iterable[tuple[int, float]], source: str) -> list[str]:
     """A sentence about the columns (place in ``names``, score) that alone tell the finding; none without one."""
     best = sorted(found, key=lambda one: -one[1])
@@ -171,10 +209,10 @@ def telling_notes(names: Sequence[str], found: Iterable[tuple[int, float]], sour
     listed = ", ".join(f"'{names[place]}' ({score:.3f})" for place, score in best[:_LISTED])
     return [
         tr_lazy_n(
-            "'{source}': one column alone tells the finding: {columns}, where 1 is perfect. Check that it was not made from "
-            "the finding. To leave it out, choose the other columns with --set columns=.",
-            "'{source}': each of {n} columns alone tells the finding: {columns}, where 1 is perfect. Check that they were "
-            "not made from the finding. To leave them out, choose the other columns with --set columns=.",
+            "'{source}': one column alone tells the finding: {columns}, where 1 is perfect. Check that it was not made "
+            "from the finding. To leave it out, choose the other columns with --set columns=.",
+            "'{source}': each of {n} columns alone tells the finding: {columns}, where 1 is perfect. Check that they "
+            "were not made from the finding. To leave them out, choose the other columns with --set columns=.",
             len(best),
             source=source,
             columns=listed,
@@ -201,8 +239,10 @@ def ordered_codes(values: Numbers) -> npt.NDArray[np.intp]:
 def separation(
     codes: npt.NDArray[np.intp], own: npt.NDArray[np.bool_], *, are_ordered: bool = True
 ) -> npt.NDArray[np.float64]:
-    """(k,) how well ``codes`` (n,) separate each finding from the others: the mean of sensitivity and specificity of the
-    best interval, and of the best choice of codes where there are few. ``own`` (n, k): whether a case has the finding.
+    """(k,) how well ``codes`` (n,) separate each finding from the others.
+
+    It is the mean of sensitivity and specificity of the best interval, and of the best choice of codes where there are
+    few. ``own`` (n, k): whether a case has the finding.
     """
     counts = np.zeros((int(codes.max(initial=0)) + 1, own.shape[1]))
     np.add.at(counts, codes, own)

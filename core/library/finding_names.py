@@ -79,8 +79,8 @@ class FindingNames:
                 tr_lazy_n(
                     "Findings that differ only in spelling (capitals, blanks, '.0') were taken for one: {groups}. To "
                     "keep them apart, import with --set findings=exact.",
-                    "{n} findings are written in several ways that differ only in spelling (capitals, blanks, '.0') and "
-                    "were taken for one each: {groups}. To keep them apart, import with --set findings=exact.",
+                    "{n} findings are written in several ways that differ only in spelling (capitals, blanks, '.0') "
+                    "and were taken for one each: {groups}. To keep them apart, import with --set findings=exact.",
                     len(self._merged),
                     groups="; ".join(groups),
                 )

@@ -12,6 +12,7 @@ from typing import BinaryIO
 
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
+from semblance.core.library.column_checks import is_index_name
 from semblance.core.library.importers.column_names import CASE_COLUMNS, PATIENT_COLUMNS, TABLE_FINDING_COLUMNS
 from semblance.core.library.importers.csv_text import (
     CsvFile,
@@ -118,7 +119,11 @@ class CsvTable(TableFile):
         cells = self._csv.first.cells
         if self._form.header is False:
             return len(cells) - 1
-        return next(i for i in reversed(range(len(cells))) if cells[i].casefold() not in others or i == 0)
+        return next(
+            i
+            for i in reversed(range(len(cells)))
+            if not (cells[i].casefold() in others or is_index_name(cells[i])) or i == 0
+        )
 
     def _decide_header(self) -> bool:
         """Whether the first row names the columns.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
+from semblance.core.library.column_checks import counts_rows
 from semblance.core.library.importers.encodings import SAVE_AS_CSV, decoded_start, encoding_of, option_hint
 from semblance.core.limits import MAX_TABLE_BYTES, MEMORY_VARIABLE, memory_limit
 from semblance.core.normal_text import composed
@@ -115,7 +116,7 @@ class CsvFile:
         *,
         max_bytes: int = MAX_TABLE_BYTES,
     ) -> None:
-        """``encoding``: one of :data:`ENCODINGS`, without it as it is recognised. ``max_bytes``: those of the largest file.
+        """``encoding``: one of :data:`ENCODINGS`, else as it is recognised. ``max_bytes``: those of the largest file.
 
         Raises:
             BadInput: too large, empty, not text in this encoding, a first row that cannot be read, or no ``delimiter``
@@ -191,8 +192,9 @@ class _Text(io.TextIOWrapper):
 
 
 def read_csv(data: bytes, name: str, encoding: str | None = None) -> CsvText:
-    """The rows of a list that belongs to images, such as ``labels.csv``, separated by what fits best; ``encoding`` as for
-    :class:`CsvFile`.
+    """The rows of a list that belongs to images, such as ``labels.csv``, separated by what fits best.
+
+    ``encoding`` as for :class:`CsvFile`.
 
     Raises:
         BadInput: empty, not UTF-8 text, no header, two columns of one name, or too many rows.
@@ -349,14 +351,15 @@ def header_of(head: bytes) -> list[str]:
 
 
 def _without_empty_columns(table: CsvText, name: str) -> CsvText:
-    """Leave out columns without a name that hold nothing (rows that all end in a comma).
+    """Leave out columns without a name that hold nothing (rows that all end in a comma) or count the rows (pandas).
 
     Raises:
-        BadInput: a column without a name that holds something.
+        BadInput: a column without a name that holds something else.
     """
     unnamed = [index for index, column in enumerate(table.header) if not column]
     for index in unnamed:
-        if any(row[index] for row in table.rows):
+        cells = [row[index] for row in table.rows]
+        if any(cells) and not counts_rows(cells):
             raise unnamed_column(index, name)
     if unnamed:
         named = [index for index, column in enumerate(table.header) if column]

@@ -217,7 +217,9 @@ class ParquetTable(TableFile):
         """The last column that has a name and names no case or patient."""
         others = ("", *CASE_COLUMNS, *PATIENT_COLUMNS)
         return next(
-            i for i in reversed(range(len(self.header))) if self.header[i].casefold() not in others or not i
+            i
+            for i in reversed(range(len(self.header)))
+            if not (self.header[i].casefold() in others or self._is_index(self.header[i])) or not i
         )
 
     def _blocks(self) -> Iterator[Block]:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
+
+import numpy as np
 
 from semblance.core.errors import BadInput
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy, tr_lazy_n
+from semblance.core.library.column_checks import WholeNumbers, index_reason, no_feature_notes
 from semblance.core.library.importers.column_names import PATIENT_COLUMNS
 from semblance.core.library.importers.csv_text import CsvText, column_named, header_of, read_list
 from semblance.core.library.importers.image_files import ignored_files
 from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, RejectedFile
 from semblance.core.library.importers.referenced_scans import Scan, ScanIndex, find_scans, unused_files
 from semblance.core.library.importers.source import Entry, Source
+from semblance.core.normal_text import is_missing
 from semblance.core.tasks import Reporter
 
 #: The finding of candidates that are no polyp.
@@ -29,7 +33,8 @@ _ROW = ("row", "frame")
 _GEODESIC = ("geodesic", "geodesic_position", "centreline", "centerline")
 _SIZE = ("diameter_mm", "size_mm", "diameter", "size")
 _MM, _VOXELS = ("x_mm", "y_mm", "z_mm"), ("x", "y", "z")
-_MISSING = frozenset(("", "nan"))
+#: Bytes that hold the names of the columns of a list.
+_LONGEST_HEADER = 1 << 14
 #: Side in mm of the box shown around a candidate without a size, and what is added to one with a size.
 _BOX, _MARGIN = 12.0, 4.0
 
@@ -103,6 +108,7 @@ class PolypsImporter(Importer):
                 yield RejectedFile(entry.path, reason, failed=True)
                 continue
             features = lines.features
+            source.notes += lines.notes
             for scan, case in lines.cases(used_keys):
                 used.setdefault(scan, []).append(case)
             yield from lines.rejected
@@ -119,7 +125,8 @@ def is_table_with(source: Source, entry: Entry, accepts: Callable[[list[str]], b
     if PurePosixPath(source.label(entry.path)).suffix.lower() not in (".csv", ".tsv"):
         return False
     try:
-        return accepts(header_of(source.head(entry.path)))
+        with source.stream(entry.path) as file:
+            return accepts(header_of(file.read(_LONGEST_HEADER)))
     except BadInput:
         return False
 
@@ -143,8 +150,13 @@ class _CandidateTable:
         used_keys = {column_named(self.text.header, *names) for names in known}
         used_keys |= {column_named(self.text.header, name) for name in (*_MM, *_VOXELS)}
         others = [place for place in range(len(self.text.header)) if place not in used_keys]
-        self._feature_columns = [place for place in others if self._is_number_column(place)]
-        self._text_columns = [place for place in others if place not in self._feature_columns]
+        self._no_features = self._reasons(others)
+        self._feature_columns = [
+            place for place in others if self._is_number_column(place) and place not in self._no_features
+        ]
+        self._text_columns = [
+            place for place in others if place not in (*self._feature_columns, *self._no_features)
+        ]
         self._patients: dict[str, int] = {}
         self._patients_of_polyp: dict[str, set[str]] = {}
         for row in self.text.rows:
@@ -154,6 +166,24 @@ class _CandidateTable:
                 self._patients_of_polyp.setdefault(polyp, set()).add(patient)
         for failed in self.text.failed:
             self._reject(failed.line, failed.reason)
+
+    def _reasons(self, places: Sequence[int]) -> dict[int, str]:
+        """The columns of numbers that measure nothing, and why."""
+        found = {}
+        for place in filter(self._is_number_column, places):
+            numbers = WholeNumbers()
+            values = [_float(row[place]) for row in self.text.rows]
+            sampled = [math.nan if value is None else value for value in values]
+            numbers.add(np.array(sampled))
+            if reason := index_reason(self.text.header[place], numbers, sampled):
+                found[place] = reason
+        return found
+
+    @property
+    def notes(self) -> list[str]:
+        """What a person should know of how the list was read."""
+        reasons = {self.text.header[place]: reason for place, reason in self._no_features.items()}
+        return no_feature_notes(self.name, list(reasons.items()), can_be_chosen=False)
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -290,7 +320,7 @@ class _CandidateTable:
         raise BadInput("its position is missing (x_mm, y_mm, z_mm, or x, y, z in voxels)")
 
     def _is_number_column(self, place: int) -> bool:
-        cells = [row[place] for row in self.text.rows if row[place].casefold() not in _MISSING]
+        cells = [row[place] for row in self.text.rows if not is_missing(row[place])]
         numbers = sum(_float(cell) is not None for cell in cells)
         return bool(cells) and 2 * numbers > len(cells)
 
@@ -300,7 +330,7 @@ class _CandidateTable:
 
     def _number(self, row: list[str], names: tuple[str, ...]) -> float | None:
         cell = self._cell(row, names)
-        return None if cell.casefold() in _MISSING else table_number(cell, names[0])
+        return None if is_missing(cell) else table_number(cell, names[0])
 
     def _reject(self, line: int, reason: str) -> None:
         self.rejected.append(
@@ -326,7 +356,7 @@ def table_number(cell: str, column: str) -> float:
     Raises:
         BadInput: something else stands there.
     """
-    if cell.casefold() in _MISSING:
+    if is_missing(cell):
         return math.nan
     number = _float(cell)
     if number is None:

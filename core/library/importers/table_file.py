@@ -1,7 +1,7 @@
 """Tables of numbers: what their columns are used as, whatever file they are in.
 
-Empty cells, ``nan``, ``NA``, ``?`` and the like are missing values. A column most of whose cells are words is no feature but an
-attribute of the cases. In a column of numbers, a word, an infinity or a number beyond single precision makes its *row*
+Empty cells, ``nan``, ``NA``, ``?`` and the like are missing values. A column most of whose cells are words is no
+feature but an attribute of the cases. A column that counts rows or is the finding in other words is no feature. In a column of numbers, a word, an infinity or a number beyond single precision makes its *row*
 fail, with line and reason. A column without any value is left out. A last column that is measured rather than named is
 not taken for the finding: the file is refused with a hint, since a score against it would look right and mean nothing.
 
@@ -28,6 +28,8 @@ from semblance.core.library.column_checks import (
     WholeNumbers,
     index_reason,
     is_finding_in_other_words,
+    is_index_name,
+    no_feature_notes,
     telling_columns,
     telling_notes,
 )
@@ -66,7 +68,8 @@ PARAMETERS = (
     Parameter(
         "columns",
         "",
-        "The columns of numbers to use, separated by commas; * and ? stand for characters. Else all that measure something.",
+        "The columns of numbers to use, with commas between; * and ? stand for characters. Else all that measure "
+        "something.",
     ),
     *COMMON_PARAMETERS,
 )
@@ -325,21 +328,7 @@ class TableFile(abc.ABC):
     @property
     def notes(self) -> list[str]:
         """What was recognised that a person would not expect."""
-        found = []
-        if self._no_features:
-            found.append(
-                tr_lazy(
-                    "'{name}': columns that are no features: {columns}. To choose the features yourself, use --set "
-                    "columns=.",
-                    name=self.name,
-                    columns=join_texts(
-                        [
-                            tr_lazy("'{column}' ({reason})", column=column, reason=reason)
-                            for column, reason in self._no_features[:_LISTED]
-                        ]
-                    ),
-                )
-            )
+        found = no_feature_notes(self.name, self._no_features)
         marks: dict[str, int] = {}
         for place in self._features:
             for mark, n in self._surveys[place].marks.items():
@@ -405,7 +394,9 @@ class TableFile(abc.ABC):
         candidates = [
             place
             for place, column in enumerate(self.header)
-            if column and place not in (self._case_column, self._patient_column)
+            if column
+            and place not in (self._case_column, self._patient_column)
+            and not self._is_index(column)
         ]
         last = candidates[-1] if candidates else None
         if last is not None and not self._is_measured(last):
@@ -430,6 +421,9 @@ class TableFile(abc.ABC):
             if worded
             else tr_lazy("Name the column with the finding 'label', or move it to the end."),
         )
+
+    def _is_index(self, column: str) -> bool:
+        return column in self._index_columns or is_index_name(column)
 
     def _add_last_cells(self, cells: Iterable[str]) -> None:
         if len(self._last_cells) < _MOST_DIFFERENT:

@@ -104,9 +104,9 @@ def import_labels(
 ) -> LabelImport:
     """Give the cases named by the lines of ``file`` the findings and patients in these lines.
 
-    ``dry_run`` changes nothing and returns what would change. ``settings`` are ``key=value`` texts of the encoding and of
-    exact findings, as for an import. A text that stands for a missing value changes nothing. Patients of de-identified DICOM files get the codes
-    of this library.
+    ``dry_run`` changes nothing and returns what would change. ``settings`` are ``key=value`` texts of the encoding and
+    of exact findings, as for an import. A text that stands for a missing value changes nothing. Patients of
+    de-identified DICOM files get the codes of this library.
 
     Raises:
         BadArguments: unknown settings.

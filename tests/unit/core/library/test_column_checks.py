@@ -104,7 +104,11 @@ def test_the_index_that_pandas_notes_in_a_parquet_file_is_no_feature():
 def test_a_column_that_is_the_finding_in_other_words_is_no_feature():
     rng = np.random.default_rng(4)
     codes = rng.integers(0, 3, 60)
-    columns = {"code": codes * 2.5, "nearly": np.where(np.arange(60) == 7, 1, codes), "a": rng.normal(size=60)}
+    columns = {
+        "code": codes * 2.5,
+        "nearly": np.where(np.arange(60) == 7, 1, codes),
+        "a": rng.normal(size=60),
+    }
     found = read_table(as_csv(columns, [f"f{code}" for code in codes]), "t.csv")
     assert found.columns == ("nearly", "a")
     assert "the finding in other words" in str(found.left_out[0][1])

@@ -55,7 +55,9 @@ def test_the_last_column_is_the_finding():
 def test_missing_values(missing):
     found = table(f"a,b,label\n{missing},1,x\n2,1,y\n")
     assert np.isnan(found.X[0, 0])
-    assert found.notes == ([f"'t.csv': read as missing values: '{missing}' (1)."] if missing.strip(' "') else [])
+    assert found.notes == (
+        [f"'t.csv': read as missing values: '{missing}' (1)."] if missing.strip(' "') else []
+    )
 
 
 @pytest.mark.parametrize(
