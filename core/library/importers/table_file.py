@@ -1,9 +1,10 @@
 """Tables of numbers: what their columns are used as, whatever file they are in.
 
 Empty cells, ``nan``, ``NA``, ``?`` and the like are missing values. A column most of whose cells are words is no
-feature but an attribute of the cases. A column that counts rows or is the finding in other words is no feature. In a column of numbers, a word, an infinity or a number beyond single precision makes its *row*
-fail, with line and reason. A column without any value is left out. A last column that is measured rather than named is
-not taken for the finding: the file is refused with a hint, since a score against it would look right and mean nothing.
+feature but an attribute of the cases. A column that counts rows or is the finding in other words is no feature. In
+a column of numbers, a word, an infinity or a number beyond single precision makes its *row* fail, with line and
+reason. A column without any value is left out. A last column that is measured rather than named is not taken for
+the finding: the file is refused with a hint, since a score against it would look right and mean nothing.
 
 A table is read twice and some rows at a time, so that its size in memory does not depend on its length: first to find
 out what each column holds, then for the values.
