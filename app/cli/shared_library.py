@@ -12,6 +12,7 @@ from semblance.app.cli.options import LIBRARY_HELP, Json, LibraryPath
 from semblance.app.cli.output import echo, print_document
 from semblance.app.cli.reporter import ConsoleReporter
 from semblance.core.library.address import library_path
+from semblance.core.normal_text import composed
 
 if TYPE_CHECKING:
     from semblance.core.workflows.maintenance.manage_projects import Chosen
@@ -310,7 +311,8 @@ def _chosen(
     finding: list[str] | None,
     everything: bool,
 ) -> Chosen:
-    from semblance.core.workflows.maintenance.manage_projects import Chosen, listed_cases
+    from semblance.core.workflows.maintenance.manage_projects import Chosen
+    from semblance.core.workflows.searches.batch_queries import listed_cases
 
-    ids = [*(case or ()), *(listed_cases(listed) if listed is not None else ())]
+    ids = [*map(composed, case or ()), *(listed_cases(listed) if listed is not None else ())]
     return Chosen(tuple(ids), tuple(patient or ()), tuple(finding or ()), everything)

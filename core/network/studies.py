@@ -146,7 +146,7 @@ class FoundStudies(list[Study]):
             return []
         return [
             tr_lazy(
-                "{n} of more than {n} studies are listed. Narrow the list, for example by a patient or a date.",
+                "{n} of more than {n} studies are listed. Narrow the query, for example by a patient or a date.",
                 n=len(self),
             )
         ]

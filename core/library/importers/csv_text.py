@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.library.column_checks import counts_rows
-from semblance.core.library.importers.encodings import SAVE_AS_CSV, decoded_start, encoding_of, option_hint
+from semblance.core.library.importers.encodings import (
+    SAVE_AS_CSV,
+    decoded,
+    decoded_start,
+    encoding_of,
+    option_hint,
+)
 from semblance.core.limits import MAX_TABLE_BYTES, MEMORY_VARIABLE, memory_limit
 from semblance.core.normal_text import composed
 
@@ -220,6 +226,18 @@ def read_csv(data: bytes, name: str, encoding: str | None = None) -> CsvText:
         table.numbers.append(number)
     table.failed = failed.all()
     return _without_empty_columns(table, name)
+
+
+def read_text(source: Source, path: str) -> str:
+    """The text of a list in ``source`` that is no CSV, as :func:`read_list` reads it.
+
+    Raises:
+        BadInput: empty, or no text.
+    """
+    text, note = decoded(source.read(path), source.label(path), source.encoding)
+    if note:
+        source.notes.append(note)
+    return text
 
 
 def read_list(source: Source, path: str) -> CsvText:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import io
 import re
 import unicodedata
 from collections.abc import Iterator
@@ -97,6 +98,16 @@ def encoding_of(file: BinaryIO, name: str, chosen: str | None, max_bytes: int) -
         ),
         option_hint("encoding", _proposed_encoding(_around_damage(file), chosen)),
     )
+
+
+def decoded(data: bytes, name: str, chosen: str | None = None) -> tuple[str, str]:
+    """The text of a whole list called ``name``, and what a person should check, or "".
+
+    Raises:
+        BadInput: as :func:`encoding_of`.
+    """
+    encoding = encoding_of(io.BytesIO(data), name, chosen, len(data))
+    return data.decode(encoding.codec), encoding.note
 
 
 def decoded_start(head: bytes) -> str:

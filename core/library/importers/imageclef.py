@@ -6,7 +6,6 @@ direction, anatomy, and biological system, each a path from coarse to fine; ``*`
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,8 +15,8 @@ from semblance.core.errors import BadInput
 from semblance.core.imaging.formats import has_image_name
 from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.importers.column_names import PATIENT_COLUMNS
-from semblance.core.library.importers.csv_text import DELIMITERS, column_named, read_csv
-from semblance.core.library.importers.encodings import decoded_start, encoding_of
+from semblance.core.library.importers.csv_text import DELIMITERS, column_named, read_csv, read_text
+from semblance.core.library.importers.encodings import decoded_start
 from semblance.core.library.importers.image_files import ignored_files, rejection_of
 from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, RejectedFile
 from semblance.core.library.importers.source import Entry, Source
@@ -170,11 +169,7 @@ def _parse_rows(source: Source, name: str) -> Iterator[_CodeRow | RejectedFile]:
     Raises:
         BadInput: no table, or no column of codes.
     """
-    data = source.read(name)
-    encoding, note = encoding_of(io.BytesIO(data), name, source.encoding, _LARGEST)
-    if note:
-        source.notes.append(note)
-    written = data.decode(encoding)
+    written = read_text(source, name)
     first = written.lstrip().partition("\n")[0].strip()
     shift = 0
     if CODE.search(first):

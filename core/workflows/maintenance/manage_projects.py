@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import sqlalchemy as sa
 
-from semblance.core.errors import BadArguments, BadInput
+from semblance.core.errors import BadArguments
 from semblance.core.imaging.pseudonyms import Pseudonyms
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy
@@ -173,26 +173,6 @@ def links(library: Path, name: str) -> dict[str, str]:
     with _opened(library) as opened, opened.projects() as connection:
         found = case_pseudonyms(connection, project_named(connection, name))
         return {pseudonym: case for case, pseudonym in sorted(found.items())}
-
-
-def listed_cases(file: Path) -> list[str]:
-    """The ids of cases in the lines of ``file``.
-
-    Raises:
-        BadInput: the file cannot be read.
-    """
-    try:
-        lines = file.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(
-            tr_lazy(
-                "{file} cannot be read: {reason}.",
-                file=file,
-                reason=getattr(error, "strerror", None) or error,
-            ),
-            "Give a text file in UTF-8 with the id of a case in each line.",
-        ) from error
-    return [line.strip() for line in lines if line.strip()]
 
 
 def _opened(library: Path) -> ServerLibrary:

@@ -9,7 +9,9 @@ import numpy as np
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.evaluation.data_sources import sealed_rows
 from semblance.core.language import tr_lazy
+from semblance.core.library.importers.encodings import decoded
 from semblance.core.library.open_library import open_library
+from semblance.core.normal_text import composed
 from semblance.core.workflows.metrics.leakage import IdentityIndex, contents_elsewhere
 
 #: A longer or larger file is not read as a list of ids.
@@ -58,16 +60,13 @@ def listed_cases(file: Path) -> list[str]:
             raise BadInput(
                 tr_lazy("{file} is too large for a list of cases.", file=file), "Write one id a line."
             )
-        lines = file.read_text(encoding="utf-8-sig").splitlines()
+        data = file.read_bytes()
     except OSError as error:
         raise BadInput(
             tr_lazy("The list {file} cannot be read: {reason}.", file=file, reason=error.strerror or error),
             "Name another file.",
         ) from error
-    except UnicodeDecodeError:
-        raise BadInput(
-            tr_lazy("The list {file} is no UTF-8 text.", file=file), "Write one id a line, as UTF-8."
-        ) from None
+    lines = composed(decoded(data, str(file))[0]).splitlines() if data else []
     ids = list(dict.fromkeys(line.strip() for line in lines if line.strip()))
     if not ids:
         raise BadInput(tr_lazy("The list {file} names no case.", file=file), "Write one id a line.")

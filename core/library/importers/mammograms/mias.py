@@ -17,6 +17,7 @@ from semblance.core.errors import BadInput
 from semblance.core.imaging.outline import Ellipse
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy, tr_lazy_n
+from semblance.core.library.importers.csv_text import read_text
 from semblance.core.library.importers.importer import FoundCase, Recognition, RejectedFile
 from semblance.core.library.importers.labels_csv import (
     LabelLine,
@@ -164,7 +165,7 @@ def _read_info(source: Source, entry: Entry) -> tuple[list[tuple[str, InfoLine]]
         reason = tr_lazy("It has {size}; the list of findings has about 10 kB.", size=size_text(entry.size))
         return [], [RejectedFile(entry.path, reason, failed=True)]
     try:
-        text = source.read(entry.path).decode("utf-8", "replace")
+        text = read_text(source, entry.path)
     except BadInput as error:
         return [], [RejectedFile(entry.path, str(error), failed=True)]
     out: list[tuple[str, InfoLine]] = []
