@@ -296,10 +296,11 @@ def checked_label(text: str, what: str) -> str:
     Raises:
         BadArguments: nothing is left, it is too long, or it holds a line break or a control character.
     """
+    has_lines = any(one.isspace() and not one.isprintable() and one != "\xa0" for one in text.strip())
     text = normal_text(text)
     if not text:
         raise BadArguments(tr_lazy("{what} needs a name.", what=what))
-    if len(text) > LONGEST_LABEL or not text.isprintable():
+    if has_lines or len(text) > LONGEST_LABEL or not text.isprintable():
         raise BadArguments(
             tr_lazy("{what} cannot be called {name}.", what=what, name=ascii(text[:40])),
             tr_lazy(

@@ -235,7 +235,7 @@ def test_a_table_is_imported_as_the_settings_say_it_is_written(tmp_path):
     result = import_source(table, tmp_path / "lib.semblance", settings=["header=no"])
     assert result.added == 2
     assert result.findings == {"7": 1, "8": 1}
-    assert any("without a header row" in item["reason"] for item in result.ignored)
+    assert any("without a header row" in note for note in result.notes)
     with pytest.raises(BadArguments, match="'delimiter' cannot be 'x'"):
         import_source(table, tmp_path / "lib.semblance", settings=["delimiter=x"])
     (tmp_path / "images").mkdir()
