@@ -45,7 +45,12 @@ def test_a_pacs_that_filters_nothing_is_filtered_here(archive):
     assert archive.asked[0].PatientName == "nobody*"
     both = client.find_studies(server, [StudyQuery(modality="ct")])
     assert [one.study_instance_uid for one in both] == [f"{ROOT}.1", OTHER]
-    assert len(client.find_studies(server, [StudyQuery()], limit=1)) == 1
+    assert both.notes == []
+    cut = client.find_studies(server, [StudyQuery()], limit=1)
+    assert len(cut) == 1
+    assert cut.notes == [
+        "1 of more than 1 studies are listed. Narrow the query, for example by a patient or a date."
+    ]
     (series,) = client.with_series(server, found).series_list
     assert (series.modality, series.description, series.number) == ("CT", "soft", 2)
     listed = client.list_instances(server, OTHER, [f"{ROOT}.5"])
