@@ -114,7 +114,7 @@ class EvaluationPanel(Panel):
         column = vbox(self)
         column.addWidget(self.header)
         self._at_chance = WarningLine()
-        self._at_chance.setContentsMargins(12, 2, 12, 4)
+        self._at_chance.setContentsMargins(12, 6, 12, 2)
         column.addWidget(self._at_chance)
         column.addWidget(self._outer_pages, 1)
 

@@ -105,8 +105,6 @@ _LISTED = (
     Variant("ncmc", {"rounds": 8, "centres": 2, "components": 2}),
     Variant("itml", {"passes": 5}),
     Variant("mmc"),
-    # The step 'standardise' is needed.
-    Variant("scml", refuses=HOPELESS | {"unequal scales"}),
     Variant("distboost", {"rounds": 4}),
     Variant("ccml", {"rounds": 12}),
     Variant("ccml", {"locality": "classwise", "k": 2, "components": 2, "rounds": 12}),

@@ -127,10 +127,14 @@ class SCML(LinearLearner):
             point=lambda number, value, w: linear_point(number, value, _map(w, bases) / scale),
             least=0.0,
         )
-        used = int((found.best > 0.0).sum())
+        weights, used = found.best, int((found.best > 0.0).sum())
         note = tr_lazy("{used} of {directions} directions.", used=used, directions=len(bases))
+        if not used:
+            # As BoostMetric: without any direction all cases would be the same.
+            weights = np.full(len(bases), 1.0 / len(bases))
+            note = tr_lazy("Nothing was learnt: no direction tells the findings apart. All count equally.")
         counts = {"triplets": len(triplets)}
-        return LearntMap(_map(found.best, bases) / scale, (note, found.note), counts, rounds=found.rounds)
+        return LearntMap(_map(weights, bases) / scale, (note, found.note), counts, rounds=found.rounds)
 
     def _regions(self, X: Matrix) -> int:
         usual = min(_MOST_REGIONS, max(_FEWEST_REGIONS, X.shape[1]))

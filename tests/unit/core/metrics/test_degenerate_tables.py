@@ -86,8 +86,8 @@ def test_a_learner_gives_a_distance_that_tells_cases_apart_or_says_why_not(learn
 
 def test_a_learner_that_is_refused_stays_as_it_was():
     X, y = clouds()
-    fitted = make_learner("scml", random_state=0).fit(X, y)
+    fitted = make_learner("metricboost", random_state=0).fit(X, y)
     before = fitted.metric().distances(X, X)
-    with pytest.raises(BadInput, match="all cases would be the same"):
+    with pytest.raises(BadInput, match="Along no direction"):
         fitted.fit(*every_row_once_with_each_finding())
     assert (fitted.metric().distances(X, X) == before).all()
