@@ -33,8 +33,8 @@ def hidden(pixels):
 def test_marks_of_every_style_size_and_colour_are_found():
     colours = list(COLOURS)
     marked, found = Counter(), Counter()
-    for number, style in enumerate(STYLES * 5):
-        side = (256, 400, 900)[number % 3]
+    for number, style in enumerate(STYLES * 3):
+        side = 900 if number % 13 == 5 else (256, 300, 400)[number % 3]
         made = draw_mark(
             ultrasound(number, side, side + 40),
             style,
