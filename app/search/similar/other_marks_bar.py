@@ -3,30 +3,13 @@ a region of the image sets aside."""
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QPushButton
-
 from semblance.app.search.feedback import refine_metric
-from semblance.app.search.similar.ranking_bar import RankingBar
-from semblance.app.shell.context import Context
-from semblance.app.shell.theme import set_look
-from semblance.app.widgets.icon_label import IconLabel
-from semblance.app.widgets.layouts import hbox
+from semblance.app.search.similar.ranking_bar import ChangeBar
 from semblance.core.language import tr, tr_n
 
 
-class OtherMarksBar(RankingBar):
+class OtherMarksBar(ChangeBar):
     """Visible while marks on other cases refine the metric, and while marks on this image are not used."""
-
-    def __init__(self, context: Context) -> None:
-        super().__init__(context)
-        self.change = QPushButton()
-        self.change.clicked.connect(self._change)
-        set_look(self.change, quiet=True)
-        row = hbox(self, spacing=8, margins=(12, 0, 8, 0))
-        row.addWidget(IconLabel("info"))
-        row.addWidget(self._text, 1)
-        row.addWidget(self.change)
-        self.follow_ranking()
 
     def _change(self) -> None:
         if self._state.refining_count:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QFrame
+from PySide6.QtWidgets import QFrame, QPushButton
 
 from semblance.app.shell.context import Context
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.widgets.icon_label import IconLabel
+from semblance.app.widgets.layouts import hbox
 
 
 class RankingBar(QFrame):
@@ -38,3 +40,22 @@ class RankingBar(QFrame):
 
     def _update_height(self) -> None:
         self.setFixedHeight(theme().px(30))
+
+
+class ChangeBar(RankingBar):
+    """A text beside an icon, with one button that changes how the cases are ordered."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self.change = QPushButton()
+        self.change.clicked.connect(self._change)
+        set_look(self.change, quiet=True)
+        row = hbox(self, spacing=8, margins=(12, 0, 8, 0))
+        row.addWidget(IconLabel("info"))
+        row.addWidget(self._text, 1)
+        row.addWidget(self.change)
+        self.follow_ranking()
+
+    def _change(self) -> None:
+        """The button was pressed."""
+        raise NotImplementedError

@@ -2,34 +2,17 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QPushButton
-
-from semblance.app.search.similar.ranking_bar import RankingBar
+from semblance.app.search.similar.ranking_bar import ChangeBar
 from semblance.app.shell import search_operations
-from semblance.app.shell.context import Context
-from semblance.app.shell.theme import set_look
 from semblance.app.widgets.estimate_caution import TRAINED_ON_QUERY
-from semblance.app.widgets.icon_label import IconLabel
-from semblance.app.widgets.layouts import hbox
 from semblance.core.language import tr, translate
 from semblance.core.workflows.searches.estimate import TRAINED
 
 
-class TrainingBar(RankingBar):
+class TrainingBar(ChangeBar):
     """Visible while the metric was trained on the query or its patient, and while these are left out."""
 
-    def __init__(self, context: Context) -> None:
-        super().__init__(context)
-        self.change = QPushButton()
-        self.change.clicked.connect(self._rank)
-        set_look(self.change, quiet=True)
-        row = hbox(self, spacing=8, margins=(12, 0, 8, 0))
-        row.addWidget(IconLabel("info"))
-        row.addWidget(self._text, 1)
-        row.addWidget(self.change)
-        self.follow_ranking()
-
-    def _rank(self) -> None:
+    def _change(self) -> None:
         ranking = self._state.ranking
         without = ranking is not None and not ranking.without_patient
         job = search_operations.rank_without_patient(self._context, on=without)

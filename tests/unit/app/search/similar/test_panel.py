@@ -268,7 +268,10 @@ def test_first_search_shows_that_it_runs(ranked, context, jobs, searches):
     assert "Searching" in texts(ranked), "searched again"
     jobs.run_pending()
     context.state.restore_search(Search("good", Query(case="c4")))
+    assert len(ranked.grid.model()), "a quick search does not flash"
+    ranked._hold_timer.timeout.emit()
     assert "Searching" in texts(ranked), "a saved search is repeated"
+    assert not len(ranked.grid.model())
 
 
 def test_deleted_cases_are_not_shown(ranked, context):
