@@ -26,7 +26,7 @@ from typing import NamedTuple
 TOP = Path(__file__).resolve().parent.parent
 LIST = Path(__file__).with_suffix(".tsv")
 #: A fault may be a loop that never ends.
-PATIENCE_S = 900
+PATIENCE_S = 600
 #: Time stamps of the changed files: Python knows compiled files by the whole second and the length.
 FIRST_STAMP = 1_000_000_000
 OPERATORS: dict[type[ast.AST], tuple[str, str]] = {
