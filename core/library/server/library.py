@@ -27,7 +27,14 @@ from semblance.core.library.server.migrate import create_tables
 from semblance.core.library.server.pages import known_roles, run_page
 from semblance.core.library.server.people import Person, people_of, right_of_user, set_right
 from semblance.core.library.server.projects import no_removal_error, projects_of
-from semblance.core.library.server.tables import AUDIT_SCHEMA, audit_head, audit_log, export_log, schema_of
+from semblance.core.library.server.tables import (
+    AUDIT_SCHEMA,
+    LOBBY,
+    audit_head,
+    audit_log,
+    export_log,
+    schema_of,
+)
 from semblance.core.library.server.thumbnails import ServerThumbnails
 from semblance.core.library.thumbnails import ThumbnailStore
 
@@ -35,6 +42,7 @@ from semblance.core.library.thumbnails import ThumbnailStore
 _ENTRIES = 10_000
 _LAST_SEARCH = "last_search.json"
 _ADD_EVENT = sa.text(f"SELECT {AUDIT_SCHEMA}.audit_event(:place, :action, :detail)")
+_ADD_EXPORTS = sa.text(f"SELECT {LOBBY}.add_exports(:lines)")
 _HEAD = sa.select(audit_head.c.number, audit_head.c.hash)
 
 
@@ -111,7 +119,7 @@ class ServerLibrary(Library):
     def add_exports(self, connection: sa.Connection, lines: Sequence[str]) -> None:
         """Add lines that another home of the library logged, within a running transaction."""
         if lines:
-            connection.execute(export_log.insert(), [{"line": line} for line in lines])
+            connection.execute(_ADD_EXPORTS, {"lines": list(lines)})
 
     def exports(self, count: int | None = None) -> list[str]:
         """The last ``count`` lines of the log of exports, or all, oldest first."""

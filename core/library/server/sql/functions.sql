@@ -88,6 +88,15 @@ SET search_path = pg_catalog, pg_temp AS $$
     SELECT format('%I.%I', n.nspname, name) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
     WHERE e.extname = 'vector'
 $$;
+-- Lines of the log of exports of another home of the library: only who made this one moves or restores one.
+CREATE FUNCTION semblance_projects.add_exports(lines text[]) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF NOT pg_has_role(session_user, current_user, 'MEMBER') THEN
+        RAISE insufficient_privilege USING MESSAGE = 'permission denied: only who made the library adds earlier exports';
+    END IF;
+    INSERT INTO semblance.export_log (line) SELECT unnest(lines);
+END $$;
 -- The tables of embeddings, which curators make without a right to make tables.
 CREATE FUNCTION semblance_projects.make_embedding(place text, dimensions integer) RETURNS bigint LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$

@@ -35,7 +35,8 @@ BEGIN
     IF writers = 'server' THEN
         RETURN;
     END IF;
-    EXECUTE format('GRANT INSERT, UPDATE, DELETE ON %s TO %I', target, curators);
+    EXECUTE format('GRANT %s ON %s TO %I', CASE writers WHEN 'answer' THEN 'DELETE' ELSE 'INSERT, UPDATE, DELETE' END,
+        target, curators);
     IF writers = 'author' THEN
         EXECUTE format('GRANT INSERT, UPDATE, DELETE ON %s TO %I', target, annotators);
         EXECUTE format('CREATE POLICY add_own ON %s FOR INSERT WITH CHECK (%s)', target, own);

@@ -39,7 +39,7 @@ SET search_path = pg_catalog, pg_temp AS $$ VALUES
     ('judgements', 'author'),       -- Annotators their own rows, curators all.
     ('concepts', 'author'),
     ('concept_marks', 'author'),
-    ('reader_answers', 'answer'),   -- Annotators add, each under a name of their own; curators all.
+    ('reader_answers', 'answer'),   -- Annotators add, each under a name of their own; curators delete.
     ('library_state', 'server'),    -- Functions and triggers alone.
     ('header_words', 'server'),
     ('export_log', 'server'),
@@ -83,5 +83,6 @@ GRANT EXECUTE ON FUNCTION
     semblance_projects.index_embedding(text, bigint, integer, integer), semblance_projects.drop_embedding(text, bigint),
     semblance_projects.make(text, text, date, text), semblance_projects.remove(text),
     semblance_projects.let_in(integer, text, text) TO :"curator";
+GRANT EXECUTE ON FUNCTION semblance_projects.add_exports(text[]) TO :"administrator";
 
 RESET ROLE;

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-from pathlib import Path
 
 import psycopg
 import pytest
@@ -14,43 +13,23 @@ from semblance.core.errors import SemblanceError
 from semblance.core.library.address import server_address
 from semblance.core.library.open_library import open_library
 from semblance.core.library.reader_studies import ReaderStudyTable
-from semblance.core.library.records import CaseRecord, FileRecord, JudgementRecord
+from semblance.core.library.records import JudgementRecord
 from semblance.core.library.server.library import ServerLibrary
 from semblance.core.library.server.tables import SCHEMA
 from semblance.core.workflows.library.exports import check_audit, list_audit
 from semblance.core.workflows.maintenance.manage_people import list_people, set_right
-from tests.helpers.postgres_server import MAKER, PASSWORD
 from tests.unit.core.library.server.test_server_library import HOSTILE
 
-#: Accounts by right, and one of a second annotator and of a stranger.
-PEOPLE = {"reader": "rita", "annotator": "anna", "curator": "carl", "administrator": "adam"}
-
 
 @pytest.fixture
-def library(database, postgres):
+def library(library_of_people):
     """The address with the account that makes the library."""
-    with ServerLibrary.create(database) as made:
-        source = made.catalogue.add_source("folder", "s", Path("/images"))
-        made.catalogue.put(
-            source,
-            [FileRecord(name, 1, 1, name, "ok") for name in "abc"],
-            [CaseRecord(f"s/{name}", name, content=name) for name in "abc"],
-        )
-    address = server_address(database)
-    for right, name in (*PEOPLE.items(), ("annotator", "anton")):
-        set_right(address, name, right, "pw")
-    postgres.execute("CREATE ROLE stranger LOGIN PASSWORD 'pw'")
-    return address
+    return library_of_people
 
 
 @pytest.fixture
-def connect(library, postgres):
-    def connected(name: str):
-        options = f"-c search_path={SCHEMA},public"
-        password = PASSWORD if name == MAKER else "pw"
-        return psycopg.connect(postgres.address("library", name, password), autocommit=True, options=options)
-
-    return connected
+def connect(connect_as):
+    return connect_as
 
 
 def may(connection, statement: str) -> bool:
