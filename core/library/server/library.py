@@ -152,8 +152,16 @@ class ServerLibrary(Library):
 
     def audit_head(self) -> AuditHead:
         """The number and the hash of the last entry of the audit log."""
+        self._check_has_log()
         self._seal()
         return AuditHead(*self.catalogue.read(_HEAD)[0])
+
+    def _check_has_log(self) -> None:
+        if self.path.project:
+            raise BadArguments(
+                "The audit log of a project is part of that of its library.",
+                "Check the log of the library: the address without the project.",
+            )
 
     def _logged(self, count: int | None) -> sa.Select[Any]:
         self._seal()
@@ -171,11 +179,7 @@ class ServerLibrary(Library):
 
     def check_audit(self, since: str = "") -> AuditCheck:
         """Check the chain of hashes of the audit log; see :func:`semblance.core.library.audit.check_chain`."""
-        if self.path.project:
-            raise BadArguments(
-                "The audit log of a project is part of that of its library.",
-                "Check the log of the library: the address without the project.",
-            )
+        self._check_has_log()
         self._seal()
         with self.catalogue.snapshot() as connection:
             head = connection.execute(_HEAD).first()

@@ -73,7 +73,7 @@ def check_open(connection: sa.Connection, address: ServerAddress) -> str:
     return str(until)
 
 
-def check_state(address: ServerAddress, state: str | None, until: datetime.date | None) -> None:
+def check_state(address: ServerAddress, state: str | None, until: datetime.date | str | None) -> None:
     """Check what the server says of the project of ``address``; see :data:`STATE`.
 
     Raises:

@@ -124,3 +124,12 @@ def test_what_a_superuser_alters_is_named(library, postgres, statement, says, ca
     assert says in "; ".join(found.problems)
     assert run(["audit-log", str(library), "--verify", "--since", noted.hash, "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["intact"] is False
+
+
+def test_the_head_of_the_log_is_printed_and_found_again(library, capsys):
+    assert run(["audit-log", str(library), "--head", "--json"]) == 0
+    head = json.loads(capsys.readouterr().out)
+    assert head == {"number": check_audit(library).entries, "hash": check_audit(library).hash}
+    with open_library(library, writable=True) as opened:
+        opened.save_search("s", {})
+    assert run(["audit-log", str(library), "--verify", "--since", head["hash"]]) == 0
