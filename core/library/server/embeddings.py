@@ -227,21 +227,27 @@ class EmbeddingBuild:
         self, number: int, rows: StoredRows, places: Rows, centre: Matrix, scale: float, reporter: Reporter
     ) -> None:
         cursor = self._connection.connection.cursor()
-        columns = '"case", chunk, near, exact'
-        with cursor.copy(f"COPY embedding_{number} ({columns}) FROM STDIN") as copy:
+        table, columns = f"embedding_{number}", '"case", chunk, near, exact'
+
+        def row(place: int) -> tuple[int, int, str, bytes]:
+            exact = rows.coordinates[place]
+            near = _vector((exact - centre) * scale)
+            return int(rows.cases[place]), int(rows.chunks[place]), near, exact.astype("<f8").tobytes()
+
+        with contextlib.ExitStack() as stack:
+            # PostgreSQL copies to no table whose rows have policies, as in a project.
+            copy = None
+            if not self._catalogue.address.project:
+                copy = stack.enter_context(cursor.copy(f"COPY {table} ({columns}) FROM STDIN"))
             for start in range(0, len(places), _BATCH):
                 reporter.check_cancelled()
                 reporter.progress(start, len(places), "Copying the cases to the server")
-                for place in places[start : start + _BATCH].tolist():
-                    exact = rows.coordinates[place]
-                    copy.write_row(
-                        (
-                            int(rows.cases[place]),
-                            int(rows.chunks[place]),
-                            _vector((exact - centre) * scale),
-                            exact.astype("<f8").tobytes(),
-                        )
-                    )
+                part = map(row, places[start : start + _BATCH].tolist())
+                if copy is None:
+                    cursor.executemany(f"INSERT INTO {table} ({columns}) VALUES (%s, %s, %s, %s)", list(part))
+                    continue
+                for one in part:
+                    copy.write_row(one)
 
 
 @contextlib.contextmanager

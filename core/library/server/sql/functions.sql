@@ -156,15 +156,17 @@ BEGIN
     END IF;
     RETURN new;
 END $$;
--- JSON that everybody reads, in the columns that are named.
+-- JSON that everybody reads: arguments are the name of a column and what its text begins with.
 CREATE FUNCTION semblance_projects.check_json() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    name text;
+    value text;
 BEGIN
-    FOREACH name IN ARRAY tg_argv LOOP
-        IF NOT semblance_audit.is_plain(to_jsonb(new)->>name, 10000000) THEN
-            RAISE check_violation USING MESSAGE = format('%s is no JSON, too long, too deep or has too large a number', name);
+    FOR place IN 0 .. tg_nargs - 2 BY 2 LOOP
+        value := to_jsonb(new)->>tg_argv[place];
+        IF NOT semblance_audit.is_plain(value, 10000000) OR NOT starts_with(value, tg_argv[place + 1]) THEN
+            RAISE check_violation USING MESSAGE = format('%s is no such JSON, too long, too deep or has too large a number',
+                tg_argv[place]);
         END IF;
     END LOOP;
     RETURN new;
@@ -230,9 +232,9 @@ BEGIN
     EXECUTE format('CREATE TRIGGER reader_is_account BEFORE INSERT OR UPDATE ON %I.reader_answers '
         'FOR EACH ROW EXECUTE FUNCTION semblance_projects.check_reader()', place);
     EXECUTE format('CREATE TRIGGER json_is_plain BEFORE INSERT OR UPDATE ON %I.judgements '
-        'FOR EACH ROW EXECUTE FUNCTION semblance_projects.check_json(''region'', ''shown'')', place);
+        'FOR EACH ROW EXECUTE FUNCTION semblance_projects.check_json(''region'', ''{'', ''shown'', ''['')', place);
     EXECUTE format('CREATE TRIGGER json_is_plain BEFORE INSERT OR UPDATE ON %I.searches '
-        'FOR EACH ROW EXECUTE FUNCTION semblance_projects.check_json(''state'')', place);
+        'FOR EACH ROW EXECUTE FUNCTION semblance_projects.check_json(''state'', ''{'')', place);
     EXECUTE format('CREATE TRIGGER header_words_added AFTER INSERT ON %I.cases '
         'FOR EACH ROW EXECUTE FUNCTION semblance_projects.keep_header_words()', place);
     EXECUTE format('CREATE TRIGGER header_words_changed AFTER UPDATE OF attributes ON %I.cases FOR EACH ROW '

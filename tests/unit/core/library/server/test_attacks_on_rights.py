@@ -293,7 +293,7 @@ def test_no_judgement_or_saved_search_holds_what_others_cannot_read(connect, lib
     judgement = INSERT.format("").replace("'[]'", "%s")
     search = "INSERT INTO searches (name, state, saved) VALUES ('s', %s, 't')"
     with connect("anna") as anna:
-        for text in ("", "{", "no", "[" * 50_000 + "]" * 50_000, "[" + "9" * 5_000 + "]"):
+        for text in ("", "{", "no", "1", "null", '"x"', "[" * 50_000 + "]" * 50_000, "[" + "9" * 5_000 + "]"):
             for statement in (judgement, search):
                 with pytest.raises(psycopg.Error):
                     anna.execute(statement, (text,))
