@@ -139,11 +139,11 @@ def relations(connection, kinds: str) -> list[str]:
     return [name for (name,) in found]
 
 
-#: Type -> a value of it.
+#: Type, or name of a column -> a value of it.
 _VALUES = {
     "text": "'[]'", "integer": "1000", "bigint": "1000", "boolean": "true", "bytea": "''", "uuid": "gen_random_uuid()",
     "double precision": "1", "tsvector": "''::tsvector", "date": "'2999-12-31'", "character varying(32)": "'0'",
-    "halfvec(3)": "'[1,2,3]'",
+    "halfvec(3)": "'[1,2,3]'", "reader": "session_user", "region": "'{}'", "state": "'{}'",
 }  # fmt: skip
 
 
@@ -155,7 +155,7 @@ def row_for(connection, table: str) -> tuple[str, str]:
         (table,),
     ).fetchall()
     return ", ".join(name for name, _ in found), ", ".join(
-        "session_user" if name == "reader" else _VALUES[kind] for name, kind in found
+        _VALUES.get(name, _VALUES.get(kind, "")) for name, kind in found
     )
 
 
