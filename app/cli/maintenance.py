@@ -80,6 +80,10 @@ def show_audit(document: Any) -> None:
         echo(f"{line['time']}  {line['by']}  {line['action']}: {detail}")
 
 
+def show_audit_head(document: Any) -> None:
+    echo(f"{document['number']} {document['hash']}")
+
+
 def show_audit_check(document: Any) -> None:
     for problem in document["problems"]:
         echo(problem)
@@ -168,12 +172,18 @@ def audit_log(
             help="With --verify: the hash of an earlier check, which must still be in the log.",
         ),
     ] = "",
+    head: Annotated[
+        bool,
+        typer.Option("--head", help="Print the number and the hash of the last entry, to be kept elsewhere."),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """List what was exported from a library, when, and whether with patient ids; or check the log."""
     from semblance.core.workflows.library import exports
 
-    if verify or since:
+    if head:
+        print_document(exports.audit_head(library), as_json, show_audit_head)
+    elif verify or since:
         result = exports.check_audit(library, since)
         print_document(result.to_json(), as_json, show_audit_check)
         if result.problems:

@@ -15,7 +15,6 @@ EXTRAS = {
     "fastapi_offline": "serve",
     "uvicorn": "serve",
     "psycopg": "server",
-    "alembic": "server",
 }
 
 

@@ -25,7 +25,7 @@ from semblance.core.library.offered_project import OfferedProject
 from semblance.core.workflows.library.connect_to_server import connect_to_server, find_projects
 
 _EXAMPLE = "postgresql://HOST/DATABASE?sslmode=verify-full"
-_PACKAGES = ("psycopg", "alembic")
+_PACKAGES = ("psycopg",)
 _LOCAL = ("localhost", "127.0.0.1", "[::1]")
 
 

@@ -33,18 +33,22 @@ class AuditEntry:
     detail: str
     hash: str
 
-    def to_json(self) -> dict[str, Any]:
-        """A line of ``semblance audit-log --all --json``."""
+    def read_detail(self) -> dict[str, Any]:
+        """What :attr:`detail` holds, whatever it is: ``damaged`` where it is no object of JSON."""
         try:
             detail = json.loads(self.detail)
         except (ValueError, RecursionError):
-            detail = {"damaged": True}
+            detail = None
+        return detail if isinstance(detail, dict) else {"damaged": True}
+
+    def to_json(self) -> dict[str, Any]:
+        """A line of ``semblance audit-log --all --json``."""
         return {
             "number": self.number,
             "time": self.time,
             "by": self.by,
             "action": self.action,
-            "detail": detail,
+            "detail": self.read_detail(),
         }
 
 

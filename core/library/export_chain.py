@@ -1,6 +1,7 @@
 """The log of exports of a library in a folder as a chain: each line has a number and the hash of all before it.
 
-The last number and hash are also in a file of their own, which shows when lines are missing at the end.
+The last number and hash are also in a file of their own, which shows when lines are missing at the end, and the number
+is in the catalogue, which shows when both files are missing.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
+
+import sqlalchemy as sa
 
 from semblance.core.files import write_file
 from semblance.core.language import tr_lazy
@@ -27,13 +30,16 @@ from semblance.core.library.records import EXPORTS, EXPORTS_HEAD
 _HASH = ', "hash": "'
 
 
-def append_exports(folder: Path, lines: Sequence[str]) -> None:
-    """Add ``lines``, each a JSON object, to the log in ``folder``; the caller keeps other writers out.
+def append_exports(connection: sa.Connection, folder: Path, lines: Sequence[str]) -> None:
+    """Add ``lines``, each a JSON object, to the log in ``folder``, within a running transaction of its catalogue.
 
     Raises:
         OSError: they cannot be written.
     """
-    head = _last(folder)
+    head, counted = last_export(folder), counted_exports(connection)
+    if head.number < counted:
+        # What is missing stays missing.
+        head = AuditHead(counted, head.hash)
     written, number, last = [], head.number, head.hash
     for line in lines:
         number += 1
@@ -48,6 +54,13 @@ def append_exports(folder: Path, lines: Sequence[str]) -> None:
         file.flush()
         os.fsync(file.fileno())
     write_file(folder / EXPORTS_HEAD, json.dumps({"number": number, "hash": last}).encode())
+    connection.exec_driver_sql(f"PRAGMA user_version = {number:d}")
+
+
+def counted_exports(connection: sa.Connection) -> int:
+    """The number of the last line, as the catalogue has it; 0 where an earlier version wrote the log. It is no row, so
+    that a copy of the tables to another home does not take it along."""
+    return int(connection.exec_driver_sql("PRAGMA user_version").scalar_one())
 
 
 def plain_exports(folder: Path, count: int | None = None) -> list[str]:
@@ -70,9 +83,10 @@ def plain_exports(folder: Path, count: int | None = None) -> list[str]:
     return plain
 
 
-def check_exports(folder: Path, since: str = "") -> AuditCheck:
-    """Check the log in ``folder``; see :func:`semblance.core.library.audit.check_chain`. Lines of
-    earlier versions have no hash; the first that has one covers all of them.
+def check_exports(folder: Path, counted: int, since: str = "") -> AuditCheck:
+    """Check the log in ``folder``, of which the catalogue ``counted`` lines; see
+    :func:`semblance.core.library.audit.check_chain`. Lines of earlier versions have no hash; the first that has one
+    covers all of them.
 
     Raises:
         OSError: it cannot be read.
@@ -90,12 +104,20 @@ def check_exports(folder: Path, since: str = "") -> AuditCheck:
     head = _head(folder)
     if head is None and chained:
         damaged += (tr_lazy("The file {name} is missing.", name=EXPORTS_HEAD),)
+    if counted > (head or start).number:
+        # One that was written before it was noted is no damage.
+        hashes = (entry.hash for entry in chained if entry is not None and entry.number == counted)
+        head = AuditHead(counted, next(hashes, START))
     found = check_chain([entry for entry in chained if entry is not None], head or AuditHead(), since, start)
     return AuditCheck(found.entries, found.hash, damaged + found.problems, before)
 
 
-def _last(folder: Path) -> AuditHead:
-    """The entry that the next one follows: the noted one, or one that was written after it was noted."""
+def last_export(folder: Path) -> AuditHead:
+    """The entry that the next one follows: the noted one, or one that was written after it was noted.
+
+    Raises:
+        OSError: the log cannot be read.
+    """
     lines, head = _lines(folder), _head(folder)
     if head is not None and len(lines) <= head.number:
         return head

@@ -44,11 +44,11 @@ def log_export(
     from semblance.core.library.export_chain import append_exports
 
     line = {"time": now(), "by": account(), **line}
-    # The lock of its writers, whatever its version is; nothing is written to the catalogue.
+    # The lock of its writers, whatever its version is. No row of the catalogue is written.
     engine = connect(library / CATALOGUE, writable=True)
     try:
-        with transaction(engine, library / CATALOGUE):
-            append_exports(library, [json.dumps(line, ensure_ascii=False)])
+        with transaction(engine, library / CATALOGUE) as connection:
+            append_exports(connection, library, [json.dumps(line, ensure_ascii=False)])
     except SemblanceError as error:
         raise SemblanceError(
             tr_lazy(

@@ -18,12 +18,18 @@ from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.files import move_into_place, remove_abandoned, remove_unfinished, unfinished_name
 from semblance.core.imaging.pseudonyms import Pseudonyms
 from semblance.core.language import tr_lazy
-from semblance.core.library.audit import AuditCheck, AuditEntry
+from semblance.core.library.audit import AuditCheck, AuditEntry, AuditHead
 from semblance.core.library.catalogue import Catalogue
 from semblance.core.library.check_library import check_is_folder, check_is_library
 from semblance.core.library.concepts import ConceptTable
 from semblance.core.library.database import create_tables, disk_is_full, not_writable_error, plain_errors
-from semblance.core.library.export_chain import append_exports, check_exports, plain_exports
+from semblance.core.library.export_chain import (
+    append_exports,
+    check_exports,
+    counted_exports,
+    last_export,
+    plain_exports,
+)
 from semblance.core.library.feature_sets import FeatureSets, features_stamp
 from semblance.core.library.judgements import JudgementTable
 from semblance.core.library.library_files import LibraryFiles
@@ -404,7 +410,7 @@ class Library:
             OSError: they cannot be written.
         """
         if lines:
-            append_exports(self.path, lines)
+            append_exports(connection, self.path, lines)
 
     def log_event(self, action: str, detail: Mapping[str, Any]) -> None:
         """Log a search or a view, in a library on a server; one in a folder logs exports alone."""
@@ -419,7 +425,17 @@ class Library:
         Raises:
             OSError: it cannot be read.
         """
-        return check_exports(self.path, since)
+        with self.catalogue.snapshot() as connection:
+            counted = counted_exports(connection)
+        return check_exports(self.path, counted, since)
+
+    def audit_head(self) -> AuditHead:
+        """The number and the hash of the last entry of the audit log.
+
+        Raises:
+            OSError: it cannot be read.
+        """
+        return last_export(self.path)
 
     def summary(self) -> dict[str, Any]:
         """Counts, findings and names (no case ids), as ``semblance info`` prints them."""

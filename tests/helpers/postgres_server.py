@@ -18,9 +18,9 @@ import pytest
 
 #: PostgreSQL refuses to run as root; this user owns nothing else.
 _UNPRIVILEGED = "nobody"
-#: The password of the administrator, with characters that an address has to encode.
+#: The password of the superuser and of who makes libraries, with characters that an address has to encode.
 PASSWORD = "s3cret:@/%pass"
-ADMINISTRATOR = "postgres"
+SUPERUSER, MAKER = "postgres", "owner"
 
 
 class PostgresServer:
@@ -47,7 +47,7 @@ class PostgresServer:
         password_file = folder / "password"
         password_file.write_text(PASSWORD)
         password_file.chmod(0o644)
-        self.run("initdb", "-D", str(self.data), "-U", ADMINISTRATOR, "-A", "scram-sha-256", "-E", "UTF8",
+        self.run("initdb", "-D", str(self.data), "-U", SUPERUSER, "-A", "scram-sha-256", "-E", "UTF8",
                   "--locale=C", "--no-sync", f"--pwfile={password_file}")  # fmt: skip
         with (self.data / "postgresql.conf").open("a") as settings:
             settings.write(
@@ -86,7 +86,7 @@ class PostgresServer:
         """``immediate``: as after a power cut."""
         self.run("pg_ctl", "stop", "-w", "-m", mode, "-D", str(self.data), check=False)
 
-    def address(self, database: str, user: str = ADMINISTRATOR, password: str = PASSWORD) -> str:
+    def address(self, database: str, user: str = SUPERUSER, password: str = PASSWORD) -> str:
         return f"postgresql://{user}:{quote(password, safe='')}@127.0.0.1:{self.port}/{database}"
 
     @contextlib.contextmanager
@@ -111,10 +111,33 @@ class PostgresServer:
             return found.fetchall() if found.description else []
 
     def new_database(self, name: str, template: str = "template1") -> str:
-        """The address of a new database, empty or a copy of ``template``."""
+        """The address of a new database, set up as the help page says, or a copy of ``template``, for the account that
+        makes the library there."""
         self.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
-        self.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
-        return self.address(quote(name, safe=""))
+        if template == "template1":
+            self._remove_accounts(name)
+        self.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}" OWNER {MAKER}')
+        if template == "template1":
+            self.execute("CREATE EXTENSION IF NOT EXISTS vector", name)
+        return self.address(quote(name, safe=""), MAKER)
+
+    def _remove_accounts(self, name: str) -> None:
+        """Remove what earlier libraries left: copies of a library called ``name``, and all roles that nothing needs."""
+        import psycopg
+
+        copies = "SELECT DISTINCT d.datname FROM pg_shdepend s JOIN pg_database d ON d.oid = s.dbid JOIN pg_roles r "
+        copies += f"ON r.oid = s.refobjid WHERE r.rolname LIKE '{name}\\_%'"
+        for (copy,) in self.execute(copies):
+            self.execute(f'DROP DATABASE "{copy}" WITH (FORCE)')
+        for _ in range(2):
+            # Who gave a right goes after who has it.
+            for (role,) in self.execute(
+                "SELECT rolname FROM pg_roles WHERE rolname !~ '^pg_' AND NOT rolsuper"
+            ):
+                with contextlib.suppress(psycopg.errors.DependentObjectsStillExist):
+                    self.execute(f"DROP ROLE {psycopg.sql.Identifier(role).as_string()}")
+        with contextlib.suppress(psycopg.errors.DuplicateObject):
+            self.execute(f"CREATE ROLE {MAKER} LOGIN CREATEROLE PASSWORD '{PASSWORD}'")
 
 
 @contextlib.contextmanager

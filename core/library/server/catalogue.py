@@ -20,7 +20,7 @@ from semblance.core.library.case_headers import DATE, GROUPS, TEXTS, HeaderColum
 from semblance.core.library.case_names import SHIFTED
 from semblance.core.library.catalogue import Catalogue
 from semblance.core.library.records import present
-from semblance.core.library.rights import ANNOTATOR
+from semblance.core.library.rights import ANNOTATOR, CURATOR
 from semblance.core.library.schema import cases, files, judgements, sources
 from semblance.core.library.server.connection import (
     connect,
@@ -31,7 +31,7 @@ from semblance.core.library.server.connection import (
 )
 from semblance.core.library.server.migrate import check_revision
 from semblance.core.library.server.projects import check_open
-from semblance.core.library.server.tables import library_state
+from semblance.core.library.server.tables import LOBBY, library_state, thumbnails
 
 
 class ServerCatalogue(Catalogue):
@@ -50,13 +50,18 @@ class ServerCatalogue(Catalogue):
             with server_errors(address), engine.connect() as connection:
                 #: The last day of a project, UTC; "" for the library itself.
                 self.until = check_open(connection, address) if address.project else ""
-                allowed, self.is_standby, self._account, time = _may_write(connection, address)
+                self.is_standby = bool(connection.execute(sa.select(sa.func.pg_is_in_recovery())).scalar())
+            may_write = writable is not False and not self.is_standby
+            check_revision(engine, address, writable=may_write)
+            with server_errors(address), engine.connect() as connection:
+                allowed, may_store, self._account, time = _account(connection, address)
             #: Seconds that the clock of the server is ahead of the one of this computer.
             self.ahead = (time - present()).total_seconds()
-            may_write = writable is not False and allowed
+            may_write = may_write and allowed
+            #: Whether the user may store thumbnails, which others see.
+            self.may_store_images = may_write and may_store
             if writable and not may_write:
                 raise not_writable_error(address)
-            check_revision(engine, address, writable=may_write)
             self.writable = may_write
             self._writing = engine
             # Single statements need no transaction, which would be two more ways to the server and back.
@@ -193,12 +198,15 @@ class ServerCatalogue(Catalogue):
 def note_change(connection: sa.Connection, *, of_cases: bool = False) -> None:
     """Have every program read the library again when the running transaction ends. Triggers note changes ``of_cases``;
     only where the transaction locks nobody out, the caller does."""
-    number = library_state.update().values(number=library_state.c.number + 1)
-    if of_cases:
-        number = number.values(cases_version=sa.func.gen_random_uuid())
-    changed = connection.execute(number.returning(library_state.c.number)).scalar_one()
-    # The channel on which a library or a project notifies of changes is called as its schema.
-    connection.execute(sa.select(sa.func.pg_notify(sa.func.current_schema(), str(changed))))
+    connection.execute(sa.select(server_function("note_change", of_cases)))
+
+
+def server_function(name: str, *arguments: Any) -> sa.ColumnElement[Any]:
+    """A call of a function of the server for the library, or the project, that the connection is for."""
+    called: sa.ColumnElement[Any] = getattr(getattr(sa.func, LOBBY), name)(
+        sa.func.current_schema(), *arguments
+    )
+    return called
 
 
 def _folded(text: str) -> str:
@@ -207,19 +215,16 @@ def _folded(text: str) -> str:
     return re.sub(r"[\W_]+", " ", plain.lower()).strip()
 
 
-def _may_write(
-    connection: sa.Connection, address: ServerAddress
-) -> tuple[bool, bool, str, datetime.datetime]:
-    """Whether the user may judge cases, or make the library where there is none yet; whether it is a standby server,
-    on which nobody may; the account; the time."""
-    table = sa.func.to_regclass(judgements.name)
-    # Everybody has the privilege in a project, and the policies of its rows decide.
-    privilege = (
-        sa.func.has_right(ANNOTATOR) if address.project else sa.func.has_table_privilege(table, "INSERT")
-    )
+def _account(connection: sa.Connection, address: ServerAddress) -> tuple[bool, bool, str, datetime.datetime]:
+    """Whether the user may judge cases, and store thumbnails; the account; the time."""
     account = sa.cast(sa.text("session_user"), sa.Text)
-    query = sa.select(
-        sa.func.pg_is_in_recovery(), sa.func.coalesce(privilege, True), account, sa.func.clock_timestamp()
+    # Many have the privilege in a project, and the policies of its rows decide.
+    judges, stores = (
+        server_function("has_right", right)
+        if address.project
+        else sa.func.has_table_privilege(sa.func.to_regclass(table.name), "INSERT")
+        for table, right in ((judgements, ANNOTATOR), (thumbnails, CURATOR))
     )
-    recovering, allowed, name, time = connection.execute(query).one()
-    return bool(allowed and not recovering), bool(recovering), str(name), time
+    query = sa.select(judges, stores, account, sa.func.clock_timestamp())
+    may_judge, may_store, name, time = connection.execute(query).one()
+    return bool(may_judge), bool(may_store), str(name), time

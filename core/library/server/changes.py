@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import time
 from typing import Any, Self
 
 from semblance.core.errors import AccessRefused, SemblanceError
 from semblance.core.library.address import ServerAddress
+from semblance.core.library.schema import tables as catalogue_tables
 from semblance.core.library.server.connection import (
     NO_RIGHTS,
     connection_error,
@@ -16,6 +18,7 @@ from semblance.core.library.server.connection import (
 )
 from semblance.core.library.server.projects import STATE, check_state
 from semblance.core.library.server.tables import project_members, projects, schema_of
+from semblance.core.library.server.tables import tables as server_tables
 
 #: Stands for every table: the connection was lost, and the library changed meanwhile.
 EVERYTHING = "*"
@@ -23,6 +26,9 @@ EVERYTHING = "*"
 _AUTHORED = ("judgements", "concepts", "concept_marks", "edits")
 #: Tables whose changes may mean that the user may not read the project any more.
 _OF_PROJECTS = frozenset({projects.name, project_members.name})
+#: What notices hold: a table, or the number of the change.
+_TABLES = frozenset(catalogue_tables.tables) | frozenset(server_tables.tables)
+_NUMBER = re.compile(r"[0-9]{1,18}")
 #: Notices that come within so many seconds of the first are given together.
 _TOGETHER_S = 0.05
 #: The server says nothing when it takes the right to read the library away, so it is asked after so many seconds.
@@ -69,11 +75,14 @@ class ChangeListener:
                 first = self._notices(max(0.0, end - time.monotonic()))
                 if not first:
                     return frozenset()
-                tables = {name for name in first if not name.isdecimal()}
+                # Anybody with an account of the server can send notices.
+                tables = _TABLES.intersection(first)
                 if not tables.isdisjoint(_OF_PROJECTS):
                     self._check_project()
                     tables -= _OF_PROJECTS
-                self._number = max([self._number or 0, *(int(name) for name in first if name.isdecimal())])
+                self._number = max(
+                    [self._number or 0, *(int(name) for name in first if _NUMBER.fullmatch(name))]
+                )
                 if tables:
                     return frozenset(tables)
         except psycopg.Error as error:

@@ -18,12 +18,10 @@ from semblance.core.library.address import ServerAddress, local_folder, set_pass
 from semblance.core.library.database import BUSY_S
 from semblance.core.library.server.certificates import certificate_problem
 from semblance.core.library.server.passwords import stored_password
-from semblance.core.library.server.tables import schema_of
+from semblance.core.library.server.tables import LOBBY, schema_of
 
 #: Seconds until a server that does not answer is given up.
 CONNECT_S = 10
-#: The lock that makes writers of one library wait for each other; locks of PostgreSQL belong to one database.
-WRITER_LOCK = 0x73656D626C616E63
 #: After so many seconds of silence each side sends so many probes with this distance. Nothing sent stays unanswered for
 #: longer than all of it, so that the lock of a writer whose network is gone is free before others give up waiting.
 _IDLE_S, _PROBE_S, _PROBES = 10, 2, 3
@@ -93,7 +91,7 @@ def connect(address: ServerAddress, *, writable: bool) -> sa.Engine:
 
 
 #: The server soon ends the transaction of a writer that vanished, or all others would wait for it.
-_BEGIN_WRITING = sa.select(
+_PROBE_WRITER = sa.select(
     *(
         sa.func.set_config(name, value, True)
         for name, value in (
@@ -102,16 +100,18 @@ _BEGIN_WRITING = sa.select(
             ("tcp_keepalives_count", str(_WRITER_S - 1)),
             ("tcp_user_timeout", f"{_WRITER_S}s"),
         )
-    ),
-    sa.func.pg_advisory_xact_lock(WRITER_LOCK),
+    )
 )
+#: A row that is locked until the transaction ends. Only who may write can lock it.
+_TAKE_TURN = sa.text(f"SELECT {LOBBY}.take_turn(:place)")
 
 
 @contextlib.contextmanager
 def transaction(engine: sa.Engine, address: ServerAddress) -> Iterator[sa.Connection]:
     """A write transaction: all of it is stored, or nothing; waits for another writer of the library."""
     with server_errors(address), engine.connect() as connection, connection.begin():
-        connection.execute(_BEGIN_WRITING)
+        connection.execute(_PROBE_WRITER)
+        connection.execute(_TAKE_TURN, {"place": schema_of(address)})
         yield connection
 
 

@@ -20,7 +20,7 @@ from semblance.core.errors import SemblanceError
 from semblance.core.language import tr_lazy
 from semblance.core.library.database import upsert
 from semblance.core.library.records import EmbeddingIndex
-from semblance.core.library.server.catalogue import ServerCatalogue, note_change
+from semblance.core.library.server.catalogue import ServerCatalogue, note_change, server_function
 from semblance.core.library.server.tables import embeddings
 from semblance.core.tasks import SILENT, Reporter
 
@@ -31,8 +31,6 @@ Rows = npt.NDArray[np.int64]
 MAX_DIMENSIONS = 4000
 #: Neighbours of each case in the graph, and candidates for them while it is built.
 _NEIGHBOURS, _CONSTRUCTION = 16, 64
-#: Memory of the server for building an index, without which it takes five times as long.
-_MEMORY = "1GB"
 #: The most candidates that pgvector collects before it continues a scan (hnsw.ef_search), and the most tuples and the
 #: memory, in times work_mem, of a continued scan.
 _MAX_EF, _MAX_TUPLES, _SCAN_MEMORY = 1000, 200_000, 8
@@ -40,7 +38,6 @@ _MAX_EF, _MAX_TUPLES, _SCAN_MEMORY = 1000, 200_000, 8
 _SMALL_SHARE = 0.1
 #: Candidates that are read beyond the requested number, because those of the query's patient are not ranked.
 _RESERVE = 50
-_BUILD_LOCK = 0x73656D626C696478
 _BATCH = 5_000
 
 
@@ -173,13 +170,13 @@ class EmbeddingBuild:
         largest = float(np.abs(rows.coordinates - centre).max(initial=0.0))
         # Half precision has 11 bits and ends at 65504.
         scale = 1.0 if largest == 0.0 else 100.0 / largest
-        number = int(self._connection.execute(sa.select(sa.func.make_embedding(len(centre)))).scalar_one())
+        made = server_function("make_embedding", len(centre))
+        number = int(self._connection.execute(sa.select(made)).scalar_one())
         self._insert(number, rows, np.arange(len(rows.cases)), centre, scale, reporter)
         reporter.check_cancelled()
         reporter.progress(0, None, "Building the index on the server")
-        self._connection.execute(
-            sa.select(sa.func.index_embedding(number, _NEIGHBOURS, _CONSTRUCTION, _MEMORY))
-        )
+        index = server_function("index_embedding", number, _NEIGHBOURS, _CONSTRUCTION)
+        self._connection.execute(sa.select(index))
         return ServerEmbedding(self._catalogue, number, centre, scale, self._connection)
 
     def finish(
@@ -212,7 +209,7 @@ class EmbeddingBuild:
 
     def drop(self, number: int) -> None:
         """Drop the table of an embedding."""
-        self._connection.execute(sa.select(sa.func.drop_embedding(number)))
+        self._connection.execute(sa.select(server_function("drop_embedding", number)))
 
     def _known(self) -> list[sa.Row[Any]]:
         return list(self._connection.execute(sa.select(embeddings)).all())
@@ -230,21 +227,27 @@ class EmbeddingBuild:
         self, number: int, rows: StoredRows, places: Rows, centre: Matrix, scale: float, reporter: Reporter
     ) -> None:
         cursor = self._connection.connection.cursor()
-        columns = '"case", chunk, near, exact'
-        with cursor.copy(f"COPY embedding_{number} ({columns}) FROM STDIN") as copy:
+        table, columns = f"embedding_{number}", '"case", chunk, near, exact'
+
+        def row(place: int) -> tuple[int, int, str, bytes]:
+            exact = rows.coordinates[place]
+            near = _vector((exact - centre) * scale)
+            return int(rows.cases[place]), int(rows.chunks[place]), near, exact.astype("<f8").tobytes()
+
+        with contextlib.ExitStack() as stack:
+            # PostgreSQL copies to no table whose rows have policies, as in a project.
+            copy = None
+            if not self._catalogue.address.project:
+                copy = stack.enter_context(cursor.copy(f"COPY {table} ({columns}) FROM STDIN"))
             for start in range(0, len(places), _BATCH):
                 reporter.check_cancelled()
                 reporter.progress(start, len(places), "Copying the cases to the server")
-                for place in places[start : start + _BATCH].tolist():
-                    exact = rows.coordinates[place]
-                    copy.write_row(
-                        (
-                            int(rows.cases[place]),
-                            int(rows.chunks[place]),
-                            _vector((exact - centre) * scale),
-                            exact.astype("<f8").tobytes(),
-                        )
-                    )
+                part = map(row, places[start : start + _BATCH].tolist())
+                if copy is None:
+                    cursor.executemany(f"INSERT INTO {table} ({columns}) VALUES (%s, %s, %s, %s)", list(part))
+                    continue
+                for one in part:
+                    copy.write_row(one)
 
 
 @contextlib.contextmanager
@@ -255,7 +258,7 @@ def building(catalogue: ServerCatalogue) -> Iterator[EmbeddingBuild]:
         SemblanceError: another program is building one.
     """
     with catalogue.files_transaction() as connection:
-        free = connection.execute(sa.select(sa.func.pg_try_advisory_xact_lock(_BUILD_LOCK))).scalar_one()
+        free = connection.execute(sa.select(server_function("start_build"))).scalar_one()
         if not free:
             raise SemblanceError(
                 tr_lazy("Another program is building an index in {library}.", library=catalogue.library_name),

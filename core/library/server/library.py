@@ -24,16 +24,26 @@ from semblance.core.library.server.connection import connect, removal_of_refused
 from semblance.core.library.server.embeddings import ServerEmbedding, embedding_indexes
 from semblance.core.library.server.files import ServerFiles
 from semblance.core.library.server.migrate import create_tables
+from semblance.core.library.server.pages import known_roles, run_page
 from semblance.core.library.server.people import Person, people_of, right_of_user, set_right
-from semblance.core.library.server.project_functions import prepare_projects
-from semblance.core.library.server.projects import no_removal_error, not_prepared_error, projects_of
-from semblance.core.library.server.tables import LOBBY, SCHEMA, audit_head, audit_log, export_log
+from semblance.core.library.server.projects import no_removal_error, projects_of
+from semblance.core.library.server.tables import (
+    AUDIT_SCHEMA,
+    LOBBY,
+    audit_head,
+    audit_log,
+    export_log,
+    schema_of,
+)
 from semblance.core.library.server.thumbnails import ServerThumbnails
 from semblance.core.library.thumbnails import ThumbnailStore
 
 #: Entries of the audit log that are read at once.
 _ENTRIES = 10_000
 _LAST_SEARCH = "last_search.json"
+_ADD_EVENT = sa.text(f"SELECT {AUDIT_SCHEMA}.audit_event(:place, :action, :detail)")
+_ADD_EXPORTS = sa.text(f"SELECT {LOBBY}.add_exports(:lines)")
+_HEAD = sa.select(audit_head.c.number, audit_head.c.hash)
 
 
 class ServerLibrary(Library):
@@ -104,21 +114,19 @@ class ServerLibrary(Library):
             if names := [one.name for one in projects_of(connection)]:
                 raise no_removal_error(self.path, names)
             yield connection
-            for schema in (LOBBY, SCHEMA):
-                connection.execute(sa.text(f"DROP SCHEMA IF EXISTS {schema} CASCADE"))
+            run_page(connection, "remove", known_roles(connection))
 
     def add_exports(self, connection: sa.Connection, lines: Sequence[str]) -> None:
         """Add lines that another home of the library logged, within a running transaction."""
         if lines:
-            connection.execute(export_log.insert(), [{"line": line} for line in lines])
+            connection.execute(_ADD_EXPORTS, {"lines": list(lines)})
 
     def exports(self, count: int | None = None) -> list[str]:
         """The last ``count`` lines of the log of exports, or all, oldest first."""
-        logged = sa.select(audit_log).where(audit_log.c.action == EXPORT)
-        newest = self.catalogue.read(logged.order_by(audit_log.c.number.desc()).limit(count))
+        newest = self.catalogue.read(self._logged(count).where(audit_log.c.action == EXPORT))
         lines = [
             # The server knows who it was, and when.
-            json.dumps({**json.loads(r.detail), "time": r.time, "by": r.by}, ensure_ascii=False)
+            json.dumps({**AuditEntry(*r).read_detail(), "time": r.time, "by": r.by}, ensure_ascii=False)
             for r in reversed(newest)
         ]
         earlier = sa.select(export_log.c.line).order_by(export_log.c.id.desc()).limit(count)
@@ -136,27 +144,48 @@ class ServerLibrary(Library):
         with self.catalogue.files_transaction() as connection:
             connection.execute(sa.text("SET TRANSACTION READ WRITE"))
             text = json.dumps(detail, ensure_ascii=False)
-            connection.execute(sa.select(sa.func.audit_event(action, text)))
+            connection.execute(_ADD_EVENT, {"place": schema_of(self.path), "action": action, "detail": text})
 
     def audit_entries(self, count: int) -> list[AuditEntry]:
-        """The last ``count`` entries of the audit log, oldest first."""
-        newest = sa.select(audit_log).order_by(audit_log.c.number.desc()).limit(count)
-        return [AuditEntry(*row) for row in reversed(self.catalogue.read(newest))]
+        """The last ``count`` entries of the audit log, oldest first; in a project, those that name it."""
+        return [AuditEntry(*row) for row in reversed(self.catalogue.read(self._logged(count)))]
 
-    def check_audit(self, since: str = "") -> AuditCheck:
-        """Check the chain of hashes of the audit log; see :func:`semblance.core.library.audit.check_chain`."""
+    def audit_head(self) -> AuditHead:
+        """The number and the hash of the last entry of the audit log."""
+        self._check_has_log()
+        self._seal()
+        return AuditHead(*self.catalogue.read(_HEAD)[0])
+
+    def _check_has_log(self) -> None:
         if self.path.project:
             raise BadArguments(
                 "The audit log of a project is part of that of its library.",
                 "Check the log of the library: the address without the project.",
             )
+
+    def _logged(self, count: int | None) -> sa.Select[Any]:
+        self._seal()
+        chosen = sa.select(audit_log).order_by(audit_log.c.number.desc()).limit(count)
+        if self.path.project:
+            return chosen.where(sa.func.semblance_audit.project_of(audit_log.c.detail) == self.path.project)
+        return chosen
+
+    def _seal(self) -> None:
+        """Have entries in the log that waited for another transaction."""
+        if not self.catalogue.is_standby:
+            with self.catalogue.files_transaction() as connection:
+                connection.execute(sa.text("SET TRANSACTION READ WRITE"))
+                connection.execute(sa.text(f"SELECT {AUDIT_SCHEMA}.seal()"))
+
+    def check_audit(self, since: str = "") -> AuditCheck:
+        """Check the chain of hashes of the audit log; see :func:`semblance.core.library.audit.check_chain`."""
+        self._check_has_log()
+        self._seal()
         with self.catalogue.snapshot() as connection:
-            head = connection.execute(sa.select(audit_head)).first()
+            head = connection.execute(_HEAD).first()
             query = sa.select(audit_log).order_by(audit_log.c.number).execution_options(yield_per=_ENTRIES)
             entries = (AuditEntry(*row) for row in connection.execute(query))
-            return check_chain(
-                entries, AuditHead() if head is None else AuditHead(head.number, head.hash), since
-            )
+            return check_chain(entries, AuditHead() if head is None else AuditHead(*head), since)
 
     @classmethod
     def create(cls, path: Path | str) -> Self:
@@ -202,12 +231,10 @@ class ServerLibrary(Library):
 
         Raises:
             BadArguments: this is a project.
-            SemblanceError: the user may not, or who made the library has to prepare it first.
+            SemblanceError: the user may not.
         """
         self._check_is_whole()
         with self.catalogue.exclusive() as connection:
-            if not prepare_projects(connection):
-                raise not_prepared_error(self.path)
             yield connection
 
     @classmethod

@@ -1,52 +1,70 @@
-"""Create the tables of a library on a server, and bring older ones up to date, with Alembic."""
+"""Create the tables of a library on a server, and bring older ones up to date."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import sqlalchemy as sa
+from sqlalchemy.exc import DBAPIError
 
 from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.language import tr_lazy
 from semblance.core.library.address import ServerAddress
-from semblance.core.library.schema import VERSION, meta
-from semblance.core.library.server.connection import (
-    not_a_library_error,
-    server_errors,
-    transaction,
+from semblance.core.library.server.connection import not_a_library_error, server_errors
+from semblance.core.library.server.pages import (
+    AUDIT,
+    OWNER,
+    apply_rights,
+    check_maker,
+    known_roles,
+    make_roles,
+    run_page,
 )
-from semblance.core.library.server.people import apply_rights
-from semblance.core.library.server.project_functions import prepare_projects
 from semblance.core.library.server.tables import (
     EARLIER,
     REVISION,
     SCHEMA,
     alembic_version,
-    library_state,
     schema_of,
 )
 
-#: Whether the user may change the tables: only administrators of the library may create some.
-_MAY_CREATE = sa.text(f"SELECT has_schema_privilege('{SCHEMA}', 'CREATE')")
-
+#: Whether the user may change the tables: only who made the library may become their owner. Whether the rights to the
+#: database are missing, which neither a dump nor a copy of it has.
+_OWNER = sa.text(
+    "SELECT pg_has_role(session_user, nspowner, 'MEMBER') AS is_user, "
+    "NOT has_database_privilege(nspowner, current_database(), 'CREATE') AS is_restored "
+    f"FROM pg_namespace WHERE nspname = '{SCHEMA}'"
+)
 _HAS_SCHEMA = sa.text("SELECT to_regnamespace(:schema) IS NOT NULL")
+#: Of a role or schema that another program makes at the same moment.
+_MADE_MEANWHILE = ("23505", "42710", "42P06")
 
 
 def create_tables(engine: sa.Engine, address: ServerAddress) -> None:
     """Make a new library in the database, unless there is one: all of it, or nothing.
 
     Raises:
-        SemblanceError: the server has no pgvector, or the user may not create tables.
+        AccessRefused: the user does not own the database, or may not make roles.
+        SemblanceError: the user is a superuser, or the server has no pgvector.
     """
-    with transaction(engine, address) as connection:
+    with server_errors(address):
+        try:
+            _create(engine, address)
+        except DBAPIError as error:
+            if getattr(error.orig, "sqlstate", None) not in _MADE_MEANWHILE:
+                raise
+            # By then the other has finished.
+            _create(engine, address)
+
+
+def _create(engine: sa.Engine, address: ServerAddress) -> None:
+    with engine.connect() as connection, connection.begin():
         if _revision(connection) is not None:
             return
         _require_vectors(connection, address)
-        connection.execute(sa.text(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}"))
-        _upgrade(connection)
-        connection.execute(meta.insert().values(key="schema", value=str(VERSION)))
-        connection.execute(library_state.insert())
-        prepare_projects(connection)
+        check_maker(connection, address)
+        roles = make_roles(connection, address, {})
+        for page in ("roles", "tables"):
+            run_page(connection, page, roles)
+        apply_rights(connection, roles)
 
 
 def _require_vectors(connection: sa.Connection, address: ServerAddress) -> None:
@@ -62,24 +80,40 @@ def _require_vectors(connection: sa.Connection, address: ServerAddress) -> None:
 
 
 def check_revision(engine: sa.Engine, address: ServerAddress, *, writable: bool) -> None:
-    """Migrate older tables; refuse those of a newer version.
+    """Update older tables; refuse those of a newer version.
 
     Raises:
-        BadInput: the database has no library, or one of a newer version of the program.
+        BadInput: the database has no library, or one of another version of the program.
         AccessRefused: the user may not read it.
-        SemblanceError: it has to be migrated but cannot be written.
+        SemblanceError: it has to be updated but cannot be written.
     """
     with server_errors(address), engine.connect() as connection:
         revision = _revision(connection)
         if revision is None and connection.execute(_HAS_SCHEMA, {"schema": schema_of(address)}).scalar():
             # Without a right, the server finds no table by its name alone. Asked for the schema, it says so.
             connection.exec_driver_sql(f"SELECT 1 FROM {schema_of(address)}.{alembic_version.name}")
+        owner = connection.execute(_OWNER).first()
         # Those of a project are updated with those of its library.
-        may_update = revision in EARLIER and not address.project and connection.execute(_MAY_CREATE).scalar()
+        may_update = writable and not address.project and owner is not None and owner.is_user
     if revision is None:
         raise not_a_library_error(address)
     if revision == REVISION:
+        if may_update and owner is not None and owner.is_restored:
+            with server_errors(address), engine.connect() as connection, connection.begin():
+                run_page(connection, "roles", known_roles(connection))
         return
+    if revision < REVISION and revision not in EARLIER:
+        raise BadInput(
+            tr_lazy(
+                "{library} was made by a version of Semblance that is too old (tables {version}).",
+                library=address,
+                version=revision,
+            ),
+            tr_lazy(
+                "Open it once with a version in between, which updates tables up to {version}.",
+                version=EARLIER[-1],
+            ),
+        )
     if revision not in EARLIER:
         raise BadInput(
             tr_lazy(
@@ -91,15 +125,33 @@ def check_revision(engine: sa.Engine, address: ServerAddress, *, writable: bool)
             ),
             "Update Semblance to open it.",
         )
-    if not writable or not may_update:
+    if not may_update:
         raise SemblanceError(
             tr_lazy("The tables of {library} are of an older version of Semblance.", library=address),
-            "An administrator of the library opens it once with this version, which updates them.",
+            tr_lazy("The account that made the library opens it once with this version, which updates them."),
         )
-    with transaction(engine, address) as connection:
+    with server_errors(address):
+        try:
+            _update(engine, address)
+        except DBAPIError:
+            with engine.connect() as connection:
+                # Another program has updated them meanwhile, and the account does not own them any more.
+                if _revision(connection) != REVISION:
+                    raise
+
+
+def _update(engine: sa.Engine, address: ServerAddress) -> None:
+    with engine.connect() as connection, connection.begin():
+        connection.exec_driver_sql(f"LOCK TABLE {SCHEMA}.{alembic_version.name} IN ACCESS EXCLUSIVE MODE")
         if _revision(connection) != REVISION:
-            _upgrade(connection)
-            apply_rights(connection)
+            roles = make_roles(connection, address, known_roles(connection))
+            run_page(connection, "roles", roles)
+            # First nothing that others made can run any more. Then rows are written.
+            run_page(connection, "upgrade_0006", roles)
+            for cleaned in (OWNER, AUDIT):
+                run_page(connection, "clean", roles, cleaned=roles[cleaned])
+            run_page(connection, "upgrade_0006_tables", roles)
+            apply_rights(connection, roles)
 
 
 def _revision(connection: sa.Connection) -> str | None:
@@ -108,14 +160,3 @@ def _revision(connection: sa.Connection) -> str | None:
         return None
     found: str | None = connection.execute(sa.select(alembic_version.c.version_num)).scalar()
     return found
-
-
-def _upgrade(connection: sa.Connection) -> None:
-    """Run the missing migrations within the running transaction."""
-    from alembic import command
-    from alembic.config import Config
-
-    config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
-    config.attributes["connection"] = connection
-    command.upgrade(config, "head")

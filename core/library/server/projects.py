@@ -16,7 +16,6 @@ from semblance.core.library.database import in_batches, upsert
 from semblance.core.library.offered_project import OfferedProject
 from semblance.core.library.records import checked_name
 from semblance.core.library.rights import ANNOTATOR, READER
-from semblance.core.library.schema import meta
 from semblance.core.library.server.tables import (
     LOBBY,
     project_cases,
@@ -37,7 +36,7 @@ class Project:
     id: int
     name: str
     purpose: str
-    until: str
+    until: datetime.date
     created: str
     by: str
     closed: str | None
@@ -56,8 +55,9 @@ class Project:
 #: State and last day of the project of a name; nulls where there is none that the account is a member of.
 STATE = f"SELECT state, until FROM {LOBBY}.state(%s)"
 #: The day by the clock of the server.
-_TODAY = sa.func.to_char(sa.func.timezone("UTC", sa.func.clock_timestamp()), "YYYY-MM-DD")
-_HAS_PROJECTS = sa.text(f"SELECT to_regnamespace('{LOBBY}') IS NOT NULL")
+_TODAY = sa.cast(sa.func.timezone("UTC", sa.func.clock_timestamp()), sa.Date)
+#: Whether the account may ask for projects: only who has a right in the library or was let into a project.
+_MAY_ASK = sa.text(f"SELECT has_schema_privilege(to_regnamespace('{LOBBY}')::oid, 'USAGE')")
 
 
 def check_open(connection: sa.Connection, address: ServerAddress) -> str:
@@ -67,13 +67,13 @@ def check_open(connection: sa.Connection, address: ServerAddress) -> str:
         AccessRefused: the library has no such project, or not for this account, or it is closed or has ended.
     """
     state = until = None
-    if connection.execute(_HAS_PROJECTS).scalar():
+    if connection.execute(_MAY_ASK).scalar():
         state, until = connection.exec_driver_sql(STATE, (address.project,)).one()
     check_state(address, state, until)
     return str(until)
 
 
-def check_state(address: ServerAddress, state: str | None, until: str | None) -> None:
+def check_state(address: ServerAddress, state: str | None, until: datetime.date | str | None) -> None:
     """Check what the server says of the project of ``address``; see :data:`STATE`.
 
     Raises:
@@ -97,7 +97,7 @@ def check_state(address: ServerAddress, state: str | None, until: str | None) ->
         )
     if state == EXPIRED:
         raise AccessRefused(
-            tr_lazy("The project '{name}' ended on {until}.", name=address.project, until=until),
+            tr_lazy("The project '{name}' ended on {until}.", name=address.project, until=str(until)),
             tr_lazy(
                 "A curator of the library can set a later date with `semblance library project create --until`."
             ),
@@ -106,10 +106,10 @@ def check_state(address: ServerAddress, state: str | None, until: str | None) ->
 
 def offered_projects(connection: sa.Connection) -> list[OfferedProject]:
     """The projects that the account may open now, by name."""
-    if not connection.execute(_HAS_PROJECTS).scalar():
+    if not connection.execute(_MAY_ASK).scalar():
         return []
     rows = connection.execute(sa.text(f'SELECT name, purpose, until, "right" FROM {LOBBY}.mine()'))
-    return [OfferedProject(*row) for row in rows]
+    return [OfferedProject(r.name, r.purpose, str(r.until), r.right) for r in rows]
 
 
 def make_project(connection: sa.Connection, name: str, purpose: str, until: str) -> None:
@@ -126,9 +126,9 @@ def make_project(connection: sa.Connection, name: str, purpose: str, until: str)
         raise BadArguments(
             tr_lazy("'{until}' is not a date.", until=until), "Give one such as 2030-12-31."
         ) from None
-    if day.isoformat() < connection.execute(sa.select(_TODAY)).scalar_one():
+    if day < connection.execute(sa.select(_TODAY)).scalar_one():
         raise BadArguments(tr_lazy("The date {until} has passed.", until=until), "Give a later one.")
-    values = {"purpose": purpose, "until": day.isoformat()}
+    values = {"purpose": purpose, "until": day}
     changed = connection.execute(
         projects.update().where(projects.c.name == name, projects.c.closed.is_(None)).values(values)
     )
@@ -136,21 +136,12 @@ def make_project(connection: sa.Connection, name: str, purpose: str, until: str)
         return
     if connection.execute(sa.select(projects.c.id).where(projects.c.name == name)).first():
         raise BadArguments(tr_lazy("The project '{name}' is closed.", name=name), "Give another name.")
-    place = project_schema(name)
     made = sa.text(f"SELECT {LOBBY}.make(:name, :purpose, :until, :place)")
-    connection.execute(made, {**values, "name": name, "place": place})
-    # With the rights of the account: administrators own the tables, and what these call.
-    connection.exec_driver_sql(f"INSERT INTO {place}.library_state DEFAULT VALUES")
-    version = meta.select().where(meta.c.key == "schema")
-    connection.exec_driver_sql(
-        f"INSERT INTO {place}.meta (key, value) VALUES (%s, %s)", tuple(connection.execute(version).one())
-    )
+    connection.execute(made, {**values, "name": name, "place": project_schema(name)})
 
 
 def projects_of(connection: sa.Connection) -> list[Project]:
     """All projects, by name."""
-    if not connection.execute(_HAS_PROJECTS).scalar():
-        return []
     members: dict[int, dict[str, str]] = {}
     for r in connection.execute(sa.select(project_members).order_by(project_members.c.person)):
         members.setdefault(r.project, {})[r.person] = r.right
@@ -205,9 +196,9 @@ def set_members(
                 tr_lazy("The server has no account '{person}'.", person=person),
                 "An administrator of the server creates it with CREATE ROLE … LOGIN.",
             )
-    rows = [{"project": project.id, "person": person, "right": right} for person in people]
-    if rows:
-        connection.execute(upsert(connection, project_members, ("project", "person")), rows)
+    let_in = sa.text(f"SELECT {LOBBY}.let_in(:project, :person, :right)")
+    for person in people:
+        connection.execute(let_in, {"project": project.id, "person": person, "right": right})
 
 
 def close_project(connection: sa.Connection, project: Project, time: str) -> None:
@@ -245,14 +236,6 @@ def unlink_cases(connection: sa.Connection, project: Project, case_ids: Sequence
     for part in in_batches(case_ids):
         of_project = project_cases.delete().where(project_cases.c.project == project.id)
         connection.execute(of_project.where(project_cases.c.case.in_(part)))
-
-
-def not_prepared_error(address: ServerAddress) -> SemblanceError:
-    """The error for a library that was made before there were projects."""
-    return SemblanceError(
-        tr_lazy("{library} is not prepared for projects yet.", library=address),
-        "The account that made the library runs `semblance library project list ADDRESS` once, which prepares it.",
-    )
 
 
 def no_removal_error(address: ServerAddress, names: Sequence[str]) -> SemblanceError:

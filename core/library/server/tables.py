@@ -11,11 +11,11 @@ from semblance.core.library.schema import TEXT
 
 #: The schema of the database that holds all tables of a library.
 SCHEMA = "semblance"
-#: The newest revision of the tables, and those before it: ``migrations/versions`` has a file for each.
-REVISION, EARLIER = "0006", ("0001", "0002", "0003", "0004", "0005")
+#: The revision of the tables, and the one before it, which is updated. The folder ``sql`` has a page for each step.
+REVISION, EARLIER = "0007", ("0006",)
 
-#: The schema of what everybody may ask about projects.
-LOBBY = "semblance_projects"
+#: The schema of the functions that people call in place of rights to tables, and that of the audit log.
+LOBBY, AUDIT_SCHEMA = "semblance_projects", "semblance_audit"
 
 
 def schema_of(address: ServerAddress) -> str:
@@ -30,8 +30,8 @@ def project_schema(project: str) -> str:
 
 tables = sa.MetaData()
 
-#: One row. ``number`` counts the transactions that changed the library; ``cases_version`` changes with those that
-#: changed more than judgements, concepts, saved searches and reader studies.
+#: One row, which functions and triggers write. ``number`` counts the transactions that changed the library;
+#: ``cases_version`` changes with those that changed more than judgements, concepts, saved searches and reader studies.
 library_state = sa.Table(
     "library_state",
     tables,
@@ -39,6 +39,7 @@ library_state = sa.Table(
     sa.Column("id", sa.Uuid, nullable=False, server_default=sa.text("gen_random_uuid()")),
     sa.Column("number", sa.BigInteger, nullable=False, server_default="0"),
     sa.Column("cases_version", sa.Uuid, nullable=False, server_default=sa.text("gen_random_uuid()")),
+    sa.Column("changed_by", sa.BigInteger, doc="the transaction that changed cases_version last"),
     sa.CheckConstraint("one", name="one_row"),
 )
 
@@ -89,10 +90,12 @@ embeddings = sa.Table(
     sa.Column("built", TEXT, nullable=False),
 )
 
+audit_tables = sa.MetaData(schema=AUDIT_SCHEMA)
+
 #: Written by functions and triggers of the server alone; see :mod:`semblance.core.library.audit`.
 audit_log = sa.Table(
     "audit_log",
-    tables,
+    audit_tables,
     sa.Column("number", sa.BigInteger, primary_key=True, autoincrement=False),
     sa.Column("time", TEXT, nullable=False),
     sa.Column("by", TEXT, nullable=False),
@@ -104,24 +107,14 @@ audit_log = sa.Table(
 #: One row: the last entry of the log.
 audit_head = sa.Table(
     "audit_head",
-    tables,
+    audit_tables,
     sa.Column("one", sa.Boolean, primary_key=True, server_default=sa.true()),
     sa.Column("number", sa.BigInteger, nullable=False),
     sa.Column("hash", TEXT, nullable=False),
     sa.CheckConstraint("one", name="one_head"),
 )
 
-#: Rows that running transactions changed so far.
-audit_pending = sa.Table(
-    "audit_pending",
-    tables,
-    sa.Column("transaction", TEXT, primary_key=True),
-    sa.Column("relation", TEXT, primary_key=True),
-    sa.Column("operation", TEXT, primary_key=True),
-    sa.Column("rows", sa.BigInteger, nullable=False),
-)
-
-#: The role of PostgreSQL for each right; none as long as nobody was given one.
+#: The role of PostgreSQL for each right, and those that nobody is given.
 library_roles = sa.Table(
     "library_roles",
     tables,
@@ -137,7 +130,7 @@ projects = sa.Table(
     sa.Column("id", sa.Integer, primary_key=True),
     sa.Column("name", TEXT, nullable=False, unique=True),
     sa.Column("purpose", TEXT, nullable=False),
-    sa.Column("until", TEXT, nullable=False, doc="the last day, YYYY-MM-DD"),
+    sa.Column("until", sa.Date, nullable=False, doc="the last day"),
     sa.Column("created", TEXT, nullable=False),
     sa.Column("by", TEXT, nullable=False),
     sa.Column("closed", TEXT, doc="when it was closed; NULL while it is open"),

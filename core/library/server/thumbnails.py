@@ -26,7 +26,7 @@ class ServerThumbnails(ThumbnailStore):
         self._catalogue, self._files, self.kept = catalogue, files, kept
 
     def put(self, images: Iterable[tuple[str, bytes]]) -> None:
-        """Store (content hash, encoded thumbnail) pairs; does nothing in a read-only library."""
+        """Store (content hash, encoded thumbnail) pairs; does nothing where the user may not: others see them."""
         self._write(thumbnails, [{"content": content, "image": image} for content, image in images])
 
     def get(self, contents: Sequence[str]) -> dict[str, bytes]:
@@ -57,7 +57,7 @@ class ServerThumbnails(ThumbnailStore):
         return [r.content for r in self._catalogue.read(sa.select(thumbnails.c.content).where(same))]
 
     def put_outlines(self, found: Iterable[tuple[str, bytes]]) -> None:
-        """Store (content hash, outline of its thumbnail) pairs; does nothing in a read-only library."""
+        """Store (content hash, outline of its thumbnail) pairs; does nothing where the user may not."""
         self._write(outlines, [{"content": content, "outline": outline} for content, outline in found])
 
     def outlines(self) -> dict[str, bytes]:
@@ -94,7 +94,7 @@ class ServerThumbnails(ThumbnailStore):
         self.kept.close()
 
     def _write(self, table: sa.Table, rows: list[dict[str, Any]]) -> None:
-        if not self._catalogue.writable or not rows:
+        if not self._catalogue.may_store_images or not rows:
             return
         # In one order, so that two programs that store the same never wait for each other.
         rows.sort(key=lambda row: str(row["content"]))
@@ -103,6 +103,6 @@ class ServerThumbnails(ThumbnailStore):
                 connection.execute(upsert(connection, table, ("content",)), list(part))
 
     def _delete(self, table: sa.Table) -> None:
-        if self._catalogue.writable:
+        if self._catalogue.may_store_images:
             with contextlib.suppress(SemblanceError), self._catalogue.files_transaction() as connection:
                 connection.execute(table.delete())

@@ -50,6 +50,18 @@ def check_audit(library: Path, since: str = "") -> AuditCheck:
         return opened.check_audit(since.strip().lower())
 
 
+def audit_head(library: Path) -> dict[str, Any]:
+    """The number and the hash of the last entry of the log, to be noted elsewhere.
+
+    Raises:
+        BadInput: not a library.
+        BadArguments: it is a project.
+        SemblanceError: the log cannot be read.
+    """
+    with open_library(library) as opened, opened.catalogue.errors():
+        return dict(vars(opened.audit_head()))
+
+
 def log_window_export(library: Path, what: str, kind: str, *, reporter: Reporter = SILENT) -> None:
     """Log an export that the window wrote itself; see :func:`semblance.core.library.export_log.log_export`."""
     log_export(library, what, kind)

@@ -188,7 +188,7 @@ def _described(project: Project) -> dict[str, Any]:
     return {
         "name": project.name,
         "purpose": project.purpose,
-        "until": project.until,
+        "until": project.until.isoformat(),
         "state": project.state,
         "created": project.created,
         "by": project.by,

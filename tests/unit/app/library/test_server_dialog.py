@@ -14,6 +14,7 @@ from semblance.core.library.server.tables import REVISION
 from semblance.core.workflows.maintenance.manage_projects import create_project
 from tests.helpers.contexts import make_context
 from tests.helpers.manual_jobs import ManualJobs
+from tests.helpers.postgres_server import MAKER
 
 
 @pytest.fixture
@@ -68,7 +69,7 @@ def test_each_reason_why_a_library_cannot_be_opened_is_said(dialog, database, po
     set_revision = "UPDATE semblance.alembic_version SET version_num = '{}'"
     postgres.execute(set_revision.format("9999"), "library")
     assert "newer version" in dialog.attempt(plain, **known)
-    postgres.execute(set_revision.format("0001"), "library")
+    postgres.execute(set_revision.format("0006"), "library")
     postgres.execute(
         "CREATE ROLE rita LOGIN PASSWORD 'pw'; GRANT USAGE ON SCHEMA semblance TO rita", "library"
     )
@@ -88,7 +89,7 @@ def test_the_password_is_kept_in_the_keyring_alone(dialog, database, ring, tmp_p
     # A pasted address is divided, so that nobody reads the password in it.
     assert dialog.attempt(database) == ""
     assert dialog.address.text() == str(server_address(database).with_user(""))
-    assert (dialog.user.text(), dialog.password.text()) == ("postgres", password)
+    assert (dialog.user.text(), dialog.password.text()) == (MAKER, password)
     (address,) = dialog.opened
     assert ring == {("semblance-library", str(address)): password}
     settings = Settings(QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat))
@@ -98,7 +99,7 @@ def test_the_password_is_kept_in_the_keyring_alone(dialog, database, ring, tmp_p
     assert settings.recent == [address]
     assert password not in (tmp_path / "settings.ini").read_text() + caplog.text + repr(address)
     dialog.keep.setChecked(False)
-    assert dialog.attempt(str(address), "postgres", password) == ""
+    assert dialog.attempt(str(address), MAKER, password) == ""
     assert ring == {}
 
 

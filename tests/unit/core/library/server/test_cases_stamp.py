@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import psycopg
 import pytest
-from alembic import command
 
-from semblance.core.errors import SemblanceError
 from semblance.core.library.address import server_address
 from semblance.core.library.lesion_group_rows import BY_HAND
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import JudgementRecord
 from semblance.core.library.schema import tables as catalogue_tables
-from semblance.core.library.server import migrate
-from semblance.core.library.server.library import ServerLibrary
 from semblance.core.library.server.tables import SCHEMA
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.edit_cases import remove_cases, set_finding, set_patient
 from semblance.core.workflows.library.import_source import import_source
-from semblance.core.workflows.maintenance.manage_people import set_right
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.metrics.vault import seal_share
@@ -147,35 +142,3 @@ def test_marks_notes_and_searches_of_others_are_seen_without_loading_a_metric_ag
     (entry,) = rank_cases(library, search).entries
     assert entry.undone == 1
     assert open_metric(library, "plain") is loaded
-
-
-def test_an_administrator_updates_tables_of_the_version_before(postgres, database, tmp_path, monkeypatch):
-    upgrade = command.upgrade
-    with monkeypatch.context() as earlier:
-        earlier.setattr(command, "upgrade", lambda config, _: upgrade(config, "0004"))
-        earlier.setattr(migrate, "REVISION", "0004")
-        import_source(write_table(tmp_path / "t.csv"), server_address(database))
-        with open_library(server_address(database)) as made:
-            concept = made.concepts.add("round")
-            made.concepts.mark(concept, [("t/c0", True)])
-        set_right(server_address(database), "vera", "administrator", "pw")
-        set_right(server_address(database), "anna", "annotator", "pw")
-    vera, anna = (server_address(postgres.address("library", name, "pw")) for name in ("vera", "anna"))
-    try:
-        with pytest.raises(SemblanceError, match="older version"):
-            ServerLibrary.open(anna)
-        with ServerLibrary.open(vera) as one, ServerLibrary.open(anna) as other:
-            stamps = [other.catalogue.stamp()]
-            other.judgements("l").append([ALIKE])
-            stamps.append(other.catalogue.stamp())
-            set_finding(vera, ["t/c0"], "other")
-            stamps.append(one.catalogue.stamp())
-            of_cases = [one.catalogue.cases_stamp(stamp) for stamp in stamps]
-            assert of_cases[0] == of_cases[1] != of_cases[2]
-            assert len(set(stamps)) == 3
-            other.concepts.mark(concept, [("t/c0", False)])
-            assert [mark.has for mark in one.concepts.all()[0].marks] == [True, False]
-    finally:
-        postgres.execute('DROP DATABASE "library" WITH (FORCE)')
-        roles = [f"library_{right}" for right in ("administrator", "curator", "annotator", "reader")]
-        postgres.execute(f"DROP ROLE {', '.join(['vera', 'anna', *roles])}")

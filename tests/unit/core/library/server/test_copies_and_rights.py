@@ -31,9 +31,6 @@ def anna(database, postgres):
     address = server_address(postgres.address("library", "anna", "pw"))
     yield address
     set_away(address, away=False)
-    postgres.execute('DROP DATABASE "library" WITH (FORCE)')
-    roles = [f"library_{right}" for right in ("administrator", "curator", "annotator", "reader")]
-    postgres.execute(f"DROP ROLE {', '.join(['anna', *roles])}")
 
 
 def test_a_reader_of_some_rows_gets_a_copy_of_these_alone(anna, postgres):

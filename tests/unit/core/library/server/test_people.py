@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import json
-from pathlib import Path
 
 import psycopg
 import pytest
@@ -15,58 +13,23 @@ from semblance.core.errors import SemblanceError
 from semblance.core.library.address import server_address
 from semblance.core.library.open_library import open_library
 from semblance.core.library.reader_studies import ReaderStudyTable
-from semblance.core.library.records import CaseRecord, FileRecord, JudgementRecord
-from semblance.core.library.rights import RIGHTS
+from semblance.core.library.records import JudgementRecord
 from semblance.core.library.server.library import ServerLibrary
 from semblance.core.library.server.tables import SCHEMA
 from semblance.core.workflows.library.exports import check_audit, list_audit
 from semblance.core.workflows.maintenance.manage_people import list_people, set_right
 from tests.unit.core.library.server.test_server_library import HOSTILE
 
-#: Accounts by right, and one of a second annotator and of a stranger.
-PEOPLE = {"reader": "rita", "annotator": "anna", "curator": "carl", "administrator": "adam"}
 
-
-def clear_roles(postgres) -> None:
-    for (name,) in postgres.execute("SELECT rolname FROM pg_roles WHERE rolname !~ '^pg_' AND NOT rolsuper"):
-        quoted = psycopg.sql.Identifier(name).as_string()
-        with contextlib.suppress(psycopg.errors.InvalidCatalogName):
-            postgres.execute(f"REASSIGN OWNED BY {quoted} TO postgres; DROP OWNED BY {quoted}", "library")
-        postgres.execute(f"DROP ROLE {quoted}")
+@pytest.fixture
+def library(library_of_people):
+    """The address with the account that makes the library."""
+    return library_of_people
 
 
 @pytest.fixture
-def library(database, postgres):
-    """The address with the account of the owner, set up as the help page says."""
-    clear_roles(postgres)
-    postgres.execute("CREATE ROLE owner LOGIN CREATEROLE PASSWORD 'pw'")
-    postgres.execute("ALTER DATABASE library OWNER TO owner")
-    postgres.execute("CREATE EXTENSION vector", "library")
-    database = postgres.address("library", "owner", "pw")
-    with ServerLibrary.create(database) as made:
-        source = made.catalogue.add_source("folder", "s", Path("/images"))
-        made.catalogue.put(
-            source,
-            [FileRecord(name, 1, 1, name, "ok") for name in "abc"],
-            [CaseRecord(f"s/{name}", name, content=name) for name in "abc"],
-        )
-    address = server_address(database)
-    for right, name in (*PEOPLE.items(), ("annotator", "anton")):
-        set_right(address, name, right, "pw")
-    postgres.execute("CREATE ROLE stranger LOGIN PASSWORD 'pw'")
-    try:
-        yield address
-    finally:
-        clear_roles(postgres)
-
-
-@pytest.fixture
-def connect(library, postgres):
-    def connected(name: str):
-        options = f"-c search_path={SCHEMA},public"
-        return psycopg.connect(postgres.address("library", name, "pw"), autocommit=True, options=options)
-
-    return connected
+def connect(connect_as):
+    return connect_as
 
 
 def may(connection, statement: str) -> bool:
@@ -83,49 +46,6 @@ INSERT = (
     'INSERT INTO judgements (ledger, kind, query, "case", shown, author, time) '
     "VALUES ('l', 'k', 'q', 'c', '[]', '{}', 't')"
 )
-#: Statement -> the lowest right that may run it; ``None``: nobody.
-STATEMENTS = {
-    "SELECT * FROM cases": "reader",
-    "SELECT * FROM stored_files": "reader",
-    "SELECT audit_event('search', '{}')": "reader",
-    INSERT.format(""): "annotator",
-    "INSERT INTO searches (name, state, saved) VALUES ('s', '{}', 't')": "annotator",
-    "INSERT INTO concepts (name, author, time) VALUES ('c', '', 't')": "annotator",
-    "UPDATE library_state SET number = number + 1": "annotator",
-    "UPDATE cases SET finding = 'x'": "curator",
-    "DELETE FROM cases": "curator",
-    "INSERT INTO meta (key, value) VALUES ('k', 'v')": "curator",
-    "INSERT INTO stored_files (name, data) VALUES ('n', '')": "curator",
-    "SELECT make_embedding(3)": "curator",
-    "SELECT * FROM audit_log": "curator",
-    "UPDATE library_state SET id = gen_random_uuid()": "curator",
-    "TRUNCATE edits": "administrator",
-    "ALTER TABLE cases ADD COLUMN more text": "administrator",
-    "ALTER TABLE judgements DISABLE ROW LEVEL SECURITY": "administrator",
-    "CREATE TABLE other (a int)": "administrator",
-    "DELETE FROM audit_log": None,
-    "UPDATE audit_head SET number = 0": None,
-    "ALTER TABLE audit_log DISABLE TRIGGER only_added": None,
-    "SELECT append_audit('change', '{}')": None,
-    "UPDATE library_roles SET role = 'postgres'": None,
-    "CREATE ROLE more": None,
-}
-
-
-def test_each_right_may_do_what_it_should_and_no_more(connect):
-    expected = {
-        statement: RIGHTS[RIGHTS.index(lowest) :] if lowest else ()
-        for statement, lowest in STATEMENTS.items()
-    }
-    found = dict.fromkeys(STATEMENTS, ())
-    for right, name in PEOPLE.items():
-        with connect(name) as connection:
-            for statement in STATEMENTS:
-                if may(connection, statement):
-                    found[statement] += (right,)
-    assert found == expected
-    with connect("stranger") as connection, pytest.raises(psycopg.errors.UndefinedTable):
-        connection.execute("SELECT * FROM cases")
 
 
 def test_rows_belong_to_their_author_whatever_a_client_says(connect):

@@ -15,8 +15,9 @@ from semblance.core.library.export_log import log_export, read_exports
 from semblance.core.library.open_library import open_library, read_only_libraries
 from semblance.core.library.records import CaseRecord, FileRecord, JudgementRecord
 from semblance.core.library.server.library import ServerLibrary
-from semblance.core.library.server.tables import SCHEMA
+from semblance.core.library.server.tables import AUDIT_SCHEMA, SCHEMA
 from semblance.core.workflows.library.exports import check_audit, list_audit
+from tests.helpers.postgres_server import MAKER
 
 
 @pytest.fixture
@@ -36,7 +37,7 @@ def library(database):
 
 def test_changes_are_noted_by_the_server_whoever_makes_them(library, postgres):
     before = list_audit(library)
-    assert {entry["by"] for entry in before} == {"postgres"}
+    assert {entry["by"] for entry in before} == {MAKER}
     with open_library(library, writable=True) as opened:
         opened.judgements("l").append([JudgementRecord("alike", "q", "c", None, None, (), "w", "t")])
     # Past the program, in two statements of one transaction.
@@ -74,14 +75,14 @@ def test_exports_of_those_who_may_only_read_are_noted_with_the_account_of_the_se
     with read_only_libraries():
         log_export(library, "report", ".pdf", identified=True)
     (line,) = read_exports(library)
-    assert (line["what"], line["kind"], line["by"], line["identified"]) == ("report", "pdf", "postgres", True)
+    assert (line["what"], line["kind"], line["by"], line["identified"]) == ("report", "pdf", MAKER, True)
 
 
 def test_the_log_cannot_be_changed_and_no_change_can_be_made_up(library, postgres):
     for statement in (
-        f"UPDATE {SCHEMA}.audit_log SET by = 'x'",
-        f"DELETE FROM {SCHEMA}.audit_log",
-        f"TRUNCATE {SCHEMA}.audit_log",
+        f"UPDATE {AUDIT_SCHEMA}.audit_log SET by = 'x'",
+        f"DELETE FROM {AUDIT_SCHEMA}.audit_log",
+        f"TRUNCATE {AUDIT_SCHEMA}.audit_log",
     ):
         with pytest.raises(psycopg.errors.InsufficientPrivilege, match="audit log cannot be changed"):
             postgres.execute(statement, "library")
@@ -89,7 +90,7 @@ def test_the_log_cannot_be_changed_and_no_change_can_be_made_up(library, postgre
         opened.log_event("change", {"table": "cases"})
 
 
-TRIGGER = f"ALTER TABLE {SCHEMA}.audit_log DISABLE TRIGGER only_added; "
+TRIGGER = f"ALTER TABLE {AUDIT_SCHEMA}.audit_log DISABLE TRIGGER only_added; "
 
 
 @pytest.mark.parametrize(
@@ -118,8 +119,17 @@ TRIGGER = f"ALTER TABLE {SCHEMA}.audit_log DISABLE TRIGGER only_added; "
 def test_what_a_superuser_alters_is_named(library, postgres, statement, says, capsys):
     noted = check_audit(library)
     assert noted.problems == () and noted.entries > 5
-    postgres.execute(TRIGGER + statement.format(s=SCHEMA), "library")
+    postgres.execute(TRIGGER + statement.format(s=AUDIT_SCHEMA), "library")
     found = check_audit(library, noted.hash)
     assert says in "; ".join(found.problems)
     assert run(["audit-log", str(library), "--verify", "--since", noted.hash, "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["intact"] is False
+
+
+def test_the_head_of_the_log_is_printed_and_found_again(library, capsys):
+    assert run(["audit-log", str(library), "--head", "--json"]) == 0
+    head = json.loads(capsys.readouterr().out)
+    assert head == {"number": check_audit(library).entries, "hash": check_audit(library).hash}
+    with open_library(library, writable=True) as opened:
+        opened.save_search("s", {})
+    assert run(["audit-log", str(library), "--verify", "--since", head["hash"]]) == 0

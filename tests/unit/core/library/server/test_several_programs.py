@@ -10,15 +10,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from alembic import command
 
 from semblance.core.errors import ServerUnavailable
 from semblance.core.library.address import server_address
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import CaseRecord, FileRecord, JudgementRecord
-from semblance.core.library.server import migrate
 from semblance.core.library.server.library import ServerLibrary
 from semblance.core.library.server.tables import REVISION, SCHEMA
+from tests.helpers.earlier_server import MADE_BY, earlier_library
 from tests.helpers.postgres_server import running_server
 
 ROUNDS, WRITERS, CASES = 6, 3, 40
@@ -133,20 +132,14 @@ def update_tables(address: str, together: Barrier) -> None:
     ServerLibrary.open(address, writable=True).close()
 
 
-def test_programs_that_update_the_tables_at_once_update_them_once_and_all_end_well(
-    postgres, database, monkeypatch
-):
-    upgrade, newer = command.upgrade, 2
-    with monkeypatch.context() as earlier:
-        earlier.setattr(command, "upgrade", lambda config, _: upgrade(config, "0004"))
-        earlier.setattr(migrate, "REVISION", "0004")
-        earlier.setattr(migrate, "prepare_projects", lambda _: False)
-        ServerLibrary.create(database).close()
+def test_programs_that_update_the_tables_at_once_update_them_once_and_all_end_well(postgres):
+    earlier_library(postgres)
     counts = f"SELECT n_tup_upd FROM pg_stat_user_tables WHERE relid = '{SCHEMA}.alembic_version'::regclass"
     ((before,),) = postgres.execute(counts, "library")
     processes = multiprocessing.get_context("spawn")
     together = processes.Barrier(WRITERS)
-    programs = [processes.Process(target=update_tables, args=(database, together)) for _ in range(WRITERS)]
+    address = postgres.address("library", MADE_BY)
+    programs = [processes.Process(target=update_tables, args=(address, together)) for _ in range(WRITERS)]
     for program in programs:
         program.start()
     for program in programs:
@@ -154,4 +147,20 @@ def test_programs_that_update_the_tables_at_once_update_them_once_and_all_end_we
     assert [program.exitcode for program in programs] == [0] * WRITERS
     assert postgres.execute(f"SELECT version_num FROM {SCHEMA}.alembic_version", "library") == [(REVISION,)]
     ((after,),) = postgres.execute(counts, "library")
-    assert after - before == newer
+    assert after - before == 1
+
+
+def make_library(address: str, together: Barrier) -> None:
+    together.wait()
+    ServerLibrary.create(address).close()
+
+
+def test_programs_that_make_a_library_at_once_make_one_and_all_end_well(database):
+    processes = multiprocessing.get_context("spawn")
+    together = processes.Barrier(WRITERS)
+    programs = [processes.Process(target=make_library, args=(database, together)) for _ in range(WRITERS)]
+    for program in programs:
+        program.start()
+    for program in programs:
+        program.join()
+    assert [program.exitcode for program in programs] == [0] * WRITERS

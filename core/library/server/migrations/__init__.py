@@ -1,1 +1,0 @@
-"""Alembic's environment for the tables of a library on a server."""
