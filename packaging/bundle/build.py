@@ -95,7 +95,9 @@ def write_checksums(files: list[Path]) -> list[Path]:
         print("SHA256SUMS is not signed: SEMBLANCE_SIGNING_KEY names no secret key of minisign.")
         return [sums]
     if shutil.which("minisign") is None:
-        raise SystemExit("SHA256SUMS was not signed: minisign is not on this system (Debian's package minisign).")
+        raise SystemExit(
+            "SHA256SUMS was not signed: minisign is not on this system (Debian's package minisign)."
+        )
     subprocess.run(["minisign", "-S", "-s", key, "-m", sums, "-t", f"semblance {sbom.VERSION}"], check=True)
     return [sums, DIST / "SHA256SUMS.minisig"]
 
