@@ -1,7 +1,7 @@
 # Set-up, program and checks. Paths are relative throughout: the folder's own name may hold spaces.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test setup-deep setup-bundle run check test test-long test-all test-deep lint format translations hooks attack bench bench-learners bench-clicks docs bundle audit screenshot clean
+.PHONY: help setup setup-test setup-deep setup-bundle run check test test-long test-all test-deep lint format translations hooks attack bench bench-learners bench-clicks docs bundle sbom lock audit screenshot clean
 
 # A Python 3.11 to 3.13 to build .venv with; found by itself when empty.
 PYTHON ?=
@@ -85,8 +85,14 @@ bench-clicks: setup-test ## measure how much a metric learns from simulated clic
 
 ##@ Release
 
-bundle: setup-bundle ## build the program in one folder that needs no Python, test it, and pack it (dist/)
+bundle: setup-bundle ## build the program in one folder that needs no Python, with bill of materials and checksums (dist/)
 	.venv-bundle/bin/python packaging/bundle/build.py $(ARGS)
+
+sbom: setup-bundle ## build the wheel and its bills of materials, CycloneDX and SPDX (dist/)
+	.venv-bundle/bin/python packaging/sbom.py
+
+lock: setup-bundle ## pin every package with its hashes: packaging/requirements.lock and requirements-dev.lock
+	sh packaging/lock.sh .venv-bundle/bin/uv
 
 audit: setup ## check the pinned dependencies for known vulnerabilities; needs a network
 	$(BIN)/python packaging/audit.py

@@ -1,12 +1,14 @@
 """Build the one-folder program, check that it runs without Python, and pack it: ``make bundle``.
 
 Writes ``dist/semblance/`` (the program), on Linux also ``dist/semblance-VERSION-linux-ARCH.tar.gz`` and a
-``.deb``. Run by the Python of ``.venv-bundle``.
+``.deb``, with a bill of materials and the file ``SHA256SUMS``, which is signed if ``SEMBLANCE_SIGNING_KEY`` names a
+secret key of minisign. Two builds of one commit give the same files. Run by the Python of ``.venv-bundle``.
 """
 
 from __future__ import annotations
 
 import argparse
+import gzip
 import os
 import platform
 import re
@@ -15,7 +17,6 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-import tomllib
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -25,6 +26,7 @@ sys.path[:0] = [str(TOP), str(HERE), str(HERE.parent)]
 import debian  # noqa: E402
 import icons  # noqa: E402
 import manual  # noqa: E402
+import sbom  # noqa: E402
 
 DIST, WORK = TOP / "dist", TOP / "build" / "bundle"
 MEGABYTE = 1 << 20
@@ -41,7 +43,8 @@ def main() -> int:
     parser.add_argument("--no-check", action="store_true", help="do not run what was built")
     parser.add_argument("--no-pack", action="store_true", help="the folder alone: no archive, no .deb")
     options = parser.parse_args()
-    version = tomllib.loads((TOP / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    version = sbom.VERSION
+    os.environ["SOURCE_DATE_EPOCH"] = source_date()
     WORK.mkdir(parents=True, exist_ok=True)
     icons.write(WORK)
     convert_encoder(WORK / "encoder")
@@ -54,10 +57,49 @@ def main() -> int:
     print(f"{folder.relative_to(TOP)}: {megabytes:,.0f} MB (at most {MAX_MEGABYTES})")
     if not options.no_check:
         check(folder)
+    stem = DIST / f"semblance-{version}-{sys.platform}-{platform.machine()}"
+    made = sbom.write_bundle_bill(folder, folder / PROGRAMS.get(sys.platform, "semblance"), stem)
     if sys.platform == "linux" and not options.no_pack:
-        print(pack(folder, version).relative_to(TOP))
-        print(debian.build(folder, version, DIST).relative_to(TOP))
+        set_times(folder)
+        made += [pack(folder, stem), debian.build(folder, version, DIST)]
+    made += write_checksums(made)
+    print(*(file.relative_to(TOP) for file in made), sep="\n")
     return 0 if megabytes <= MAX_MEGABYTES else 1
+
+
+def source_date() -> str:
+    """``SOURCE_DATE_EPOCH``, by default the time of the last commit."""
+    if set_by_user := os.environ.get("SOURCE_DATE_EPOCH"):
+        return set_by_user
+    command = ["git", "-C", str(TOP), "log", "-1", "--format=%ct"]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def set_times(folder: Path) -> None:
+    """Give every file the time of the source, so that archives of two builds are equal."""
+    epoch = int(os.environ["SOURCE_DATE_EPOCH"])
+    for path in (folder, *folder.rglob("*")):
+        os.utime(path, (epoch, epoch), follow_symlinks=False)
+
+
+def write_checksums(files: list[Path]) -> list[Path]:
+    """Write ``SHA256SUMS``, and its signature if ``SEMBLANCE_SIGNING_KEY`` names a key.
+
+    Raises:
+        SystemExit: minisign is missing.
+    """
+    sums = DIST / "SHA256SUMS"
+    sums.write_text("".join(f"{sbom.sha256(file)}  {file.name}\n" for file in files), encoding="utf-8")
+    key = os.environ.get("SEMBLANCE_SIGNING_KEY")
+    if not key:
+        print("SHA256SUMS is not signed: SEMBLANCE_SIGNING_KEY names no secret key of minisign.")
+        return [sums]
+    if shutil.which("minisign") is None:
+        raise SystemExit(
+            "SHA256SUMS was not signed: minisign is not on this system (Debian's package minisign)."
+        )
+    subprocess.run(["minisign", "-S", "-s", key, "-m", sums, "-t", f"semblance {sbom.VERSION}"], check=True)
+    return [sums, DIST / "SHA256SUMS.minisig"]
 
 
 def convert_encoder(folder: Path) -> None:
@@ -70,10 +112,11 @@ def convert_encoder(folder: Path) -> None:
 
 
 def freeze() -> None:
-    """Run PyInstaller. An earlier build is replaced."""
+    """Run PyInstaller. An earlier build is replaced. Sets have the same order in every build."""
     command = [sys.executable, "-m", "PyInstaller", "--noconfirm", "--clean", "--log-level", "WARN"]
     folders = ["--distpath", str(DIST), "--workpath", str(WORK / "pyinstaller")]
-    subprocess.run([*command, *folders, str(HERE / "semblance.spec")], check=True, cwd=TOP)
+    environment = os.environ | {"PYTHONHASHSEED": "0"}
+    subprocess.run([*command, *folders, str(HERE / "semblance.spec")], check=True, cwd=TOP, env=environment)
 
 
 def version_resource(version: str) -> str:
@@ -153,11 +196,17 @@ def minimal_environment(home: str) -> dict[str, str]:
     return environment | {"HOME": home, "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
 
 
-def pack(folder: Path, version: str) -> Path:
+def pack(folder: Path, stem: Path) -> Path:
     """Pack the folder into one archive with a script that installs the menu entry."""
-    file = DIST / f"semblance-{version}-linux-{platform.machine()}.tar.gz"
-    with tarfile.open(file, "w:gz", compresslevel=6) as archive:
-        archive.add(folder, f"semblance-{version}", filter=_without_owner)
+    file = stem.with_name(f"{stem.name}.tar.gz")
+    epoch = int(os.environ["SOURCE_DATE_EPOCH"])
+    with (
+        file.open("wb") as raw,
+        gzip.GzipFile("", "wb", compresslevel=6, fileobj=raw, mtime=epoch) as packed,
+        tarfile.open(mode="w", fileobj=packed) as archive,
+    ):
+        # tarfile adds the files of a folder in the order of their names
+        archive.add(folder, f"semblance-{sbom.VERSION}", filter=_without_owner)
     return file
 
 
