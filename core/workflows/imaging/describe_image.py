@@ -60,7 +60,13 @@ def describe_image(
     for x, y in at:
         if not (0 <= x < image.width and 0 <= y < image.height):
             raise BadArguments(
-                f"The point {x},{y} lies outside the {image.width} x {image.height} pixels.",
+                tr_lazy(
+                    "The point {x},{y} lies outside the {width} x {height} pixels.",
+                    x=x,
+                    y=y,
+                    width=image.width,
+                    height=image.height,
+                ),
                 "x and y count from 0.",
             )
     greys = first_greys(shown)
