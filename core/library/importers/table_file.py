@@ -458,6 +458,7 @@ class TableFile(abc.ABC):
         features, self._attributes = [], []
         self.left_out: list[tuple[str, str]] = []
         self._no_features: list[tuple[str, str]] = []
+        other_words: list[int] = []
         for place, (column, survey) in enumerate(zip(self.header, self._surveys, strict=True)):
             if not column or place in (self._case_column, self._patient_column, self._finding):
                 continue
@@ -465,10 +466,18 @@ class TableFile(abc.ABC):
                 self.left_out.append((column, tr_lazy("the column contains no value")))
             elif not survey.is_numeric(self._decimal):
                 self._attributes.append(place)
-            elif reason := self._no_feature_reason(place):
+            elif reason := self._index_reason(place):
                 self._no_features.append((column, reason))
+            elif self._is_finding_in_other_words(place):
+                other_words.append(place)
             else:
                 features.append(place)
+        if features:
+            reason = tr_lazy("it is the finding in other words")
+            self._no_features += [(self.header[place], reason) for place in other_words]
+        else:
+            # A table of nothing else has them as its measurements; they are named as columns that tell the finding.
+            features = other_words
         if self._form.columns is not None:
             features = self._chosen_features(features)
         self.left_out += self._no_features
@@ -508,22 +517,23 @@ class TableFile(abc.ABC):
                 "Fill in the finding of each row.",
             )
 
-    def _no_feature_reason(self, place: int) -> str:
-        """Why a column of numbers measures nothing, or ""; one that was chosen as a feature always does."""
+    def _index_reason(self, place: int) -> str:
+        """Why a column of numbers counts or identifies rows, or ""; one that was chosen as a feature never does."""
         if self._form.columns is not None:
             return ""
         column = self.header[place]
-        numbers = self._sampled_numbers(place)
-        reason = index_reason(
-            column, self._surveys[place].whole, numbers.tolist(), is_named=column in self._index_columns
+        numbers = self._sampled_numbers(place).tolist()
+        return index_reason(
+            column, self._surveys[place].whole, numbers, is_named=column in self._index_columns
         )
-        if not reason and len(set(numbers.tolist())) <= _FINDINGS:
-            findings = [
-                "" if is_missing_finding(one) else finding_key(one) for one in self._sampled_findings()
-            ]
-            if is_finding_in_other_words(numbers.tolist(), findings):
-                reason = tr_lazy("it is the finding in other words")
-        return reason
+
+    def _is_finding_in_other_words(self, place: int) -> bool:
+        """Whether a column of numbers that was not chosen as a feature has one number for each finding."""
+        numbers = self._sampled_numbers(place).tolist()
+        if self._form.columns is not None or len(set(numbers)) > _FINDINGS:
+            return False
+        findings = ["" if is_missing_finding(one) else finding_key(one) for one in self._sampled_findings()]
+        return is_finding_in_other_words(numbers, findings)
 
     def _chosen_features(self, numeric: Sequence[int]) -> list[int]:
         """The columns of the setting ``columns``; the other columns of numbers are left out.
