@@ -33,6 +33,7 @@ from semblance.core.limits import (
 
 if TYPE_CHECKING:
     from pydicom import Dataset
+    from pydicom.dataset import FileMetaDataset
 
 COPY_AGAIN = tr_lazy("Copy it from its source again, or leave it out.")
 
@@ -79,6 +80,12 @@ class DicomFile:
     def little(self) -> bool:
         """Whether pixels are stored with their lowest byte first."""
         return self.syntax not in (EXPLICIT_BIG, GE_PRIVATE)
+
+    @property
+    def plain_syntax(self) -> str:
+        """The syntax of uncompressed pixels that the header is written in."""
+        implicit, little = self.dataset.original_encoding
+        return IMPLICIT_LITTLE if implicit else EXPLICIT_LITTLE if little else EXPLICIT_BIG
 
     def use_proved_syntax(self, syntax: str) -> None:
         """Take ``syntax`` for the one that the bytes are written in, and say so."""
@@ -179,7 +186,6 @@ def open_dicom(file: BinaryIO, name: str, tags: Sequence[str | int] | None = Non
                 ),
                 "Leave it out.",
             )
-        file.seek(0)
         tag_numbers: Any = (
             None if tags is None else [tag_of(tag) if isinstance(tag, str) else tag for tag in tags]
         )
@@ -187,7 +193,6 @@ def open_dicom(file: BinaryIO, name: str, tags: Sequence[str | int] | None = Non
         if is_deflated:
             # pydicom would inflate it whole, however large it becomes.
             file, size = _inflate(file, name)
-        file.seek(0)
         opened = _read_header(file, name, size, tag_numbers, is_deflated=is_deflated)
         dataset = opened.dataset
         if file.tell() > size or _has_cut_element(dataset):
@@ -209,18 +214,10 @@ def whole_dataset(opened: DicomFile) -> Dataset:
     Raises:
         BadInput: it is damaged.
     """
-    from pydicom.filereader import (
-        _read_command_set_elements,
-        _read_file_meta_info,
-        read_dataset,
-        read_preamble,
-    )
+    from pydicom.filereader import read_dataset
 
     with errors_as_bad_input(opened.name):
-        opened.file.seek(0)
-        read_preamble(opened.file, force=True)
-        _read_file_meta_info(opened.file)
-        _read_command_set_elements(opened.file)
+        _read_meta(opened.file)
         implicit, little = opened.dataset.original_encoding
         dataset = read_dataset(opened.file, bool(implicit), bool(little))
     if opened.pixels in dataset:
@@ -232,17 +229,9 @@ def _read_header(file: BinaryIO, name: str, size: int, tags: Any, *, is_deflated
     """The header in the encoding that its first bytes prove; pydicom's ``dcmread`` takes the declared one for the
     pixels, and for the byte order."""
     from pydicom import FileDataset
-    from pydicom.filereader import (
-        _at_pixel_data,
-        _read_command_set_elements,
-        _read_file_meta_info,
-        read_dataset,
-        read_preamble,
-    )
+    from pydicom.filereader import _at_pixel_data, read_dataset
 
-    preamble = read_preamble(file, force=True)
-    meta = _read_file_meta_info(file)
-    _read_command_set_elements(file)
+    preamble, meta = _read_meta(file)
     declared = str(meta.get("TransferSyntaxUID", ""))
     start = file.read(6)
     file.seek(-len(start), io.SEEK_CUR)
@@ -252,13 +241,24 @@ def _read_header(file: BinaryIO, name: str, size: int, tags: Any, *, is_deflated
     read = read_dataset(file, implicit, little, stop_when=_at_pixel_data, specific_tags=tags)
     dataset = FileDataset(file, read, preamble, meta, implicit, little)
     dataset.set_original_encoding(implicit, little, read._character_set)
-    plain = IMPLICIT_LITTLE if implicit else EXPLICIT_LITTLE if little else EXPLICIT_BIG
-    opened = DicomFile(dataset, file, name, declared or plain, size, little_header=little)
+    opened = DicomFile(dataset, file, name, declared, size, little_header=little)
     if is_deflated:
         opened.syntax = DEFLATED
+    elif not declared:
+        opened.syntax = opened.plain_syntax
     elif declared in PLAIN - {GE_PRIVATE} and start:
-        opened.use_proved_syntax(plain)
+        opened.use_proved_syntax(opened.plain_syntax)
     return opened
+
+
+def _read_meta(file: BinaryIO) -> tuple[bytes | None, FileMetaDataset]:
+    """The preamble, if there is one, and the file meta information; then ``file`` is at its data set."""
+    from pydicom.filereader import _read_command_set_elements, _read_file_meta_info, read_preamble
+
+    file.seek(0)
+    preamble, meta = read_preamble(file, force=True), _read_file_meta_info(file)
+    _read_command_set_elements(file)
+    return preamble, meta
 
 
 def _encoding_of(start: bytes, declared: str) -> tuple[bool, bool]:
@@ -325,32 +325,23 @@ def _prove_packing(opened: DicomFile) -> None:
             tr_lazy("The pixels have no stated length; they are read up to the mark that ends them.")
         )
     elif start != _ITEM and not start.startswith(_CODESTREAMS):
-        implicit, little = opened.dataset.original_encoding
-        opened.use_proved_syntax(IMPLICIT_LITTLE if implicit else EXPLICIT_LITTLE if little else EXPLICIT_BIG)
+        opened.use_proved_syntax(opened.plain_syntax)
 
 
 def _is_deflated(file: BinaryIO) -> bool:
-    from pydicom.filereader import _read_file_meta_info, read_preamble
-
-    file.seek(0)
-    if read_preamble(file, force=True) is None:
-        return False
-    is_declared = str(_read_file_meta_info(file).get("TransferSyntaxUID", "")) == DEFLATED
+    preamble, meta = _read_meta(file)
+    is_declared = preamble is not None and meta.get("TransferSyntaxUID") == DEFLATED
     # A data set that begins with a readable element is not deflated, whatever is declared.
     return is_declared and not looks_like_dicom(file.read(_PREAMBLE))
 
 
 def _inflate(file: BinaryIO, name: str) -> tuple[BinaryIO, int]:
     """A deflated file as an explicit little-endian one."""
-    from pydicom.dataset import FileMetaDataset
     from pydicom.filebase import DicomFileLike
-    from pydicom.filereader import _read_file_meta_info, read_preamble
     from pydicom.filewriter import write_file_meta_info
     from pydicom.uid import UID
 
-    file.seek(0)
-    read_preamble(file, force=True)
-    meta = FileMetaDataset(_read_file_meta_info(file))
+    _, meta = _read_meta(file)
     packed = file.read(MAX_FILE_BYTES + 1)
     meta.TransferSyntaxUID = UID(EXPLICIT_LITTLE)
     out = io.BytesIO()

@@ -60,6 +60,14 @@ def layout_of(opened: DicomFile, max_pixels: int = MAX_PIXELS) -> PixelLayout:
         raise BadInput(tr_lazy("'{name}' is a DICOM object without pixels.", name=name), "Choose an image.")
     if opened.length == UNDEFINED:
         prove_compression(opened)
+        if opened.syntax in PLAIN:
+            raise BadInput(
+                tr_lazy(
+                    "'{name}' declares uncompressed pixels, but they are compressed in a way that is not known.",
+                    name=name,
+                ),
+                COPY_AGAIN,
+            )
     check_syntax(opened.syntax, name)
     rows, columns = integer(dataset, "Rows"), integer(dataset, "Columns")
     if rows is None or columns is None or rows < 1 or columns < 1:

@@ -110,3 +110,10 @@ def test_the_private_syntax_of_ge_has_big_endian_pixels_and_a_little_endian_head
     found = read(declaring(encoded(dataset, ImplicitVRLittleEndian), GE_PRIVATE))
     np.testing.assert_array_equal(found.pixels, PIXELS)
     assert (found.values.intercept, found.remarks) == (-7, ())
+
+
+def test_compressed_pixels_of_an_unknown_kind_are_refused_where_they_are_declared_uncompressed():
+    junk = encapsulate([b"\x12\x34" * 4000])
+    data = encoded(image(PIXELS, PixelData=junk), JPEG2000Lossless)
+    with pytest.raises(BadInput, match="declares uncompressed pixels, but they are compressed"):
+        read(declaring(data, ExplicitVRLittleEndian))
