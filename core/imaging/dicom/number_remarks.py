@@ -21,7 +21,7 @@ KEYWORDS = (
     *("PhysicalUnitsXDirection", "PhysicalUnitsYDirection", "GridFrameOffsetVector"),
     *("SpacingBetweenSlices", "SliceThickness", "ImagePositionPatient", "ImageOrientationPatient"),
     *("Rows", "Columns", "SamplesPerPixel", "NumberOfFrames", "BitsAllocated", "BitsStored", "HighBit"),
-    *("PixelRepresentation", "PlanarConfiguration"),
+    *("PixelRepresentation", "PlanarConfiguration", "InstanceNumber"),
 )
 #: Numbers that are above 0, and how many an element must have.
 _POSITIVE = ("PixelSpacing", "ImagerPixelSpacing", "NominalScannedPixelSpacing")
