@@ -38,8 +38,7 @@ def linked_window(source: Window, one: DisplayImage, other: DisplayImage) -> Win
         low, high = ((one.value(end) - other.intercept) / other.slope for end in (source.low, source.high))
         return replace(source, low=low, high=high)
     scale = (other.high - other.low) / (one.high - one.low)
-    ends = (other.low + (end - one.low) * scale for end in (source.low, source.high))
-    low, high = ends
+    low, high = (other.low + (end - one.low) * scale for end in (source.low, source.high))
     return replace(source, low=low, high=high)
 
 

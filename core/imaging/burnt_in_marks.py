@@ -106,6 +106,12 @@ def find_marks(image: Image) -> BurntInMarks | None:
     return BurntInMarks(mask, _boxes(mask, max(1, round(_ONE_MARK * short / 2)) * factor))
 
 
+def mark_boxes(image: Image) -> tuple[Region, ...]:
+    """The boxes of the marks in ``image``; none where they are not looked for."""
+    found = find_marks(image) if may_have_marks(image) else None
+    return () if found is None else found.boxes
+
+
 def hide_marks(image: Image) -> Image:
     """``image`` with its marks filled in from what surrounds them, which its ``hidden_marks`` counts."""
     found = find_marks(image)

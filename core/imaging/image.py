@@ -120,8 +120,7 @@ class Image:
     facts in the file besides the pixels (age, sex, ...), as catalogued; never the identity of the patient.
     ``curve``: the greys between ``black`` and ``white`` where they are not a straight line. ``remarks``: sentences
     about parts of the file that contradict each other or cannot be read. ``photometric``: DICOM's Photometric
-    Interpretation, empty for other files. ``slice_facts``: where it lies in
-    the patient, of a slice.
+    Interpretation, empty for other files. ``slice_facts``: where it lies in the patient, of a slice.
     ``hidden_marks``: how many burnt-in marks were filled in; ``None`` where the pixels are those of the file.
     """
 

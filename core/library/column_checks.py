@@ -30,7 +30,7 @@ _CHANCE = math.log(1e-6)
 FEW = 5
 #: A table of fewer rows is not checked for columns that tell the finding.
 _FEWEST_CASES = 20
-#: Different values up to which a column is also taken for one of codes.
+#: Different values up to which a column is also taken for one of codes; texts with more are identifiers or free texts.
 MOST_CODES = 12
 #: A column tells the finding from this area under the ROC curve on.
 TELLING = 0.98

@@ -108,7 +108,9 @@ class ReceivedFiles:
                         return KeptObject(ids, False, differences.describe())
                     change = differences.describe()
                 is_new = not change
-            for other in () if change else self._of_instance(ids.instance) - {path}:
+            others = () if change else self._of_instance(ids.instance) - {path}
+            # A person may have deleted one since.
+            for other in (one for one in others if one.exists()):
                 _compare(ids, other.read_bytes(), encoded)
                 change = tr_lazy("it is here in another series too")
             # The note comes first, so that nothing is forgotten if the program ends here.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import re
@@ -352,20 +353,30 @@ def _problems(group: InstanceGroup) -> list[str]:
 def _name_volumes(key: _SeriesKey, groups: list[InstanceGroup], known: KnownSlices) -> None:
     """Give volumes of one series their keys: first to each that is known the one it has, then to the others."""
 
+    # A series can have hundreds of volumes, and each is compared with each that is known.
+    names = [_series_key(key, group.instances) for group in groups]
+    paths = [{one.path for one in group.instances} for group in groups]
+
+    @functools.cache
+    def known_paths(name: str, modality: str) -> set[str]:
+        return {path for path, _ in known(name, modality)}
+
+    def numbered(place: int, number: int) -> str:
+        return f"{names[place]}-{number + 1}" if number else names[place]
+
     def shared(place: int, number: int) -> int:
-        stack = groups[place].instances
-        before = known(_series_key(key, stack, number), stack[0].modality)
-        return len({path for path, _ in before}.intersection(one.path for one in stack))
+        modality = groups[place].instances[0].modality
+        return len(known_paths(numbered(place, number), modality) & paths[place])
 
     free, unnamed = list(range(len(groups))), list(range(len(groups)))
     for number in range(len(groups)):
         best = max(unnamed, key=lambda place: shared(place, number), default=0)
         if unnamed and shared(best, number):
-            groups[best].key = _series_key(key, groups[best].instances, number)
+            groups[best].key = numbered(best, number)
             free.remove(number)
             unnamed.remove(best)
     for number, place in zip(free, unnamed, strict=True):
-        groups[place].key = _series_key(key, groups[place].instances, number)
+        groups[place].key = numbered(place, number)
 
 
 def _note_owners(groups: Sequence[InstanceGroup], owners: dict[str, tuple[str, str]]) -> None:
@@ -406,9 +417,9 @@ def case_key(key: str, modality: str, pseudonyms: Pseudonyms | None) -> str:
     return f"{kind}-{pseudonyms.case(key)}"
 
 
-def _series_key(key: _SeriesKey, stack: Sequence[Instance], number: int) -> str:
+def _series_key(key: _SeriesKey, stack: Sequence[Instance]) -> str:
     """The folder of the slices and a short mark of the series, the same whenever it is imported."""
     folder = os.path.commonpath([f"/{member.path}" for member in stack]).strip("/")
     mark = hashlib.blake2b(repr(key).encode(), digest_size=4).hexdigest()
-    name = f"{(stack[0].modality or 'series').lower()}-{mark}" + (f"-{number + 1}" if number else "")
+    name = f"{(stack[0].modality or 'series').lower()}-{mark}"
     return f"{folder}/{name}" if folder else name

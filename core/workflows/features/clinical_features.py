@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 Columns = npt.NDArray[np.float64]
 Names = npt.NDArray[np.str_]
 
-#: A column with more different texts is an identifier or free text.
-MAX_CATEGORIES = MOST_CODES
 #: Columns that identify cases, are files, findings or free texts, or say how a library was made; and words in names of
 #: such columns.
 _NEVER = frozenset(
@@ -236,11 +234,11 @@ def _column(
     if _identifies_patients(keys, known, values, patients):
         return tr_lazy("it identifies patients")
     n_different = len(set(keys[known].tolist()))
-    if values is None and n_different > MAX_CATEGORIES:
+    if values is None and n_different > MOST_CODES:
         return tr_lazy(
             "it has {n:,} different texts, and at most {most} are allowed",
             n=n_different,
-            most=MAX_CATEGORIES,
+            most=MOST_CODES,
         )
     given_away = _finding_given_away(keys, values, findings)
     if given_away:

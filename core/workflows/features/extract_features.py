@@ -24,7 +24,7 @@ from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.features.clinical import Clinical
 from semblance.core.features.extractor import BURNT_IN_MARKS, HIDE, Extractor
 from semblance.core.features.registry import make_extractor
-from semblance.core.imaging.burnt_in_marks import MARKS_ATTRIBUTE, hide_marks, may_have_marks
+from semblance.core.imaging.burnt_in_marks import MARKS_ATTRIBUTE, hide_marks, mark_boxes, may_have_marks
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.image_reader import ImageReader, shown_slice
@@ -427,10 +427,11 @@ def measure_cases(
                 else:
                     if may_have_marks(shown):
                         # Counted also where they are kept, so that it can be told whether a metric retrieves them.
-                        hidden = hide_marks(shown)
-                        marks[image.row] = hidden.hidden_marks or 0
                         if extractor.settings.get(BURNT_IN_MARKS) == HIDE:
-                            shown = hidden
+                            shown = hide_marks(shown)
+                            marks[image.row] = shown.hidden_marks or 0
+                        else:
+                            marks[image.row] = len(mark_boxes(shown))
                     prepared = extractor.prepare(shown, image.region)
                 batch.add(image.row, content, prepared)
             except SemblanceError as error:

@@ -10,7 +10,7 @@ import numpy as np
 
 from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.imaging import ImageAddress, open_image
-from semblance.core.imaging.burnt_in_marks import find_marks, may_have_marks
+from semblance.core.imaging.burnt_in_marks import mark_boxes
 from semblance.core.imaging.display import MIN_SIDE_OF_SLICES, DisplayImage, display_image
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.segmentation import NoOutline, segment_at, segment_in
@@ -168,8 +168,7 @@ def outline_mass(
 def _viewed(address: ImageAddress, region: Region | None, case: CaseDetails | None) -> ViewedImage:
     if not stack_cache.is_stack(address):
         image = open_image(address)
-        found = find_marks(image) if may_have_marks(image) else None
-        return ViewedImage(display_image(image), region, case, marks=() if found is None else found.boxes)
+        return ViewedImage(display_image(image), region, case, marks=mark_boxes(image))
     stack = stack_cache.get(address)
     place = stack.middle(region)
     facts = StackFacts(len(stack), place, stack.spacing_mm, stack.directions, stack.location)

@@ -19,7 +19,7 @@ from semblance.core.evaluation.neighbour_checks import MIN_CASES, distances_to_o
 from semblance.core.evaluation.splits import patient_codes
 from semblance.core.imaging.blank_image import is_blank, missing_share
 from semblance.core.imaging.breast_side import chest_wall_side
-from semblance.core.imaging.burnt_in_marks import find_marks, may_have_marks
+from semblance.core.imaging.burnt_in_marks import mark_boxes
 from semblance.core.imaging.drawn_text import drawn_text
 from semblance.core.imaging.image_reader import ImageReader
 from semblance.core.language import tr_lazy, tr_lazy_n
@@ -282,12 +282,11 @@ def measure_images(
                 failed[one.image.row] = error.message
                 continue
             grey: npt.NDArray[np.float32] = np.nan_to_num(opened.grey())
-            marks = find_marks(opened) if may_have_marks(opened) else None
             measures[one.image.row] = ImageMeasures(
                 is_blank(grey),
                 missing_share(grey),
                 len(drawn_text(grey)),
                 chest_wall_side(grey) if one.is_mammogram else None,
-                0 if marks is None else len(marks.boxes),
+                len(mark_boxes(opened)),
             )
     return measures, failed
