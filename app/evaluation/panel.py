@@ -38,7 +38,7 @@ from semblance.app.widgets.tab_order import set_accessible_name
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.app.widgets.warning_line import WarningLine
 from semblance.app.widgets.work_notice import extraction_message
-from semblance.core.evaluation.chance import chance_note
+from semblance.core.evaluation.evaluate_metric import chance_note
 from semblance.core.language import tr, tr_name
 from semblance.core.reports.curves import ACCURACY, CALIBRATION, ROC, TRAINING, Curve
 from semblance.core.workflows.evaluation import scored_metrics

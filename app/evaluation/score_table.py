@@ -23,8 +23,7 @@ from semblance.app.shell.theme import BASE, SMALL, colour, font, plain_tip, them
 from semblance.app.widgets.badge import badge_size, paint_badge
 from semblance.app.widgets.read_only_table import make_read_only
 from semblance.app.widgets.text_cache import LEFT, RIGHT, text_cache
-from semblance.core.evaluation.chance import chance_note
-from semblance.core.evaluation.evaluate_metric import MetricScores
+from semblance.core.evaluation.evaluate_metric import MetricScores, chance_note
 from semblance.core.language import format_number, tr, tr_name, translate, visible
 from semblance.core.metrics.registry import learner_title
 from semblance.core.reports.axes import DASHES

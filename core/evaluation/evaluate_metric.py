@@ -10,6 +10,7 @@ import numpy as np
 
 from semblance.core.errors import BadInput
 from semblance.core.evaluation.calibration import stored_calibration
+from semblance.core.evaluation.chance import at_chance
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.intervals import over_findings, over_queries
 from semblance.core.evaluation.neighbours import distances_after_steps
@@ -273,6 +274,13 @@ def stored_scores(scores: Mapping[str, Any] | None) -> MetricScores | None:
         return MetricScores.from_json(scores) if scores else None
     except BadInput:
         return None
+
+
+def chance_note(scores: MetricScores | None) -> str:
+    """The sentence on a metric whose scores are not above chance; "" where they are, or do not say."""
+    if scores is None or scores.beats_chance is not False:
+        return ""
+    return at_chance(scores.retrieval_accuracy.at(FINDING_K)[0], scores.chance)
 
 
 def card_scores(scores: Mapping[str, Any]) -> dict[str, Any]:

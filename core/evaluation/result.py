@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.evaluation.chance import evaluation_note
-from semblance.core.evaluation.intervals import Summary, over_repeats
+from semblance.core.evaluation.chance import SCORES, K, at_chance
+from semblance.core.evaluation.intervals import Summary, corrected_variance, over_repeats, t_quantile
 from semblance.core.evaluation.roc import Roc, average
 from semblance.core.evaluation.significance import Comparison, corrected_t_test
 
@@ -139,7 +139,7 @@ class EvaluationResult:
             "split": vars(self.split).copy(),
             "compared": list(self.compared),
             "results": [
-                {**result.to_json(), "chance_note": evaluation_note(result, self.split) or None}
+                {**result.to_json(), "chance_note": _chance_note(result, self.split) or None}
                 for result in self.results
             ],
             "comparisons": [comparison.to_json() for comparison in self.comparisons],
@@ -213,3 +213,24 @@ def _curve(curves: Sequence[Vector]) -> Curve:
         means.append(float(np.mean(present)) if present else None)
         stds.append(float(np.std(present, ddof=1)) if len(present) > 1 else None)
     return Curve(tuple(range(1, length + 1)), tuple(means), tuple(stds))
+
+
+def _chance_note(result: LearnerResult, split: SplitFacts) -> str:
+    """The sentence on a learner of an evaluation whose scores are not above chance; "" where they are, or the protocol
+    measures none.
+
+    Repeats share cases, so the variance of their mean is that of Nadeau and Bengio.
+    """
+    known = [pair for pair in SCORES if f"{pair[0]}@{K}" in result.scores]
+    if not known or any(_is_above(result, split, *pair) for pair in known):
+        return ""
+    return at_chance(result.scores[f"{known[0][0]}@{K}"].mean, result.scores[f"{known[0][1]}@{K}"].mean)
+
+
+def _is_above(result: LearnerResult, split: SplitFacts, score: str, chance: str) -> bool:
+    pairs = zip(result.scores[f"{score}@{K}"].values, result.scores[f"{chance}@{K}"].values, strict=True)
+    gains = np.array([a - b for a, b in pairs if a is not None and b is not None])
+    if len(gains) < 2:
+        return bool(gains.mean() > 0.0) if len(gains) else False
+    error = corrected_variance(gains, split.n_train, split.n_test) ** 0.5
+    return bool(gains.mean() > t_quantile(0.975, len(gains) - 1) * error)

@@ -286,7 +286,7 @@ def _volumes(members: Sequence[Instance]) -> list[InstanceGroup]:
     groups = []
     for number, volume in enumerate(found, start=1):
         stack = [members[place] for place in volume.members]
-        told_by = [_told_by(volume, number, len(found))] if len(found) > 1 else []
+        told_by = [_volume_title(volume, number, len(found))] if len(found) > 1 else []
         groups.append(InstanceGroup(stack[0].path, stack, told_by))
     return groups
 
@@ -299,7 +299,7 @@ def _frame_groups(one: Instance, known: KnownSlices, *, reading_order: bool) -> 
         key = f"{one.path}[{number}]" if number > 1 else one.path
         is_whole = len(volumes) == 1
         frames = tuple(order_of(one.frame_headers)) if is_whole else volume.members
-        told_by = [] if is_whole else [_told_by(volume, number, len(volumes))]
+        told_by = [] if is_whole else [_volume_title(volume, number, len(volumes))]
         group = InstanceGroup(key, [one], told_by, frames)
         _order(group, known, reading_order=reading_order)
         if is_whole and (group.frames == frames or known(key, one.modality) == [(one.path, None)]):
@@ -322,7 +322,7 @@ def _order(group: InstanceGroup, known: KnownSlices, *, reading_order: bool) -> 
         group.frames = group.frames[::-1]
 
 
-def _told_by(volume: FoundVolume, number: int, n: int) -> str:
+def _volume_title(volume: FoundVolume, number: int, n: int) -> str:
     marks = ", ".join(f"{name} {value or '-'}" for name, value in volume.told_by)
     if not marks:
         return tr_lazy("volume {number} of {n} of the series", number=number, n=n)

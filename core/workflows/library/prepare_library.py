@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from semblance.core.errors import BadInput, SemblanceError
-from semblance.core.evaluation.chance import chance_note
 from semblance.core.evaluation.data import EvaluationData
-from semblance.core.evaluation.evaluate_metric import FindingScore, stored_scores
+from semblance.core.evaluation.evaluate_metric import FindingScore, chance_note, stored_scores
 from semblance.core.evaluation.intervals import over_findings
 from semblance.core.evaluation.splits import patient_codes
 from semblance.core.evaluation.worsened import FindingShares, worsened

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from semblance.core.engine.cluster import Cluster
 from semblance.core.errors import BadArguments
-from semblance.core.evaluation.chance import chance_note
-from semblance.core.evaluation.evaluate_metric import card_scores, stored_scores
+from semblance.core.evaluation.evaluate_metric import card_scores, chance_note, stored_scores
 from semblance.core.features.fusion import clinical_columns
 from semblance.core.language import as_lazy, join_texts, tr_lazy
 from semblance.core.library.open_library import open_library

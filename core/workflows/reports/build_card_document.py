@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from semblance.core.evaluation.calibration import Calibration
-from semblance.core.evaluation.chance import chance_note
-from semblance.core.evaluation.evaluate_metric import MetricScores, scored_card
+from semblance.core.evaluation.evaluate_metric import MetricScores, chance_note, scored_card
 from semblance.core.evaluation.shortcuts import ShortcutProbe, stored_probes
 from semblance.core.evaluation.shuffled_control import ShuffledControl, stored_control
 from semblance.core.evaluation.subgroups import AGE, ALPHA, FINDING, SubgroupScore, stored_subgroups

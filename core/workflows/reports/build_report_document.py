@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from semblance.core.errors import SemblanceError
-from semblance.core.evaluation.chance import chance_note
-from semblance.core.evaluation.evaluate_metric import MetricScores, scored_card
+from semblance.core.evaluation.evaluate_metric import MetricScores, chance_note, scored_card
 from semblance.core.imaging import ImageAddress, open_image
 from semblance.core.imaging.hide_text import TextHider
 from semblance.core.imaging.image import Image, ValueWindow

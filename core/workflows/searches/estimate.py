@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from semblance.core.evaluation.calibration import MIN_CASES
-from semblance.core.evaluation.chance import chance_note
-from semblance.core.evaluation.evaluate_metric import stored_scores
+from semblance.core.evaluation.evaluate_metric import chance_note, stored_scores
 from semblance.core.evaluation.findings_map import DROPPED, parse_findings_map
 from semblance.core.evaluation.neighbour_votes import VOTERS
 from semblance.core.language import tr_lazy

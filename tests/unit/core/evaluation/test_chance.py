@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from semblance.core.evaluation.chance import chance_note, is_at_chance
-from semblance.core.evaluation.evaluate_metric import FindingScore, IntervalCurve, MetricScores
+from semblance.core.evaluation.chance import is_at_chance
+from semblance.core.evaluation.evaluate_metric import FindingScore, IntervalCurve, MetricScores, chance_note
 from semblance.core.evaluation.intervals import over_findings
 from semblance.core.evaluation.scores import accuracy_scores
 
