@@ -31,6 +31,9 @@ from semblance.core.tasks import Reporter
 SUFFIXES = frozenset((".dcm", ".dic", ".dicom", ".ima"))
 
 _SAMPLED_FILES = 24
+#: Different images with one SOP instance UID, as from programs that write it into every file, after which it tells
+#: nothing: others are not compared with them.
+_MOST_SHARING = 8
 _CHECK_EVERY = 50
 
 
@@ -134,11 +137,12 @@ def _take_out_copies(
     ambiguous: set[str] = set()
     for one in found.images:
         others = first_of.setdefault(one.sop_instance, []) if one.sop_instance else []
-        for other in others:
+        of_series = [other for other in others if (other.study, other.series) == (one.study, one.series)]
+        for other in of_series if len(others) < _MOST_SHARING else ():
             reporter.check_cancelled()
             with source.stream(other.path) as kept, source.stream(one.path) as file:
                 differences = compare_objects(kept, file, source.label(one.path))
-            if differences.is_same_image and (other.study, other.series) == (one.study, one.series):
+            if differences.is_same_image:
                 reason = tr_lazy(
                     "A duplicate of '{path}', with the same pixels", path=source.label(other.path)
                 )
@@ -147,7 +151,7 @@ def _take_out_copies(
                 copies[one.path] = _Copy(one.path, tr_lazy("{reason}.", reason=reason), False, other.path)
                 break
         else:
-            ambiguous.update(other.path for other in (*others, one) if others)
+            ambiguous.update({others[0].path, one.path} if others else ())
             others.append(one)
     found.images = [one for one in found.images if one.path not in copies]
     return copies, ambiguous

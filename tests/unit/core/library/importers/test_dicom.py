@@ -11,6 +11,7 @@ from pydicom import Dataset, dcmread
 from pydicom.uid import RLELossless
 
 from semblance.core.imaging import ImageReader
+from semblance.core.imaging.dicom import compare_objects
 from semblance.core.imaging.pseudonyms import Pseudonyms
 from semblance.core.library.case_names import date_name
 from semblance.core.library.importers.dicom import DicomImporter
@@ -443,6 +444,22 @@ def test_two_files_with_one_sop_instance_uid(tmp_path):
     found = details(tmp_path / "lib").values()
     assert sorted(one.depth or 1 for one in found) == [1, 4]
     assert all("other images have the same SOP instance UID" in one.attributes["geometry"] for one in found)
+
+
+def test_one_sop_instance_uid_in_every_file_does_not_compare_each_with_each(tmp_path, monkeypatch):
+    compared = []
+    monkeypatch.setattr(
+        compare_objects,
+        "compare_objects",
+        lambda *files, compare=compare_objects.compare_objects: compared.append(files) or compare(*files),
+    )
+    for number in range(20):
+        pixels = np.full((8, 8), number, np.uint16)
+        save(image(pixels, SOPInstanceUID="1.2.3", Modality="CR"), tmp_path / f"{number:02}.dcm")
+    found = cases(tmp_path)
+    assert len(found) == 20
+    assert all("other images have the same SOP instance UID" in one.attributes["geometry"] for one in found)
+    assert 0 < len(compared) < 40
 
 
 def test_phases_of_an_enhanced_object_are_volumes(tmp_path):
