@@ -37,11 +37,6 @@ def clinical_settings(columns: Iterable[ClinicalColumn]) -> dict[str, Value]:
     return {"columns": json.dumps([[one.name, list(one.categories)] for one in columns])}
 
 
-def is_known(text: str) -> bool:
-    """Whether ``text`` is a value at all."""
-    return not is_missing(text)
-
-
 def as_number(text: str) -> float | None:
     """The finite number in ``text``, with a decimal point or comma; a DICOM age (``047Y``) in years."""
     age = _AGE.fullmatch(text.strip().upper())
@@ -100,9 +95,9 @@ class Clinical(Extractor):
         for one in self.columns:
             text = attributes.get(one.name, "")
             if not one.categories:
-                number = as_number(text) if is_known(text) else None
+                number = None if is_missing(text) else as_number(text)
                 out.append(math.nan if number is None else number)
-            elif is_known(text):
+            elif not is_missing(text):
                 key = text.strip().casefold()
                 out += [float(category.casefold() == key) for category in one.categories]
             else:

@@ -19,6 +19,7 @@ from semblance.core.library.importers.image_files import ignored_files
 from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, RejectedFile
 from semblance.core.library.importers.referenced_scans import Scan, ScanIndex, find_scans, unused_files
 from semblance.core.library.importers.source import Entry, Source
+from semblance.core.library.importers.table_file import number_in
 from semblance.core.normal_text import is_missing
 from semblance.core.tasks import Reporter
 
@@ -343,11 +344,8 @@ class _CandidateTable:
 
 
 def _float(cell: str) -> float | None:
-    try:
-        number = float(cell)
-    except ValueError:
-        return None
-    return number if math.isfinite(number) and "_" not in cell else None
+    number = number_in(cell)
+    return number if number is not None and math.isfinite(number) else None
 
 
 def table_number(cell: str, column: str) -> float:

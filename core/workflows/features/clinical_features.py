@@ -13,11 +13,12 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.evaluation.data_sources import sealed_rows
-from semblance.core.features.clinical import Clinical, ClinicalColumn, as_number, clinical_settings, is_known
+from semblance.core.features.clinical import Clinical, ClinicalColumn, as_number, clinical_settings
 from semblance.core.features.fusion import Fusion, fused_sets
 from semblance.core.language import join_texts, tr_lazy
 from semblance.core.library.column_checks import MOST_CODES, TELLING, ordered_codes, own_findings, separation
 from semblance.core.library.records import CHUNK, FeatureSet
+from semblance.core.normal_text import is_missing
 from semblance.core.tasks import SILENT, Reporter
 
 if TYPE_CHECKING:
@@ -223,7 +224,7 @@ def _column(
     name: str, texts: Sequence[str], findings: Names, patients: Sequence[str]
 ) -> ClinicalColumn | str:
     """The column in the form that is used, or why it is left out."""
-    known = np.array([is_known(text) for text in texts])
+    known = np.array([not is_missing(text) for text in texts])
     if _is_never_used(name):
         return tr_lazy("it identifies cases, is a text, or says how the library was made")
     keys = np.array([text.strip().casefold() if ok else "" for text, ok in zip(texts, known, strict=True)])
