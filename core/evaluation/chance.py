@@ -8,7 +8,7 @@ from semblance.core.language import tr_lazy
 
 #: How both sentences begin.
 _AT_CHANCE = "These features do not tell the findings apart"
-#: The k at which a metric is compared with chance.
+#: The k at which metrics are compared with each other and with chance.
 K = 10
 #: Means over queries and over findings, each with its chance: a rare finding can be told apart while the first is at
 #: chance.

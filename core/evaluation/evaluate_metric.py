@@ -10,7 +10,7 @@ import numpy as np
 
 from semblance.core.errors import BadInput
 from semblance.core.evaluation.calibration import stored_calibration
-from semblance.core.evaluation.chance import at_chance
+from semblance.core.evaluation.chance import K, at_chance
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.intervals import over_findings, over_queries
 from semblance.core.evaluation.neighbours import distances_after_steps
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 HELD_OUT_PATIENTS = tr_lazy("held-out patients")
 HELD_OUT_CASES = tr_lazy("held-out cases, unknown patients")
-#: Number of nearest cases for the score of a finding, and for the last point of the curves.
-FINDING_K, MOST_RETRIEVED = 10, 50
+#: Number of nearest cases for the last point of the curves.
+MOST_RETRIEVED = 50
 
 Numbers = tuple[float | None, ...]
 
@@ -181,7 +181,7 @@ class MetricScores:
         found = [
             (mean if low is None else low) > chance
             for (mean, low, _), chance in (
-                (self.retrieval_accuracy.at(FINDING_K), self.chance),
+                (self.retrieval_accuracy.at(K), self.chance),
                 ((self.macro.mean, self.macro.low, self.macro.high), self.macro_chance),
             )
             if mean is not None
@@ -280,7 +280,7 @@ def chance_note(scores: MetricScores | None) -> str:
     """The sentence on a metric whose scores are not above chance; "" where they are, or do not say."""
     if scores is None or scores.beats_chance is not False:
         return ""
-    return at_chance(scores.retrieval_accuracy.at(FINDING_K)[0], scores.chance)
+    return at_chance(scores.retrieval_accuracy.at(K)[0], scores.chance)
 
 
 def card_scores(scores: Mapping[str, Any]) -> dict[str, Any]:
@@ -288,7 +288,7 @@ def card_scores(scores: Mapping[str, Any]) -> dict[str, Any]:
     retrieval accuracy @10, or at the largest k there is, with its mean over findings, worst finding and chance, AUC
     and calibration error."""
     accuracies = scores["retrieval_accuracy"]["mean"]
-    k = min(FINDING_K, len(accuracies))
+    k = min(K, len(accuracies))
     found: dict[str, Any] = {f"retrieval_accuracy@{k}": accuracies[k - 1]}
     measured = MetricScores.from_json(scores)
     if measured.chance is not None:
@@ -404,8 +404,8 @@ def _curves(
 def _by_finding(
     retrieval: Matrix, query_findings: Rows, names: Sequence[str], patients: Rows | None, seed: int
 ) -> dict[str, FindingScore]:
-    """Retrieval accuracy @ :data:`FINDING_K`, or the largest k there is, of the queries of each finding."""
-    k = min(FINDING_K, retrieval.shape[1])
+    """Retrieval accuracy @ :data:`K`, or the largest k there is, of the queries of each finding."""
+    k = min(K, retrieval.shape[1])
     out = {}
     for finding, name in enumerate(names):
         rows = np.flatnonzero(query_findings == finding)
@@ -418,8 +418,8 @@ def _by_finding(
 
 
 def _macro(retrieval: Matrix, findings: Rows, patients: Rows | None, seed: int) -> FindingScore:
-    """The mean over findings of their retrieval accuracy @ :data:`FINDING_K`, or the largest k there is."""
-    k = min(FINDING_K, retrieval.shape[1])
+    """The mean over findings of their retrieval accuracy @ :data:`K`, or the largest k there is."""
+    k = min(K, retrieval.shape[1])
     mean, *found = over_findings(retrieval[:, k - 1], findings, seed=seed, groups=patients)
     ends = _nonempty_interval((found[0], found[1])) or (None, None)
     return FindingScore(len(findings), k, number_or_none(mean), *ends)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from semblance.core.errors import BadInput, SemblanceError
+from semblance.core.evaluation.chance import K
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.evaluate_metric import FindingScore, chance_note, stored_scores
 from semblance.core.evaluation.intervals import over_findings
@@ -55,8 +56,6 @@ if TYPE_CHECKING:
 CASES_OF_A_FINDING = 20
 #: With fewer held-out patients, or cases if no patient is known, no interval is used.
 HELD_OUT_UNITS = 10
-#: The k of the retrieval accuracy.
-K = 10
 
 
 @dataclass(frozen=True)

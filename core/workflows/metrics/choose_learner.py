@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput, SemblanceError
+from semblance.core.evaluation.chance import K
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.neighbours import distances_after_steps
 from semblance.core.evaluation.scores import mean_over_findings, shares_of_nearest
@@ -23,8 +24,6 @@ from semblance.core.metrics.training_data.training_sample import stratified_samp
 from semblance.core.tasks import SILENT, PartReporter, Reporter
 
 PLAIN = "euclidean"
-#: The k of the retrieval accuracy.
-K = 10
 #: The learners that are compared, the plain distance first. Each of the others is better on some data and worse on
 #: other data.
 SHORT_LIST = (PLAIN, "bdm_v", "boostmetric", "ccml", "lda")

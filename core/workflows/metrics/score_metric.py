@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from semblance.core.evaluation.chance import K
 from semblance.core.evaluation.evaluate_metric import (
-    FINDING_K,
     HELD_OUT_CASES,
     MOST_RETRIEVED,
     score_rankings,
@@ -110,7 +110,7 @@ def _subgroups(
     units = patient_codes(data.units, data.n_cases)
     accuracy = rankings.retrieval_accuracy
     queries = ScoredQueries(
-        accuracy[:, min(FINDING_K, accuracy.shape[1]) - 1],
+        accuracy[:, min(K, accuracy.shape[1]) - 1],
         found[:, 0],
         found[:, 1],
         data.y[rankings.queries],
