@@ -481,17 +481,17 @@ class State(QObject):
         return aside.without((*used.liked, *used.disliked))
 
     def _count_judgements(self) -> tuple[int, int, int]:
-        from semblance.core.searches.marks import counts_in, is_about, refines
-
         ranked = self.ranked_search
+        if ranked is None:
+            return (0, 0, 0)
         if self._judgement_counts[0] is not ranked:
-            in_force, own, others = [], 0, 0
-            if ranked is not None:
-                in_force = [entry.judgement for entry in ranked.entries if entry.undone is None]
-                own = sum(counts_in(one, ranked.search) for one in in_force)
-                if ranked.refused is None and ranked.search.strength > 0.0:
-                    query = ranked.search.query
-                    others = sum(refines(one, ranked.search) and not is_about(one, query) for one in in_force)
+            from semblance.core.searches.marks import counts_in, is_about, refines
+
+            in_force = [entry.judgement for entry in ranked.entries if entry.undone is None]
+            own, others = sum(counts_in(one, ranked.search) for one in in_force), 0
+            if ranked.refused is None and ranked.search.strength > 0.0:
+                query = ranked.search.query
+                others = sum(refines(one, ranked.search) and not is_about(one, query) for one in in_force)
             self._judgement_counts = (ranked, len(in_force), own, others)
         return self._judgement_counts[1:]
 

@@ -36,6 +36,8 @@ MOST_CODES = 12
 TELLING = 0.98
 #: Numbers of a table that are compared with the findings.
 _COMPARED = 4_000_000
+#: Extractors whose numbers people wrote down; numbers measured in images are not made from the finding.
+WRITTEN_DOWN = frozenset(("raw", "clinical"))
 #: Columns that a note names.
 _LISTED, _NO_FEATURES = 3, 20
 _LARGEST_WHOLE = 2.0**53

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
 
-from semblance.core.files import PRIVATE, make_folder, replacing
+from semblance.core.files import PRIVATE, make_folder, replacing, unfinished_name
 from semblance.core.library.address import COPY_FACTS
 from semblance.core.library.database import upsert
 from semblance.core.library.library_files import LibraryFiles, changed_chunks, description_name
@@ -30,14 +31,21 @@ class ServerFiles(LibraryFiles):
         with catalogue.errors():
             # A library that was deleted and made again under the same address has other files.
             known, identity = folder / "library", catalogue.library_id
-            if folder.exists() and (not known.is_file() or known.read_text(encoding="utf-8") != identity):
+            if not (known.is_file() and known.read_text(encoding="utf-8") == identity):
                 super().remove("")
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                # Whole at once: a program that opens it now would take a folder without identity for another library's.
+                made = unfinished_name(folder)
+                made.mkdir(mode=0o700, parents=True)
+                (made / "library").write_text(identity, encoding="utf-8")
+                try:
+                    made.rename(folder)
+                except OSError:
+                    shutil.rmtree(made)
+                    # Another program may have made it since.
+                    if not known.is_file():
+                        raise
             for name in ("features", "metrics", DERIVED):
                 make_folder(folder / name)
-            if not known.exists():
-                with replacing(known, durable=False) as temporary:
-                    temporary.write_text(identity, encoding="utf-8")
 
     def fetch(self, names: Collection[str]) -> None:
         """Copy the files ``names`` from the server; remove copies of those that it no longer has."""

@@ -18,7 +18,7 @@ from semblance.core.evaluation.protocols.protocol import LearnerSpec, Protocol
 from semblance.core.evaluation.protocols.registry import protocol_class
 from semblance.core.evaluation.result import EvaluationResult
 from semblance.core.language import as_lazy, join_texts, tr_lazy
-from semblance.core.library.column_checks import telling_columns, telling_notes
+from semblance.core.library.column_checks import WRITTEN_DOWN, telling_columns, telling_notes
 from semblance.core.library.importers.table_file import PARAMETERS, TableFormat
 from semblance.core.metrics.registry import learner_class
 from semblance.core.metrics.steps.extractor_steps import chosen_steps
@@ -156,10 +156,9 @@ def _evaluated(
     data, extractor, left_out = read_source(source, protocol.attributes)
     renamed = parse_findings_map(request.findings) if request.findings else None
     data = prepare(data, findings=renamed, max_cases=request.max_cases, seed=request.seed)
-    notes = [
-        *data.notes,
-        *telling_notes(data.feature_names, telling_columns(data.X, data.y.tolist()), data.source),
-    ]
+    notes = list(data.notes)
+    if extractor in WRITTEN_DOWN:
+        notes += telling_notes(data.feature_names, telling_columns(data.X, data.y.tolist()), data.source)
     steps = chosen_steps(request.steps, extractor, data.made_by)
     with Cluster(request.cluster) if request.cluster else nullcontext() as cluster:
         result = protocol.run(

@@ -23,7 +23,7 @@ from semblance.core.imaging.burnt_in_marks import mark_boxes
 from semblance.core.imaging.drawn_text import drawn_text
 from semblance.core.imaging.image_reader import ImageReader
 from semblance.core.language import tr_lazy, tr_lazy_n
-from semblance.core.library.column_checks import telling_columns, telling_notes
+from semblance.core.library.column_checks import WRITTEN_DOWN, telling_columns, telling_notes
 from semblance.core.library.data_reviews import DataReview, add_review, read_reviews, undo_review
 from semblance.core.library.lesion_groups import lesion_codes, read_groups
 from semblance.core.library.open_library import open_library
@@ -207,8 +207,11 @@ def _neighbour_issues(
     assert data.case_rows is not None
     by_row = {case.row: case for case in cases}
     measured = [by_row[row] for row in data.case_rows.tolist()]
-    told = telling_notes(data.feature_names, telling_columns(data.X, data.y.tolist()), feature_set.name)
-    telling = data_issues.telling_column(measured, told)
+    telling: list[DataIssue] = []
+    if feature_set.extractor in WRITTEN_DOWN:
+        told = telling_columns(data.X, data.y.tolist())
+        notes = telling_notes(data.feature_names, told, feature_set.name)
+        telling = data_issues.telling_column(measured, notes)
     if len(measured) < MIN_CASES:
         reason = tr_lazy("Fewer than {n} cases have features.", n=MIN_CASES)
         return telling, [(check, reason) for check in _FEATURE_CHECKS]

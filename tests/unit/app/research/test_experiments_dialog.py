@@ -154,8 +154,8 @@ def test_ranks_over_several_tables_are_drawn(finished_dialog, context):
 
 def test_differences_are_shown_for_each_score(finished_dialog):
     finished_dialog.results.tabs.setCurrentIndex(2)
-    assert finished_dialog.results.score.count() == 7
-    for index in range(7):
+    assert finished_dialog.results.score.count() == 9
+    for index in range(9):
         finished_dialog.results.score.setCurrentIndex(index)
         rows = cell_texts(finished_dialog.results.differences)
         assert [row[:1] for row in rows] == [["a"], ["b"]]

@@ -116,7 +116,7 @@ def test_the_scores_on_the_card_are_those_of_searches_with_every_held_out_case(m
     facts = {fact.label: fact.value for section in shown.sections for fact in section.facts}
     at_10 = np.nanmean(np.array(accuracies)[:, 9])
     assert at_10 < 0.97
-    assert str(facts["Retrieval accuracy @10"]).partition(" ")[0] == f"{at_10:.2f}"
+    assert str(facts["Search accuracy @10"]).partition(" ")[0] == f"{at_10:.2f}"
     assert facts["Mean AUC over findings"] == f"{scores['auc']:.2f}"
     area = scores["roc"][names[0]]["auc"]
     assert str(facts[f"AUC, {names[0]} against the rest"]).partition(" ")[0] == f"{area:.2f}"

@@ -158,7 +158,7 @@ def test_no_group_is_called_close_or_far_in_a_small_library(tmp_path):
 
 
 def test_the_query_is_not_counted_among_the_cases_that_another_is_nearer_than(tmp_path):
-    (tmp_path / "t.csv").write_text("case_id,f0,label\n" + "".join(f"c{n},{n},x\n" for n in range(20)))
+    (tmp_path / "t.csv").write_text("case_id,f0,label\n" + "".join(f"c{n},{1.5 * n},x\n" for n in range(20)))
     library = tmp_path / "lib.semblance"
     import_source(tmp_path / "t.csv", library)
     extract_features(library, "raw")
