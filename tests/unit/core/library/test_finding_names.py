@@ -60,7 +60,9 @@ def test_a_finding_that_the_library_has_keeps_its_name():
     ]
 
 
-@pytest.mark.parametrize("text", ["nan", "NaN", "NA", "n/a", "?", "#N/A", "null", "<NA>", " ", "unknown", ".", "None"])
+@pytest.mark.parametrize(
+    "text", ["nan", "NaN", "NA", "n/a", "?", "#N/A", "null", "<NA>", " ", "unknown", ".", "None"]
+)
 def test_texts_that_stand_for_no_finding(text):
     names = FindingNames()
     assert names.name(text) is None
