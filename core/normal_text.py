@@ -4,18 +4,28 @@ from __future__ import annotations
 
 import unicodedata
 
-#: What programs and people write where a value is missing.
+#: What programs and people write where a value is missing: pandas, R, SAS and Excel.
 _MISSING = frozenset(
     (
         "",
         "nan",
+        "-nan",
         "na",
         "n/a",
         "n.a.",
+        "n.d.",
+        "#na",
         "#n/a",
+        "#n/a n/a",
+        "#nv",
+        "#div/0!",
+        "#value!",
+        "#num!",
+        "#ref!",
         "<na>",
         "nat",
         "null",
+        ".",
         "unknown",
         "missing",
         "?",
@@ -24,6 +34,8 @@ _MISSING = frozenset(
         "--",
     )
 )
+#: As Python writes it, and pandas reads it; "none" is a finding of its own.
+_PYTHON_NONE = "None"
 #: What may also be a finding: "+" and "-", "Na" as sodium aside.
 _ALSO_FINDINGS = frozenset(("-",))
 
@@ -58,7 +70,8 @@ def normal_text(text: str) -> str:
 
 def is_missing(text: str) -> bool:
     """Whether a cell stands for a missing value, as "NA" and "?" do."""
-    return text.strip().lower() in _MISSING
+    text = text.strip()
+    return text.lower() in _MISSING or text == _PYTHON_NONE
 
 
 def is_missing_finding(text: str) -> bool:

@@ -46,7 +46,7 @@ _LARGEST_WHOLE = 2.0**53
 class WholeNumbers:
     """Whether the numbers of a column, some rows at a time, are whole and differ; it holds none of them.
 
-    ``rows`` is ``None`` if they are not.
+    ``rows`` that have one, ``None`` if they do not differ or are not whole. Missing ones do not count.
     """
 
     def __init__(self) -> None:
@@ -56,9 +56,10 @@ class WholeNumbers:
         self.are_whole = True
 
     def add(self, values: npt.NDArray[Any]) -> None:
-        """Take in the ``values`` (n,) of more rows."""
+        """Take in the ``values`` (n,) of more rows, NaN where missing."""
         if not self.are_whole:
             return
+        values = values[~np.isnan(values)]
         if (
             not np.isfinite(values).all()
             or (values % 1).any()
@@ -79,13 +80,16 @@ class WholeNumbers:
 
     @property
     def are_consecutive(self) -> bool:
-        """Whether they are all whole numbers between two, each once, in any order."""
-        if not self.rows or self._most - self._least + 1 != self.rows:
+        """Whether they are all whole numbers between two, or those in equal steps, each once, in any order."""
+        if not self.rows:
             return False
-        least, total = int(self._least), 0
+        width = int(self._most - self._least)
+        if width % max(1, self.rows - 1):
+            return False
+        least, total, step = int(self._least), 0, width // max(1, self.rows - 1)
         for start in range(0, self.rows, 1 << 20):
             stop = min(start + (1 << 20), self.rows)
-            total += _hash_sum(np.arange(least + start, least + stop, dtype=np.int64))
+            total += _hash_sum(least + step * np.arange(start, stop, dtype=np.int64))
         return total % (1 << 64) == self._sum
 
     def differ_by_chance(self, n: int) -> bool:
@@ -128,7 +132,8 @@ def index_reason(
         return tr_lazy("by its name it counts or identifies rows")
     if numbers.rows and numbers.rows >= _FEWEST_ROWS and numbers.are_consecutive:
         return tr_lazy("it counts the rows")
-    if numbers.rows and len(set(sampled)) == len(sampled) and not numbers.differ_by_chance(len(sampled)):
+    filled = [number for number in sampled if not math.isnan(number)]
+    if numbers.rows and len(set(filled)) == len(filled) and not numbers.differ_by_chance(len(filled)):
         return tr_lazy("its whole numbers all differ, as those that count rows do")
     return ""
 
@@ -149,8 +154,13 @@ def counts_rows(cells: Sequence[str]) -> bool:
 
 
 def is_finding_in_other_words(values: Sequence[object], findings: Sequence[str]) -> bool:
-    """Whether each value goes with one finding and each finding with one value; findings of "" are left out."""
-    pairs = [(value, finding) for value, finding in zip(values, findings, strict=True) if finding]
+    """Whether each value goes with one finding and each finding with one value; findings of "" and values of NaN are
+    left out."""
+    pairs = [
+        (value, finding)
+        for value, finding in zip(values, findings, strict=True)
+        if finding and not (isinstance(value, float) and math.isnan(value))
+    ]
     different = set(pairs)
     names = {finding for _, finding in different}
     if len(pairs) < _FEWEST_CASES or len(names) < 2 or len(different) != len(names):

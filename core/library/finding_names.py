@@ -8,21 +8,26 @@ from collections.abc import Collection
 from semblance.core.language import tr_lazy_n
 from semblance.core.normal_text import is_missing_finding, normal_text
 
-#: "1.0" is the finding "1" that a program wrote as a number. "1.10" and "1.000" may be something else.
-_WHOLE_NUMBER = re.compile(r"([+-]?\d+)[.,]0{1,2}")
+#: "1.0" is the finding "1" that a program wrote as a number, and of "01" it drops the zero. "1.10" and "1.000" may be
+#: something else.
+_WHOLE_NUMBER = re.compile(r"([+-]?)0*(\d+)(?:[.,]0{1,2})?")
 #: Findings that a note names.
 _NAMED = 5
 
 
 def finding_key(name: str) -> str:
-    """Equal for names of one finding: capitals and blanks do not count, nor does ``.0`` behind a whole number.
+    """Equal for names of one finding: capitals and blanks do not count, nor do full stops at the end, ``.0``
+    behind a whole number and zeros before it.
 
     The capitals of single letters do: "a" and "A" are often codes.
     """
     name = normal_text(name)
+    before = name.rstrip(".")
+    if len(before) > 1 and before == before.rstrip():
+        name = before
     number = _WHOLE_NUMBER.fullmatch(name)
     if number:
-        return number[1]
+        return number[1] + number[2]
     return normal_text(" ".join(word if len(word) == 1 else word.casefold() for word in name.split()))
 
 
@@ -77,10 +82,11 @@ class FindingNames:
             ]
             found.append(
                 tr_lazy_n(
-                    "Findings that differ only in spelling (capitals, blanks, '.0') were taken for one: {groups}. To "
-                    "keep them apart, import with --set findings=exact.",
-                    "{n} findings are written in several ways that differ only in spelling (capitals, blanks, '.0') "
-                    "and were taken for one each: {groups}. To keep them apart, import with --set findings=exact.",
+                    "Findings that differ only in spelling (capitals, blanks, full stops, zeros) were taken for one: "
+                    "{groups}. To keep them apart, import with --set findings=exact.",
+                    "{n} findings are written in several ways that differ only in spelling (capitals, blanks, full "
+                    "stops, zeros) and were taken for one each: {groups}. To keep them apart, import with --set "
+                    "findings=exact.",
                     len(self._merged),
                     groups="; ".join(groups),
                 )

@@ -44,7 +44,7 @@ from semblance.core.library.records import (
     MetricRecord,
 )
 from semblance.core.library.rights import ADMINISTRATOR, READER
-from semblance.core.library.schema import cases, metrics, searches
+from semblance.core.library.schema import cases, json_text, metrics, searches
 from semblance.core.library.sealed_cards import seal_scores, sealed_card
 from semblance.core.library.stored_values import store_value, stored_value
 from semblance.core.library.thumbnails import ThumbnailStore
@@ -441,6 +441,10 @@ class Library:
         """Counts, findings and names (no case ids), as ``semblance info`` prints them."""
         counts = self.catalogue.finding_counts()
         (n_patients,) = self.catalogue.read(sa.select(sa.func.count(cases.c.patient.distinct())))[0]
+        # One id of several issuers is several patients.
+        n_issuers = sa.func.count(json_text(cases.c.attributes, "issuer").distinct())
+        of_several = sa.select(n_issuers).where(cases.c.patient.is_not(None)).group_by(cases.c.patient)
+        n_patients += sum(n - 1 for (n,) in self.catalogue.read(of_several.having(n_issuers > 1)))
         unknown = counts.pop("", 0)
         findings = dict(sorted(counts.items())) | ({NO_FINDING: unknown} if unknown else {})
         return {

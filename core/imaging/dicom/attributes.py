@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from semblance.core.normal_text import composed
+
 if TYPE_CHECKING:
     from pydicom import Dataset
     from pydicom.tag import BaseTag
@@ -51,14 +53,14 @@ def value(dataset: Dataset, keyword: str) -> Any:
 def text(dataset: Dataset, keyword: str) -> str:
     """The value as one line of text, "" where there is none; several values are separated by a backslash.
 
-    A value of a wrong length takes in the values after it, a patient's name perhaps: nothing after a zero byte is
-    kept, and no value with control characters.
+    Letters are composed, so that one name is one text. A value of a wrong length takes in the values after it, a
+    patient's name perhaps: nothing after a zero byte is kept, and no value with control characters.
     """
     found = value(dataset, keyword)
     if found is None:
         return ""
     parts = [str(part) for part in found] if _is_list(found) else [str(found)]
-    line = " ".join("\\".join(parts).partition("\0")[0].split())
+    line = composed(" ".join("\\".join(parts).partition("\0")[0].split()))
     return "" if _CONTROL.search(line) else line[:MAX_TEXT]
 
 

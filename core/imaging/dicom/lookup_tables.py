@@ -20,13 +20,14 @@ if TYPE_CHECKING:
     from pydicom import Dataset
 
 _MOST = 65536
+_BYTE = 8
 _COLOURS = ("Red", "Green", "Blue")
 
 
 @dataclass(frozen=True, eq=False)
 class LookupTable:
     """``outputs`` (n,) uint16 for the numbers from ``first`` on; lower numbers have the first output, higher ones the
-    last. ``bits`` of an output, as stated or as many as the outputs need."""
+    last. ``bits`` of an output, as stated or as the outputs prove."""
 
     first: int
     outputs: npt.NDArray[np.uint16]
@@ -93,8 +94,11 @@ def _table(described: tuple[float, ...], data: Any, lowest: float, *, little: bo
     outputs = outputs[:count].astype(np.uint16)
     if len(outputs) < count:
         return None
-    needed = int(outputs.max()).bit_length()
-    return LookupTable(first, outputs, max(needed, bits % _MOST if 1 <= bits % _MOST <= 16 else 1))
+    needed, stated = int(outputs.max()).bit_length(), bits % _MOST
+    # Writers state 16 bits for entries of 8, which would all be black.
+    if not 1 <= stated <= 16 or (stated == 16 and needed <= _BYTE):
+        stated = _BYTE
+    return LookupTable(first, outputs, max(needed, stated))
 
 
 def _expanded(dataset: Dataset, *, little: bool) -> Dataset:

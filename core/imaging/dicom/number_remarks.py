@@ -66,6 +66,12 @@ def _sentence(keyword: str, found: Numbers) -> str:
 
     name, read = dictionary_description(tag_of(keyword)), "\\".join(f"{number:g}" for number in found.values)
     written = "".join(one if one.isprintable() else " " for one in (found.written or read)[:_SHOWN])
+    if keyword == "RescaleSlope" and found.values[:1] == (0.0,):
+        return tr_lazy(
+            "{name} '{written}' is not possible, so the values are shown as they are stored, without a unit.",
+            name=name,
+            written=written,
+        )
     if _is_impossible(keyword, found.values):
         return tr_lazy("{name} '{written}' is not possible and is left out.", name=name, written=written)
     if found.values:

@@ -49,7 +49,7 @@ _SHARP_KERNEL = re.compile(r"(?i:[bi][67]\d|fc5\d|fc8\d|y[abcd]$)|Br[67]\d")
 def values_of(dataset: Dataset, layout: PixelLayout, frame: int, *, little: bool = True) -> ValueScale:
     """Slope, intercept, unit, padding and windows of one frame (PS3.3 C.7.6.16.2.9, C.11.1, C.11.2).
 
-    A slope or an intercept that cannot be read leaves the numbers as stored, without a unit.
+    A slope or an intercept that cannot be read, or a slope of 0, leaves the numbers as stored, without a unit.
     """
     rescale = _group(dataset, "PixelValueTransformationSequence", frame) or dataset
     slope, intercept = read_numbers(rescale, "RescaleSlope"), read_numbers(rescale, "RescaleIntercept")
@@ -61,11 +61,12 @@ def values_of(dataset: Dataset, layout: PixelLayout, frame: int, *, little: bool
     if modality == "CT" and unit in ("", "US", "HU") and (slope.values or intercept.values):
         unit = "HU"
     unit = {"US": "", "UNSPECIFIED": "", "GY": "Gy"}.get(unit, unit)
-    if not applies_modality_lut(dataset) or not (slope.is_usable and intercept.is_usable):
+    is_usable = slope.is_usable and intercept.is_usable and slope.values[:1] != (0.0,)
+    if not is_usable or not applies_modality_lut(dataset):
         slope = intercept = Numbers()
         unit = ""
     scale = ValueScale(
-        slope.values[0] if slope.values and slope.values[0] != 0 else 1.0,
+        slope.values[0] if slope.values else 1.0,
         intercept.values[0] if intercept.values else 0.0,
         unit[:16],
         layout.photometric == "MONOCHROME1" or text(dataset, "PresentationLUTShape") == "INVERSE",

@@ -78,6 +78,7 @@ _MARKS: Final = (
         ),
     ),
     _Mark(tr_lazy("inversion time"), (("InversionTime",),)),
+    _Mark(tr_lazy("flip angle"), (("FlipAngle",), ("MRTimingAndRelatedParametersSequence", "FlipAngle"))),
     _Mark(
         tr_lazy("image type"),
         (
@@ -112,21 +113,23 @@ _B_VALUE, _DIMENSION = (
     next(place for place, mark in enumerate(_MARKS) if mark.paths[0][-1] == keyword)
     for keyword in ("DiffusionBValue", "DimensionIndexValues")
 )
-#: Private elements with the b-value: creator, element, and those of the creators (block 10 of each group).
+#: Private elements with the b-value: creator, group, element within the creator's block.
 _PRIVATE_B: Final = (
-    ("SIEMENS MR HEADER", 0x0019100C),
-    ("GEMS_PARM_01", 0x00431039),
-    ("Philips Imaging DD 001", 0x20011003),
-    ("Image Private Header", 0x00651009),
+    ("SIEMENS MR HEADER", 0x0019, 0x0C),
+    ("GEMS_PARM_01", 0x0043, 0x39),
+    ("Philips Imaging DD 001", 0x2001, 0x03),
+    ("Image Private Header", 0x0065, 0x09),
 )
+#: Blocks that are read: a creator takes the first free one (PS3.5 7.8.1).
+_BLOCKS: Final = range(0x10, 0x18)
 #: Dimensions that say where a frame lies.
 _PLACES: Final = frozenset(("ImagePositionPatient", "InStackPositionNumber", "SliceLocation"))
 
 #: All that is read of a file for this.
 TAGS: Final[tuple[str | int, ...]] = (
     *dict.fromkeys(path[0] for mark in _MARKS for path in mark.paths if len(path) == 1),
-    *(element for _, element in _PRIVATE_B),
-    *(element >> 16 << 16 | 0x10 for _, element in _PRIVATE_B),
+    *(group << 16 | block for _, group, _ in _PRIVATE_B for block in _BLOCKS),
+    *(group << 16 | block << 8 | element for _, group, element in _PRIVATE_B for block in _BLOCKS),
     "InstanceNumber",
     "DimensionIndexSequence",
     _PER_FRAME,
@@ -387,12 +390,11 @@ def _text_of(found: Any) -> str:
 
 
 def _private_b_value(dataset: Dataset) -> str:
-    for creator, element in _PRIVATE_B:
-        group = element >> 16 << 16
-        if element not in dataset or group | 0x10 not in dataset:
-            continue
+    for creator, group, place in _PRIVATE_B:
         try:
-            if str(dataset[group | 0x10].value).strip().casefold() != creator.casefold():
+            block = next((one for one in _BLOCKS if _is_creator(dataset, group << 16 | one, creator)), 0)
+            element = group << 16 | block << 8 | place
+            if not block or element not in dataset:
                 continue
             found: Any = dataset[element].value
             if isinstance(found, bytes):
@@ -405,6 +407,10 @@ def _private_b_value(dataset: Dataset) -> str:
         except Exception:  # noqa: BLE001 - a stranger's private bytes
             continue
     return ""
+
+
+def _is_creator(dataset: Dataset, tag: int, creator: str) -> bool:
+    return tag in dataset and str(dataset[tag].value).strip().casefold() == creator.casefold()
 
 
 def _without_places(indices: str, dataset: Dataset) -> str:

@@ -214,7 +214,13 @@ class ColumnSurvey:
         try:
             values = np.array([float(cell) for cell in cells])
         except ValueError:
-            values = np.full(1, np.nan)
+            decimals = (",", ".") if any("," in cell for cell in cells) else (".",)
+            filled = [cell for cell in cells if not is_missing(cell)]
+            read = next(
+                (found for sign in decimals if None not in (found := [number_in(c, sign) for c in filled])),
+                None,
+            )
+            values = np.array([math.inf] if read is None else read, dtype=np.float64)
         self.whole.add(values)
 
     def _add_points(self, cells: Sequence[str], lines: Sequence[int]) -> None:
@@ -529,11 +535,11 @@ class TableFile(abc.ABC):
 
     def _is_finding_in_other_words(self, place: int) -> bool:
         """Whether a column of numbers that was not chosen as a feature has one number for each finding."""
-        numbers = self._sampled_numbers(place).tolist()
-        if self._form.columns is not None or len(set(numbers)) > _FINDINGS:
+        numbers = self._sampled_numbers(place)
+        if self._form.columns is not None or len(np.unique(numbers)) > _FINDINGS + 1:
             return False
         findings = ["" if is_missing_finding(one) else finding_key(one) for one in self._sampled_findings()]
-        return is_finding_in_other_words(numbers, findings)
+        return is_finding_in_other_words(numbers.tolist(), findings)
 
     def _chosen_features(self, numeric: Sequence[int]) -> list[int]:
         """The columns of the setting ``columns``; the other columns of numbers are left out.

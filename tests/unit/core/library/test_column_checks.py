@@ -101,6 +101,29 @@ def test_the_index_that_pandas_notes_in_a_parquet_file_is_no_feature():
     assert found.left_out[0][0] == "dose"
 
 
+@pytest.mark.parametrize("numbers", ["10", "0,0", "missing"])
+def test_an_index_in_equal_steps_or_with_missing_cells_is_no_feature(numbers):
+    written = {
+        "10": [str(10 * n) for n in range(60)],
+        "0,0": [f"{n},0" for n in range(60)],
+        "missing": ["NA" if n in (5, 59) else str(n) for n in range(60)],
+    }[numbers]
+    cells = np.random.default_rng(5).normal(size=60).round(4)
+    lines = [
+        f"{n};{str(a).replace('.', ',')};f{place % 2}"
+        for place, (n, a) in enumerate(zip(written, cells, strict=True))
+    ]
+    found = read_table("\n".join(["k;a;label", *lines]).encode(), "t.csv")
+    assert found.columns == ("a",)
+    assert "rows" in found.notes[0]
+
+
+def test_ages_with_missing_cells_stay_a_feature():
+    ages = [61, 45, "", 38, 52, 66, 49, 58, 73, 41, 55, 64]
+    lines = [f"{age},{0.5 * n % 1.7:.2f},f{n % 2}" for n, age in enumerate(ages)]
+    assert read_table("\n".join(["age,a,label", *lines]).encode(), "t.csv").columns == ("age", "a")
+
+
 def test_a_column_that_is_the_finding_in_other_words_is_no_feature():
     rng = np.random.default_rng(4)
     codes = rng.integers(0, 3, 60)
@@ -112,6 +135,8 @@ def test_a_column_that_is_the_finding_in_other_words_is_no_feature():
     found = read_table(as_csv(columns, [f"f{code}" for code in codes]), "t.csv")
     assert found.columns == ("nearly", "a")
     assert "the finding in other words" in str(found.left_out[0][1])
+    columns["code"][7] = np.nan
+    assert read_table(as_csv(columns, [f"f{code}" for code in codes]), "t.csv").columns == ("nearly", "a")
 
 
 def test_telling_columns():

@@ -16,10 +16,11 @@ from semblance.core.normal_text import is_missing, is_missing_finding
     "spellings",
     [
         ["Malignant", "MALIGNANT", "malignant ", "mali\u200bgnant", "\ufeffMalignant"],
-        ["1", "1.0", "1,0", "1.00", " 1"],
+        ["1", "1.0", "1,0", "1.00", " 1", "01", "001.0"],
         ["Läsion", unicodedata.normalize("NFD", "Läsion"), "LÄSION", "L\u00e4sion\u00a0"],
         ["benign  mass", "Benign mass", "benign\tmass", "benign\u00a0mass"],
         ["True", "TRUE", "true"],
+        [" Benign", "benign.", "BENIGN"],
     ],
 )
 def test_spellings_of_one_finding(spellings):
@@ -38,7 +39,8 @@ def test_spellings_of_one_finding(spellings):
     [
         ["a", "A"],
         ["polyp a", "polyp A"],
-        ["1", "01", "10", "1.5", "1.10", "1.000", "-1"],
+        ["1", "10", "1.5", "1.10", "1.000", "-1", "0"],
+        ["b", "b.", "T1", "T1.5"],
         ["+", "-"],
         ["B", "b"],
     ],
@@ -58,7 +60,9 @@ def test_a_finding_that_the_library_has_keeps_its_name():
     ]
 
 
-@pytest.mark.parametrize("text", ["nan", "NaN", "NA", "n/a", "?", "#N/A", "null", "<NA>", " ", "unknown"])
+@pytest.mark.parametrize(
+    "text", ["nan", "NaN", "NA", "n/a", "?", "#N/A", "null", "<NA>", " ", "unknown", ".", "None"]
+)
 def test_texts_that_stand_for_no_finding(text):
     names = FindingNames()
     assert names.name(text) is None
@@ -70,7 +74,7 @@ def test_texts_that_stand_for_no_finding(text):
 def test_what_is_missing_as_a_number_may_be_a_finding():
     assert is_missing("-")
     assert not is_missing_finding("-")
-    assert not any(map(is_missing, ("none", "0", "N", "normal", "Nan Hai", ".")))
+    assert not any(map(is_missing, ("none", "0", "N", "normal", "Nan Hai", "..")))
 
 
 @given(st.text(max_size=20))

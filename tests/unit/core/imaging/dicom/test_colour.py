@@ -51,3 +51,15 @@ def test_palettes_of_bytes_and_words():
     del dataset.BluePaletteColorLookupTableData
     with pytest.raises(BadInput, match="has no colour palette"):
         first(dataset)
+
+
+@pytest.mark.parametrize(("scale", "white"), [(1, 255), (257, 65535)])
+def test_entries_of_8_bits_that_are_called_16_are_not_black(scale, white):
+    dataset = image(np.arange(4, dtype=np.uint8).reshape(2, 2), PhotometricInterpretation="PALETTE COLOR")
+    for colour, last in (("Red", 255), ("Green", 3), ("Blue", 0)):
+        entries = np.array([0, last, last // 2, 0]) * scale
+        setattr(dataset, f"{colour}PaletteColorLookupTableDescriptor", [4, 0, 16])
+        setattr(dataset, f"{colour}PaletteColorLookupTableData", entries.astype("<u2").tobytes())
+    found = first(dataset)
+    assert found.white == white
+    assert found.pixels[0, 1].tolist() == [255 * scale, 3 * scale, 0]

@@ -94,7 +94,8 @@ def scale_of(elements: dict, frame: int = 0, **more) -> ValueScale:
     [
         ({}, 1.0, 0.0, ""),
         ({"RescaleSlope": 2, "RescaleIntercept": -5}, 2.0, -5.0, ""),
-        ({"RescaleSlope": 0, "RescaleIntercept": -5}, 1.0, -5.0, ""),
+        ({"RescaleSlope": 0, "RescaleIntercept": -5}, 1.0, 0.0, ""),
+        ({"Modality": "CT", "RescaleSlope": 0, "RescaleIntercept": -1024}, 1.0, 0.0, ""),
         ({"Modality": "CT", "RescaleSlope": 1}, 1.0, 0.0, "HU"),
         ({"Modality": "CT", "RescaleIntercept": -1024, "RescaleType": "US"}, 1.0, -1024.0, "HU"),
         ({"Modality": "CT", "RescaleSlope": 1, "RescaleType": "MGML"}, 1.0, 0.0, "MGML"),

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydicom import Dataset
 
-from semblance.core.imaging.dicom.volumes import frame_headers, slice_order
+from semblance.core.imaging.dicom.volumes import frame_headers, slice_header, slice_order
 from semblance.core.library.importers.dicom_series import group_instances, read_instance
 from tests.helpers.dicom_files import sequence_of
 
@@ -18,6 +18,7 @@ TOLD_BY = {
     "b-value": lambda n, i: {"DiffusionBValue": 500.0 * n},
     "echo": lambda n, i: {"EchoTime": 2.46 * n, "AcquisitionTime": f"1010{i % 60:02d}.5"},
     "trigger time": lambda n, i: {"TriggerTime": 40.5 * n, "AcquisitionNumber": 1},
+    "flip angle": lambda n, i: {"FlipAngle": 5.0 * n, "AcquisitionTime": f"1010{i % 60:02d}.5"},
     "image type": lambda n, i: {"ImageType": ["ORIGINAL", "PRIMARY", "MPIW"[n - 1]]},
     "kernel": lambda n, i: {"ConvolutionKernel": f"B{n}0f"},
     "time": lambda n, i: {"AcquisitionTime": f"10101{n}", "ContentTime": f"1010{i % 60:02d}.5"},
@@ -155,6 +156,29 @@ def test_frames_that_lie_nowhere_or_all_in_one_place_stay_as_they_are():
     ]
     assert frame_headers(dataset, 3) is None
     assert slice_order(dataset, 3) == range(3)
+
+
+@pytest.mark.parametrize(
+    ("creator", "group", "place", "vr", "written"),
+    [
+        ("SIEMENS MR HEADER", 0x19, 0x0C, "IS", ["0", "1000"]),
+        ("GEMS_PARM_01", 0x43, 0x39, "IS", [[0, 8], [10**9 + 1000, 8]]),
+        ("Philips Imaging DD 001", 0x2001, 0x03, "FL", [0.0, 1000.0]),
+    ],
+)
+@pytest.mark.parametrize("others", [0, 2])
+def test_a_private_b_value_is_found_in_any_block(creator, group, place, vr, written, others):
+    found = []
+    for b_value in written:
+        dataset = Dataset()
+        dataset.ImagePositionPatient, dataset.ImageOrientationPatient = [0, 0, 0], [1, 0, 0, 0, 1, 0]
+        for other in range(others):
+            dataset.private_block(group, f"OTHER {other}", create=True).add_new(place, "LO", "77")
+        dataset.private_block(group, creator, create=True).add_new(place, vr, b_value)
+        header = slice_header(dataset)
+        assert header is not None
+        found.append(header.marks)
+    assert [one[1] for one in found] == ["0", "1000"]
 
 
 @pytest.mark.parametrize("later", ["phase", "patient"])

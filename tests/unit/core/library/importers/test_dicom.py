@@ -391,6 +391,16 @@ def test_a_value_of_a_wrong_length_shows_no_name(tmp_path):
     assert "Nobody" not in str(scanned(tmp_path / "x"))
 
 
+@pytest.mark.parametrize("identified", [True, False])
+def test_one_patient_id_of_two_issuers_is_two_patients(tmp_path, identified):
+    for number in range(6):
+        one = ct_slice(GREY, number // 2)
+        one.IssuerOfPatientID, one.SOPInstanceUID = "AB"[number % 2], f"{ROOT}.9.{number}"
+        save(one, tmp_path / "ct" / f"{number}.dcm")
+    result = import_source(tmp_path / "ct", tmp_path / "lib", identified=identified)
+    assert (result.added, result.patients) == (2, 2)
+
+
 def test_a_second_patient_under_one_series_uid_comes_later(tmp_path):
     """His files are cases of their own, whether they lie beside the first ones or elsewhere."""
     ct_series(tmp_path / "ct", 3)
