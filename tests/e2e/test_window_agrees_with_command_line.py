@@ -75,7 +75,7 @@ def expected_facts(scores: Mapping[str, Any]) -> dict[str, str]:
     calibration, control = scores["calibration"], scores["shuffled_control"]
     low, high = control["interval"]
     return {
-        "Retrieval accuracy @10": at(scores["retrieval_accuracy"], 10),
+        "Search accuracy @10": at(scores["retrieval_accuracy"], 10),
         f"{scores['voters']}-NN accuracy": at(scores["knn_accuracy"], scores["voters"]),
         "Mean AUC over findings": f"{scores['auc']:.2f}",
         **{
@@ -178,6 +178,10 @@ def test_all_readings_of_a_number_agree(qtbot: QtBot, tmp_path: Path, document: 
     assert scores["auc"] != trained["scores"]["auc"]
     short = {
         "retrieval_accuracy@10": scores["retrieval_accuracy"]["mean"][9],
+        "chance@10": scores["retrieval_chance"],
+        "macro_retrieval_accuracy@10": scores["macro_retrieval_accuracy"]["mean"],
+        "macro_chance@10": scores["macro_retrieval_chance"],
+        "worst_finding@10": min(one["mean"] for one in scores["by_finding"].values()),
         "auc": scores["auc"],
         "calibration_error": scores["calibration"]["ece"],
     }

@@ -18,7 +18,7 @@ from tests.translations import translated_texts
 KNOWN = {
     "", "library", "writable", "editable", "editable on a server", "features", "metric", "can score",
     "scores", "query", "ranking", "training",
-    "can judge", "judgements", "undone judgements", "two metrics",
+    "can judge", "judgements", "own judgements", "undone judgements", "two metrics",
     "edits", "undone edits", "can add examples", "examples", "can add concepts",
     "concepts", "concepts changed", "can save search", "can save metric",
 }  # fmt: skip

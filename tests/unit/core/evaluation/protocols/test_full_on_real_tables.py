@@ -119,6 +119,22 @@ def test_every_score_is_that_of_its_definition(data, table):
             )
     for k in (1, 5, 10, 20):
         expected[f"retrieval_accuracy@{k}"] = expected[f"precision@{k}"]
+        of_finding = [
+            np.mean(found)
+            for name in names
+            if (
+                found := [
+                    one[0][k - 1]
+                    for one, finding in zip(per_query, query_findings, strict=True)
+                    if finding == name and one[0] is not None
+                ]
+            )
+        ]
+        expected[f"macro_retrieval_accuracy@{k}"] = np.mean(of_finding)
+        expected[f"worst_finding@{k}"] = np.min(of_finding)
+        counts, n = np.array([np.sum(query_findings == name) for name in names]), len(test)
+        expected[f"chance@{k}"] = np.sum(counts * (counts - 1)) / (n * (n - 1))
+        expected[f"macro_chance@{k}"] = np.mean([(count - 1) / (n - 1) for count in counts if count])
     expected["map@r"] = np.mean([one[4] for one in per_query if one[4] is not None])
     expected["triplet_accuracy"] = right / every
 
