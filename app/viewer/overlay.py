@@ -46,11 +46,13 @@ def draw_overlay_text(
 def corner_lines(
     area: QRect, texts: Mapping[Qt.Corner, Sequence[str]], *, letters: bool = False
 ) -> list[tuple[str, QPointF]]:
-    """The lines of ``texts``, elided to ``area``, each with where its baseline begins. A line at the left moves towards
-    the middle of the image where it would run into one at the right; ``letters``: or into the letters of the edges."""
+    """The lines of ``texts``, elided to ``area``, each with where its baseline begins. A line moves to the middle of
+    the image where it would run into one at the right or, with ``letters``, into the letters of the edges."""
     metrics = QFontMetricsF(font(SMALL, 600))
     step, room = metrics.height() + 1, area.width() - 2 * MARGIN
-    placed = []
+    # The rows that a letter reaches into, counted from its edge.
+    letter_rows = range(int(letter_inset(area.width()) // step), ceil(letter_bottom(area.width()) / step))
+    placed: list[tuple[str, QPointF]] = []
     for at_top in (True, False):
         left = Qt.Corner.TopLeftCorner if at_top else Qt.Corner.BottomLeftCorner
         right = Qt.Corner.TopRightCorner if at_top else Qt.Corner.BottomRightCorner
@@ -65,18 +67,18 @@ def corner_lines(
             for corner in (right, left)
         )
         rows: list[tuple[int, str, float]] = []
-        for number, text in enumerate(at_right):
-            rows.append((number, text, area.right() + 1 - MARGIN - metrics.horizontalAdvance(text)))
-        free_from = 0
-        for text in at_left:
-            width = metrics.horizontalAdvance(text) + 2 * MARGIN
-            row = free_from
-            while any(row == other and width > begin - area.left() for other, _, begin in rows) or (
-                letters and width > letter_side(area.width()) and row * step < letter_bottom(area.width())
-            ):
+        for is_left, lines in ((False, at_right), (True, at_left)):
+            row = 0
+            for text in lines:
+                width = metrics.horizontalAdvance(text)
+                while (letters and width + MARGIN > letter_side(area.width()) and row in letter_rows) or (
+                    is_left
+                    and any(row == other and width + 2 * MARGIN > x - area.left() for other, _, x in rows)
+                ):
+                    row += 1
+                x = area.left() + MARGIN if is_left else area.right() + 1 - MARGIN - width
+                rows.append((row, text, float(x)))
                 row += 1
-            rows.append((row, text, float(area.left() + MARGIN)))
-            free_from = row + 1
         first = area.top() + MARGIN - 3 if at_top else area.bottom() - MARGIN + 4 - step
         placed += [(text, QPointF(x, first + order * row * step + metrics.ascent())) for row, text, x in rows]
     return placed

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, Qt
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QFontMetricsF, QMouseEvent, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from semblance.app.shell.theme import SMALL, font
+from semblance.app.shell.theme import OUTCOME, SMALL, font
 from semblance.app.viewer import overlay_text, tools
 from semblance.app.viewer.image_view import ImageView
-from semblance.app.viewer.overlay import corner_lines
+from semblance.app.viewer.overlay import corner_lines, letter_bottom
 from semblance.app.viewer.viewport import Orientation
 from semblance.core.imaging.display import display_image
 from semblance.core.imaging.image import Image, ValueScale
@@ -243,6 +243,15 @@ def test_overlay_texts_never_run_into_each_other(qtbot, width, letters):
     metrics = QFontMetricsF(font(SMALL, 600))
     boxes = [metrics.tightBoundingRect(text).translated(where) for text, where in placed]
     assert len(boxes) == 10
+    if letters:
+        face = QFontMetricsF(font(OUTCOME, 600))
+        letter = QRectF(
+            (width - face.horizontalAdvance("A")) / 2, 0, face.horizontalAdvance("A"), face.capHeight()
+        )
+        bottom = letter_bottom(width)
+        boxes += [letter.translated(0, bottom - letter.height()), letter.translated(0, 400 - bottom)]
     for number, box in enumerate(boxes):
         assert not any(box.intersects(other) for other in boxes[:number])
-    assert placed[0][1].y() < placed[1][1].y() < placed[2][1].y()
+    heights = {text: where.y() for text, where in placed}
+    notes = [heights[text] for text in heights if "note" in text or "tilt" in text]
+    assert notes == sorted(notes)
