@@ -22,6 +22,7 @@ ROW, GAP, NAMES, WIDTH = 20, 4, 84, 320
 #: More attributes are in the details of the case.
 _MAX_ROWS = 14
 _AGE = re.compile(r"0*(\d{1,3})([DWMY])")
+_DECIMAL = re.compile(r"-?\d+\.\d+")
 #: Identifiers of the archive, which say nothing about similarity.
 _IDENTIFIERS = frozenset(("study", "series", "instance", "issuer", "order"))
 
@@ -155,7 +156,7 @@ def _shown(name: str, value: str) -> str:
     """The ``value`` of the attribute ``name`` as people write it."""
     if name == "age":
         return _age(value)
-    return value
+    return localise_number(value) if _DECIMAL.fullmatch(value) else value
 
 
 def _age(value: str) -> str:
@@ -172,9 +173,9 @@ def _age(value: str) -> str:
 
 
 def _label(text: str, role: str = "") -> QWidget:
-    """A name, or a value, which is wrapped between its words. A single long word is elided."""
-    if " " in text:
+    """A name, or a value, which is wrapped between its words. A value of a single long word is elided."""
+    if role or " " in text:
         return WrappedLabel(text, role)
-    label = ElidedLabel(text, role=role) if role else ElidedLabel(text)
+    label = ElidedLabel(text)
     label.set_tip(text)
     return label

@@ -307,6 +307,7 @@ def test_facts_of_the_header_have_names_units_and_dates_of_the_language(panel):
     ]  # fmt: skip
     with use_language("de"):
         assert [name for name, _ in facts()] == ["Modalität", "Schichtdicke, mm", "Kernel", "Datum"]
+        assert dict(facts())["Schichtdicke, mm"] == "1,25"
 
 
 def test_in_portrait_the_images_are_above_each_other(panel, qtbot):
