@@ -84,12 +84,13 @@ class Overview(QWidget):
         #: The second and the third plot, each with the line before it.
         self._optional_plots = ((VerticalLine(), self.roc), (VerticalLine(), training))
         row = hbox(self)
-        row.addWidget(_with_equal_width(self.accuracy), 1)
+        row.addWidget(_with_stretched_width(self.accuracy), 2)
         for line, widget in self._optional_plots:
             row.addWidget(line)
-            row.addWidget(_with_equal_width(widget), 1)
+            row.addWidget(_with_stretched_width(widget), 2)
         row.addWidget(self._table_line)
-        row.addWidget(_with_equal_width(self.metrics), 1)
+        # The names of metrics need more width than a plot.
+        row.addWidget(_with_stretched_width(self.metrics), 3)
 
     @property
     def has_table(self) -> bool:
@@ -108,7 +109,7 @@ class Overview(QWidget):
             self.table_shown.emit(is_wide)
 
 
-def _with_equal_width(widget: QWidget) -> QWidget:
+def _with_stretched_width(widget: QWidget) -> QWidget:
     widget.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Expanding)
     return widget
 

@@ -80,7 +80,8 @@ def open_library(
                 tr("{name} is read-only, because its folder cannot be written to.", name=snapshot.name),
                 tr("To add cases or train, copy it to a folder with write permission."),
             )
-        if context.state.can_edit and snapshot.not_compared and not is_growing:
+        has_others = len(snapshot.columns) > 1
+        if context.state.can_edit and snapshot.not_compared and has_others and not is_growing:
             context.messages.info(
                 tr_n(
                     "{n} image was not compared with the others yet, so copies of it are not grouped.",

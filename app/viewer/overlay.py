@@ -34,28 +34,59 @@ def draw_overlay_text(
     lower: bool = False,
 ) -> None:
     """Lines in the corners, and a scale where a row's height in mm is known; nothing in a tiny ``area``.
-    ``lower``: the scale leaves the middle of its edge free."""
+    ``lower``: the middle of the upper and lower edge is left free for letters."""
     if area.width() < SMALLEST or area.height() < SMALLEST:
         return
-    for corner, lines in texts.items():
-        draw_corner(painter, area, [line for line in lines if line], corner)
+    for text, at in corner_lines(area, texts, letters=lower):
+        draw_outlined_text(painter, at, text)
     if row_mm is not None and area.height() >= SCALE_MIN_HEIGHT:
         draw_scale(painter, area, view, row_mm, *((0.7, 0.34) if lower else (0.5, 0.4)))
 
 
-def draw_corner(painter: QPainter, area: QRect, lines: Sequence[str], corner: Qt.Corner) -> None:
-    """Write ``lines`` into a corner of ``area``."""
-    text_font = font(SMALL, 600)
-    metrics = QFontMetricsF(text_font)
-    step = metrics.height() + 1
-    left = corner in (Qt.Corner.TopLeftCorner, Qt.Corner.BottomLeftCorner)
-    top = corner in (Qt.Corner.TopLeftCorner, Qt.Corner.TopRightCorner)
-    first = area.top() + MARGIN - 3 if top else area.bottom() - MARGIN + 4 - step * len(lines)
-    for number, line in enumerate(lines):
-        text = metrics.elidedText(line, Qt.TextElideMode.ElideRight, area.width() - 2 * MARGIN)
-        width = metrics.horizontalAdvance(text)
-        x = area.left() + MARGIN if left else area.right() + 1 - MARGIN - width
-        draw_outlined_text(painter, QPointF(x, first + number * step + metrics.ascent()), text)
+def corner_lines(
+    area: QRect, texts: Mapping[Qt.Corner, Sequence[str]], *, letters: bool = False
+) -> list[tuple[str, QPointF]]:
+    """The lines of ``texts``, elided to ``area``, each with where its baseline begins. A line moves to the middle of
+    the image where it would run into one at the right or, with ``letters``, into the letters of the edges."""
+    metrics = QFontMetricsF(font(SMALL, 600))
+    step, room = metrics.height() + 1, area.width() - 2 * MARGIN
+    # The rows that a letter reaches into, counted from its edge.
+    letter_rows = range(int(letter_inset(area.width()) // step), ceil(letter_bottom(area.width()) / step))
+    placed: list[tuple[str, QPointF]] = []
+    for at_top in (True, False):
+        left = Qt.Corner.TopLeftCorner if at_top else Qt.Corner.BottomLeftCorner
+        right = Qt.Corner.TopRightCorner if at_top else Qt.Corner.BottomRightCorner
+        # From the edge towards the middle of the image.
+        order = 1 if at_top else -1
+        at_right, at_left = (
+            [
+                metrics.elidedText(line, Qt.TextElideMode.ElideRight, room)
+                for line in texts.get(corner, ())[::order]
+                if line
+            ]
+            for corner in (right, left)
+        )
+        rows: list[tuple[int, str, float]] = []
+        for is_left, lines in ((False, at_right), (True, at_left)):
+            row = 0
+            for text in lines:
+                width = metrics.horizontalAdvance(text)
+                while (letters and width + MARGIN > letter_side(area.width()) and row in letter_rows) or (
+                    is_left
+                    and any(row == other and width + 2 * MARGIN > x - area.left() for other, _, x in rows)
+                ):
+                    row += 1
+                x = area.left() + MARGIN if is_left else area.right() + 1 - MARGIN - width
+                rows.append((row, text, float(x)))
+                row += 1
+        first = area.top() + MARGIN - 3 if at_top else area.bottom() - MARGIN + 4 - step
+        placed += [(text, QPointF(x, first + order * row * step + metrics.ascent())) for row, text, x in rows]
+    return placed
+
+
+def letter_side(width: int) -> float:
+    """How wide a text may be, with its margin, beside the letters of the edges of a view of this width."""
+    return (width - QFontMetricsF(font(OUTCOME, 600)).horizontalAdvance("MM")) / 2
 
 
 def letter_inset(width: int) -> int:

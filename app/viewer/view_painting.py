@@ -9,7 +9,14 @@ from semblance.app.shell.theme import SMALL, colour, theme
 from semblance.app.viewer import overlay_text
 from semblance.app.viewer.image_display import ImageDisplay, SecondImage
 from semblance.app.viewer.linking import linked_view
-from semblance.app.viewer.overlay import draw_edges, draw_overlay_text, letter_bottom, letter_inset
+from semblance.app.viewer.overlay import (
+    MARGIN,
+    draw_edges,
+    draw_overlay_text,
+    letter_bottom,
+    letter_inset,
+    letter_side,
+)
 from semblance.app.viewer.pointer import Pointer
 from semblance.app.viewer.region_painting import paint_region
 from semblance.app.viewer.rendering import SQUARES_MIN_ZOOM, Renderer
@@ -127,7 +134,7 @@ def _paint_overlay_text(painter: QPainter, view: ImageDisplay, renderer: Rendere
     texts = {
         Qt.Corner.TopLeftCorner: (*view.notes, view.problem),
         Qt.Corner.TopRightCorner: (
-            *_lines(view.slice_text, view.width() // 2),
+            *_lines(view),
             overlay_text.thickness_text(image.slice_facts),
             view.zoom_text,
         ),
@@ -140,7 +147,9 @@ def _paint_overlay_text(painter: QPainter, view: ImageDisplay, renderer: Rendere
         draw_edges(painter, view.rect(), displayed_edges(view.edges, view.orientation))
 
 
-def _lines(text: str, width: int) -> list[str]:
-    """``text``, in parts where it is wider than ``width``: the other half of the edge has texts of its own."""
-    is_wide = text_cache(SMALL, 600).width(text) > width
-    return text.split(", ") if is_wide else [text]
+def _lines(view: ImageDisplay) -> list[str]:
+    """The text of the slice, in parts where it is too wide: the other half of the edge has texts of its own, and the
+    middle may have a letter."""
+    room = view.width() / 2 if view.edges is None else letter_side(view.width())
+    is_wide = text_cache(SMALL, 600).width(view.slice_text) + 2 * MARGIN > room
+    return view.slice_text.split(", ") if is_wide else [view.slice_text]

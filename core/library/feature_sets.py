@@ -47,7 +47,7 @@ class FeatureSets:
         if not found:
             raise BadInput(
                 tr_lazy("{parent} has no features yet.", parent=self._catalogue.library_name),
-                "Extract some first: semblance features LIB --extractor gabor.",
+                "Extract some first: semblance features LIB --extractor gabor (raw for the rows of a table).",
             )
         names = ", ".join(feature_set.name for feature_set in found)
         if name is None:

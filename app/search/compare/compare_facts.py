@@ -11,16 +11,18 @@ from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.finding_chip import FindingChip
 from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.wrapped_label import WrappedLabel
+from semblance.core.imaging.burnt_in_marks import MARKS_ATTRIBUTE
 from semblance.core.language import format_number, localise_number, tr, tr_n, translate
 from semblance.core.library.case_columns import CaseColumns
 from semblance.core.library.case_names import date_name
 from semblance.core.reports.case_attributes import attribute_title
 from semblance.core.workflows.imaging.view_images import ViewedImage
 
-ROW, NAMES, WIDTH = 24, 84, 320
+ROW, GAP, NAMES, WIDTH = 20, 4, 84, 320
 #: More attributes are in the details of the case.
 _MAX_ROWS = 14
 _AGE = re.compile(r"0*(\d{1,3})([DWMY])")
+_DECIMAL = re.compile(r"-?\d+\.\d+")
 #: Identifiers of the archive, which say nothing about similarity.
 _IDENTIFIERS = frozenset(("study", "series", "instance", "issuer", "order"))
 
@@ -33,7 +35,10 @@ class CompareFacts(Panel):
         self._grid = QGridLayout()
         self._grid.setContentsMargins(12, 8, 12, 8)
         self._grid.setHorizontalSpacing(8)
-        self._grid.setVerticalSpacing(0)
+        # Also between rows of several lines.
+        self._grid.setVerticalSpacing(GAP)
+        # Names are wrapped as soon as values need the width.
+        self._grid.setColumnStretch(0, 1)
         self._grid.setColumnStretch(1, 1)
         self._grid.setColumnStretch(2, 1)
         column = QVBoxLayout(self)
@@ -136,6 +141,9 @@ def _facts(columns: CaseColumns, case: str | None, viewed: ViewedImage | None) -
                 continue
             shown = date_name(viewed.case.date) if name == "date" else _shown(name, value)
             out[translate(attribute_title(name))] = shown
+    # An image from outside has no attributes, and a case may have been imported before its marks were looked for.
+    if viewed.marks:
+        out[translate(attribute_title(MARKS_ATTRIBUTE))] = str(len(viewed.marks))
     return out
 
 
@@ -148,7 +156,7 @@ def _shown(name: str, value: str) -> str:
     """The ``value`` of the attribute ``name`` as people write it."""
     if name == "age":
         return _age(value)
-    return value
+    return localise_number(value) if _DECIMAL.fullmatch(value) else value
 
 
 def _age(value: str) -> str:
@@ -165,9 +173,9 @@ def _age(value: str) -> str:
 
 
 def _label(text: str, role: str = "") -> QWidget:
-    """A name, or a value, which is wrapped between its words. A single long word is elided."""
-    if not role and " " in text:
-        return WrappedLabel(text)
-    label = ElidedLabel(text, role=role) if role else ElidedLabel(text)
+    """A name, or a value, which is wrapped between its words. A value of a single long word is elided."""
+    if role or " " in text:
+        return WrappedLabel(text, role)
+    label = ElidedLabel(text)
     label.set_tip(text)
     return label

@@ -111,6 +111,11 @@ class ComparePage(FullPage):
             ImagePane(context.jobs, settings=context.settings, share=0.5, kept_views=views),
             ImagePane(context.jobs, settings=context.settings, share=0.5, kept_views=views),
         )
+        for pane in self.panes:
+            # Both images stay equally high where one is in colour, without a histogram.
+            policy = pane.histogram.sizePolicy()
+            policy.setRetainSizeWhenHidden(True)
+            pane.histogram.setSizePolicy(policy)
         self._links = LinkedPanes(self.panes, self.linked)
         self.second = SecondImageButtons(self, self.panes[0].view, self.panes[1].view)
         buttons = (self.search_region, self.in_report, self.feedback, self.previous, self.next)

@@ -53,3 +53,13 @@ def test_opening_a_library_with_images_that_were_not_compared_offers_to_detect_g
     assert text == "Detect same-lesion groups"
     detect()
     assert triggered
+
+
+def test_the_only_case_of_a_library_has_none_to_be_compared_with(context, jobs, tmp_path):
+    path = make_library(tmp_path / "single", cases=1)
+    with Library.open(path) as library:
+        library.thumbnails.put([("c0", b"an image")])
+    library_operations.open_library(context, path)
+    jobs.run_pending()
+    assert context.state.library is not None
+    assert not [one for one in context.messages.history if "not compared" in one.what]

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
-from PySide6.QtGui import QMouseEvent, QWheelEvent
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QRectF, Qt
+from PySide6.QtGui import QFontMetricsF, QMouseEvent, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from semblance.app.shell.theme import OUTCOME, SMALL, font
 from semblance.app.viewer import overlay_text, tools
 from semblance.app.viewer.image_view import ImageView
+from semblance.app.viewer.overlay import corner_lines, letter_bottom
 from semblance.app.viewer.viewport import Orientation
 from semblance.core.imaging.display import display_image
 from semblance.core.imaging.image import Image, ValueScale
@@ -226,3 +228,30 @@ def test_what_is_half_drawn_is_given_up_with_the_tool(view):
     view.set_tool(tools.SELECT)
     assert not view.pointer.path.active
     view.grab()
+
+
+@pytest.mark.parametrize("letters", [False, True])
+@pytest.mark.parametrize("width", [150, 260, 400, 700])
+def test_overlay_texts_never_run_into_each_other(qtbot, width, letters):
+    texts = {
+        Qt.Corner.TopLeftCorner: ("tilt corrected by 15 degrees", "note", "a longer note on uneven slices"),
+        Qt.Corner.TopRightCorner: ("Slice 21 of 40", "instance 101", "", "Thickness 1.25 mm", "Zoom 101 %"),
+        Qt.Corner.BottomLeftCorner: ("x 131  y 236   113 HU", "340.0 × 340.0 mm"),
+        Qt.Corner.BottomRightCorner: ("W 399  L 40",),
+    }
+    placed = corner_lines(QRect(0, 0, width, 400), texts, letters=letters)
+    metrics = QFontMetricsF(font(SMALL, 600))
+    boxes = [metrics.tightBoundingRect(text).translated(where) for text, where in placed]
+    assert len(boxes) == 10
+    if letters:
+        face = QFontMetricsF(font(OUTCOME, 600))
+        letter = QRectF(
+            (width - face.horizontalAdvance("A")) / 2, 0, face.horizontalAdvance("A"), face.capHeight()
+        )
+        bottom = letter_bottom(width)
+        boxes += [letter.translated(0, bottom - letter.height()), letter.translated(0, 400 - bottom)]
+    for number, box in enumerate(boxes):
+        assert not any(box.intersects(other) for other in boxes[:number])
+    heights = {text: where.y() for text, where in placed}
+    notes = [heights[text] for text in heights if "note" in text or "tilt" in text]
+    assert notes == sorted(notes)

@@ -144,15 +144,22 @@ def test_missing_image_shows_an_error_beside_the_other_image(panel, jobs, monkey
 
 def test_query_outside_the_library_is_compared(panel, jobs, tmp_path):
     path = tmp_path / "mine.png"
-    Image.fromarray(np.zeros((30, 40), np.uint8)).save(path)
+    pixels = np.zeros((300, 400, 3), np.uint8)
+    pixels[140:142, 190:211] = pixels[130:151, 199:201] = (255, 255, 0)
+    Image.fromarray(pixels).save(path)
     ranked = panel.state.ranked_search
     panel.state.set_query(Query(image=path))
     assert panel.panes[0].view.image is None
     result = replace(ranked.result, query=Query(image=path))
     panel.state.set_ranked_search(replace(ranked, result=result))
     jobs.run_pending()
-    assert panel.panes[0].view.image.width == 40
+    assert panel.panes[0].view.image.width == 400
+    assert panel.panes[0].view.image.is_colour
     assert panel.facts.texts()[1][1] == "not given"
+    assert ["Burnt-in marks", "1", "–"] in panel.facts.texts()
+    first, second = (pane.view for pane in panel.panes)
+    assert not second.image.is_colour
+    assert first.height() == second.height()
 
 
 def test_page_closes_without_a_ranking(panel, qtbot):
@@ -285,7 +292,11 @@ def test_facts_of_the_header_have_names_units_and_dates_of_the_language(panel):
     attributes = {"modality": "CT", "slice_thickness": "1.25", "kernel": "B30f", "date": "2019-03-14"}
     image = SimpleNamespace(width=4, height=4, spacing_mm=None)
     viewed = SimpleNamespace(
-        image=image, region=None, stack=None, case=SimpleNamespace(attributes=attributes, date="2019-03-14")
+        image=image,
+        region=None,
+        stack=None,
+        marks=(),
+        case=SimpleNamespace(attributes=attributes, date="2019-03-14"),
     )
 
     def facts() -> list[tuple[str, str]]:
@@ -296,6 +307,7 @@ def test_facts_of_the_header_have_names_units_and_dates_of_the_language(panel):
     ]  # fmt: skip
     with use_language("de"):
         assert [name for name, _ in facts()] == ["Modalität", "Schichtdicke, mm", "Kernel", "Datum"]
+        assert dict(facts())["Schichtdicke, mm"] == "1,25"
 
 
 def test_in_portrait_the_images_are_above_each_other(panel, qtbot):
