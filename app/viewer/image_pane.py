@@ -18,7 +18,7 @@ from semblance.app.viewer.overlay_text import slice_text
 from semblance.app.viewer.slice_bar import SliceBar
 from semblance.app.viewer.slices import Slices
 from semblance.app.viewer.view_settings import ViewSettings
-from semblance.app.viewer.window_level import window_on_values
+from semblance.app.viewer.window_level import Window, window_on_values
 from semblance.core.imaging.cut_planes import cut_planes
 from semblance.core.imaging.display import DisplayImage
 from semblance.core.imaging.image import SliceFacts
@@ -77,7 +77,9 @@ class ImagePane(QWidget):
         self.slices.ready.connect(self._show_slice)
         self.slices.moved.connect(self._show_place)
         self.slices.failed.connect(self._show_problem)
-        for changed in (self.view.window_changed, self.view.inverted_changed, self.slices.moved):
+        self._follows_window = False
+        self.view.window_changed.connect(lambda _: self._keep_view(is_own_window=True))
+        for changed in (self.view.inverted_changed, self.slices.moved):
             changed.connect(lambda _: self._keep_view())
 
     @property
@@ -95,6 +97,7 @@ class ImagePane(QWidget):
     ) -> None:
         """An image just opened (``what``: a case's row or a file's address), with ``region`` drawn on it."""
         image, self.source = viewed.image, (library, what)
+        self._follows_window = False
         self._is_showing = True
         self.histogram.show_image(image)
         self.view.show_image(image, region)
@@ -133,11 +136,22 @@ class ImagePane(QWidget):
         if self.view.image is not None:
             self._restore_view(self.view.image)
 
-    def _keep_view(self) -> None:
+    def follow_window(self, window: Window) -> None:
+        """Show ``window``, that of a linked image: it is not kept as this image's own."""
+        self._follows_window = True
+        before, self._is_showing = self._is_showing, True
+        self.view.set_window(window)
+        self._is_showing = before
+
+    def _keep_view(self, *, is_own_window: bool = False) -> None:
         image, window = self.view.image, self.view.window_level
         if self._kept_views is None or self._is_showing or image is None:
             return
+        self._follows_window = self._follows_window and not is_own_window
         ends = None if window is None else (image.value(window.low), image.value(window.high))
+        if self._follows_window:
+            stored = self._kept_views.get(self.source)
+            ends = None if stored is None else stored.window
         self._kept_views.keep(self.source, KeptView(self.slices.place, ends, self.view.inverted))
 
     def show_nothing(self) -> None:

@@ -58,7 +58,7 @@ class LinkedPanes:
                 # Pixel values in different units, as of CT and MR, cannot be compared.
                 has_same_unit = one.image.unit == other.image.unit
                 if has_same_unit and one.window_level is not None and other.window_level is not None:
-                    other.set_window(linked_window(one.window_level, one.image, other.image))
+                    pane.follow_window(linked_window(one.window_level, one.image, other.image))
 
     def _share_inversion(self, place: int) -> None:
         """Invert the others where the pane at ``place`` is inverted, each from how its file has it."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import io
 import json
 import re
+import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -221,9 +223,15 @@ def test_requests_at_once_get_the_answers_they_get_alone(client, outside):
 
 
 def test_the_library_is_only_read_but_each_answer_is_logged(client, library, outside):
-    def contents() -> dict[str, bytes]:
-        files = (file for file in library.rglob("*") if file.is_file() and file.stem != "exports")
-        return {str(file): file.read_bytes() for file in files}
+    def contents() -> dict[str, object]:
+        files = [file for file in library.rglob("*") if file.is_file() and file.stem != "exports"]
+        found: dict[str, object] = {
+            str(file): file.read_bytes() for file in files if "catalogue" not in file.name
+        }
+        # Of the catalogue the tables: the number of logged exports is in its header.
+        with contextlib.closing(sqlite3.connect(library / "catalogue.sqlite")) as catalogue:
+            found["catalogue"] = list(catalogue.iterdump())
+        return found
 
     before, logged = contents(), len(read_exports(library))
     client.post("search", data=outside, headers=PNG)

@@ -7,8 +7,10 @@ import pytest
 from PySide6.QtWidgets import QPushButton
 
 from semblance.app.shell.jobs import Jobs
+from semblance.app.shell.kept_views import KeptViews
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.viewer.linked_panes import LinkedPanes
+from semblance.app.viewer.window_level import Window
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.workflows.imaging.view_images import view_file
 from tests.helpers.dicom_files import image, save
@@ -47,4 +49,33 @@ def test_inversion_is_linked_while_the_views_are_and_zooming_keeps_the_windows_o
     switch.setChecked(False)
     other.invert()
     assert (one.inverted, other.inverted) == (not before[0], before[1])
+    jobs.shutdown()
+
+
+def test_a_window_that_an_image_took_from_a_linked_one_is_not_kept_as_its_own(qtbot, tmp_path):
+    jobs, kept, panes = Jobs(), KeptViews(), []
+    for number in range(2):
+        path = tmp_path / f"{number}.dcm"
+        file = image(np.arange(64, dtype=np.int16).reshape(8, 8))
+        file.WindowCenter, file.WindowWidth = 20, 40
+        save(file, path)
+        panes.append(show_widget(qtbot, ImagePane(jobs, kept_views=kept), 200, 200))
+        panes[-1].show_viewed(view_file(path), None, ImageAddress(path), None)
+    switch = QPushButton()
+    qtbot.addWidget(switch)
+    switch.setCheckable(True)
+    switch.setChecked(True)
+    links = LinkedPanes(panes, switch)
+    assert links
+    one, other = panes
+    of_file = other.view.window_level
+    one.view.set_window(Window(3.0, 9.0))
+    assert one.view.window_level == other.view.window_level == Window(3.0, 9.0)
+    other.view.invert()
+    address = ImageAddress(tmp_path / "1.dcm")
+    other.show_viewed(view_file(tmp_path / "1.dcm"), None, address, None)
+    assert other.view.window_level == of_file
+    assert other.view.inverted
+    one.show_viewed(view_file(tmp_path / "0.dcm"), None, ImageAddress(tmp_path / "0.dcm"), None)
+    assert one.view.window_level == Window(3.0, 9.0)
     jobs.shutdown()
