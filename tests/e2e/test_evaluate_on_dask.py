@@ -13,6 +13,8 @@ from semblance.core.workflows.evaluation.evaluate_learners import EvaluateReques
 from tests.helpers.dask_cluster import cluster
 from tests.helpers.program import run_program
 
+pytestmark = pytest.mark.long
+
 if importlib.util.find_spec("distributed") is None:
     pytest.skip("the extra `dask` is not installed", allow_module_level=True)
 

@@ -11,6 +11,8 @@ from tests.helpers.dask_cluster import cluster
 from tests.helpers.program import run_program
 from tests.helpers.tables import write_table
 
+pytestmark = pytest.mark.long
+
 if importlib.util.find_spec("distributed") is None:
     pytest.skip("the extra `dask` is not installed", allow_module_level=True)
 

@@ -12,7 +12,10 @@ import pytest
 from tests.helpers.program import TOP, run_program
 from tests.helpers.tables import table_library, write_table
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the script is for a shell")
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(sys.platform == "win32", reason="the script is for a shell"),
+]
 
 
 def repeat(exported, data, out):

@@ -16,6 +16,8 @@ from tests.helpers.dask_cluster import cluster
 from tests.helpers.images import striped_folder
 from tests.helpers.program import run_program
 
+pytestmark = pytest.mark.long
+
 if importlib.util.find_spec("distributed") is None:
     pytest.skip("the extra `dask` is not installed", allow_module_level=True)
 

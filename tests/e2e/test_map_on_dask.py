@@ -16,9 +16,12 @@ from semblance.core.engine.cluster import Cluster
 from tests.helpers.dask_cluster import cluster, dask
 from tests.helpers.wait import wait_until
 
-pytestmark = pytest.mark.skipif(
-    importlib.util.find_spec("distributed") is None, reason="the extra `dask` is not installed"
-)
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(
+        importlib.util.find_spec("distributed") is None, reason="the extra `dask` is not installed"
+    ),
+]
 
 
 @dataclass(frozen=True)

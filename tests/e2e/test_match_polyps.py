@@ -9,6 +9,8 @@ import pytest
 from tests.helpers.colon_phantoms import write_study
 from tests.helpers.program import run_program
 
+pytestmark = pytest.mark.long
+
 
 def run_json(*arguments):
     status, out, err = run_program(*arguments, "--json")

@@ -18,6 +18,8 @@ from semblance.core.workflows.metrics.train_request import TrainRequest
 from tests.helpers.dask_cluster import cluster
 from tests.helpers.program import run_program
 
+pytestmark = pytest.mark.long
+
 if importlib.util.find_spec("distributed") is None:
     pytest.skip("the extra `dask` is not installed", allow_module_level=True)
 
