@@ -10,7 +10,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from semblance.core.files import PRIVATE, make_folder, replacing, unfinished_name
+from semblance.core.files import PRIVATE, make_folder, move, replacing, unfinished_name
 from semblance.core.library.address import COPY_FACTS
 from semblance.core.library.database import upsert
 from semblance.core.library.library_files import LibraryFiles, changed_chunks, description_name
@@ -38,7 +38,7 @@ class ServerFiles(LibraryFiles):
                 made.mkdir(mode=0o700, parents=True)
                 (made / "library").write_text(identity, encoding="utf-8")
                 try:
-                    made.rename(folder)
+                    move(made, folder)
                 except OSError:
                     shutil.rmtree(made)
                     # Another program may have made it since.
