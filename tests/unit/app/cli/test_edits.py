@@ -27,6 +27,7 @@ def test_cases_are_labelled_and_that_is_undone(document, run_command, library):
     assert run_command("undo", library)[1] == "undone: Set the patient of 1 case to P7\n"
 
 
+@pytest.mark.slow
 def test_findings_metrics_and_feature_sets_are_changed(document, run_command, library):
     document("findings", "rename", library, "kind 0", "low")
     document("findings", "recolour", library, "low", "yellow")

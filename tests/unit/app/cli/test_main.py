@@ -32,6 +32,7 @@ def test_commands_keep_their_names():
 # The commands
 
 
+@pytest.mark.slow
 def test_from_a_table_to_a_ranking(document, tmp_path):
     library = tmp_path / "lib"
     table = write_table(tmp_path / "t.csv")

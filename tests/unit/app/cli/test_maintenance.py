@@ -68,6 +68,7 @@ def test_a_folder_that_is_no_library_is_reported(run_command, tmp_path):
         assert "is not a library" in err
 
 
+@pytest.mark.slow
 def test_check_data_lists_issues_and_what_was_not_checked(run_command, tmp_path):
     images = striped_folder(tmp_path / "images", n=8)
     Image.new("L", (48, 48), 90).save(images / "level" / "p000.png")

@@ -162,6 +162,7 @@ def test_a_structured_report_comes_as_a_part_ready_to_be_stored(client, library)
     assert_names_nobody(answer.content, library)
 
 
+@pytest.mark.slow
 def test_identified_answers_only_where_the_server_allows_them(client, library, outside):
     asked = {"data": outside, "headers": PNG, "params": {"identified": True}}
     assert problem(client.post("search", **asked)).startswith("403 Identified")

@@ -230,6 +230,7 @@ def test_an_error_is_shown(dialog, context, tmp_path):
     assert "None of the cases can be used." in dialog._problem.text()
 
 
+@pytest.mark.slow
 def test_export(finished_dialog, context, tmp_path):
     finished_dialog.export(tmp_path / "x")
     context.jobs.run_pending()

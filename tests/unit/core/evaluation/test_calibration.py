@@ -139,6 +139,7 @@ def test_the_same_seed_gives_the_same():
     assert calibrate(held_out(), NAMES, seed=3) == calibrate(held_out(), NAMES, seed=3)
 
 
+@pytest.mark.slow
 def test_the_interval_of_a_query_contains_its_probability_as_often_as_stated():
     """Over populations of several forms, each with 2,500 queries whose chances are known."""
     found = [interval_coverage(one, queries=2500, seed=7) for one in Population]

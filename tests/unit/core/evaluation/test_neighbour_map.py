@@ -85,6 +85,7 @@ def test_the_gradient_is_that_of_the_divergence():
         assert found[case, axis] == pytest.approx(slope, abs=0.03 * np.abs(found).max())
 
 
+@pytest.mark.slow
 def test_neighbour_preservation_is_that_of_scikit_learn():
     from sklearn.datasets import load_digits
     from sklearn.manifold import TSNE, trustworthiness

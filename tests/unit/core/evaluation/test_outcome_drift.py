@@ -39,6 +39,7 @@ def test_a_period_whose_estimates_became_too_high_is_marked():
     assert second.brier_interval[0] < second.brier < second.brier_interval[1]
 
 
+@pytest.mark.slow
 def test_about_one_in_twenty_true_forecasters_is_marked():
     rng = np.random.default_rng(1)
     marked = sum(

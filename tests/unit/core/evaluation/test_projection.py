@@ -67,6 +67,7 @@ def test_distances_and_neighbours_are_those_of_all_pairs():
         assert np.allclose(away[query], full[query, among[expected]], atol=1e-3)
 
 
+@pytest.mark.slow
 def test_cases_beyond_the_sample_lie_between_their_nearest():
     rows = _blobs(300)
     grown = NeighbourMap(principal_axes(rows).places, euclidean_distances(rows), maximum=120)
@@ -102,6 +103,7 @@ def test_finding_neighbours_can_be_cancelled():
         )
 
 
+@pytest.mark.slow
 def test_a_map_is_wide_and_not_mirrored():
     rows = _blobs(150)
     first = principal_axes(rows).places

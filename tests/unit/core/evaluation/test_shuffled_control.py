@@ -25,6 +25,7 @@ def test_shuffling_moves_the_findings_of_whole_patients():
     assert sorted(shuffled_by_unit(uneven, uneven, np.random.default_rng(1))) == sorted(uneven)
 
 
+@pytest.mark.slow
 def test_about_one_correct_control_in_a_hundred_is_above_chance():
     rng = np.random.default_rng(1)
     above = 0

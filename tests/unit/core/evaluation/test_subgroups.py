@@ -67,6 +67,7 @@ def test_another_mix_of_findings_is_no_gap():
     assert not of(scores, "view", "A").is_beyond_chance
 
 
+@pytest.mark.slow
 def test_without_gaps_few_metrics_have_any_marked():
     marked = []
     for seed in range(60):

@@ -304,6 +304,7 @@ def endless(path):
     return save(path, nodes, [("pixels", shape)], [("features", ["n", 1])], weights)
 
 
+@pytest.mark.slow
 def test_an_encoder_that_takes_too_long_is_stopped(tmp_path, monkeypatch):
     monkeypatch.setattr("semblance.core.features.onnx_session.TIME_LIMIT_S", 0.2)
     with pytest.raises(BadInput, match=r"took more than 0\.2 s for 2 images"):

@@ -18,6 +18,7 @@ def detector() -> TextDetector:
     return text_detector()
 
 
+@pytest.mark.slow
 def test_words_on_all_backgrounds_are_covered_and_little_else(detector):
     images = [
         burnt_in_image(seed, background=kind)
@@ -30,6 +31,7 @@ def test_words_on_all_backgrounds_are_covered_and_little_else(detector):
     assert max(one.falsely_hidden(boxes) for one, boxes in zip(images, found, strict=True)) < 0.01
 
 
+@pytest.mark.slow
 def test_words_on_the_edges_of_tiles_are_found_whole(detector, monkeypatch):
     monkeypatch.setattr(module, "TILE", 320)
     monkeypatch.setattr(module, "OVERLAP", 160)
@@ -45,6 +47,7 @@ def test_an_oblique_line_is_covered_by_short_boxes(detector):
     assert covered_by(boxes, oblique.pixels.shape).mean() < 0.75 * around
 
 
+@pytest.mark.slow
 def test_text_far_above_the_window_and_text_within_it_are_found(detector):
     words = burnt_in_image(8, size=(16, 30), words=6, background="black").pixels.astype(np.float32) / 255
     y = np.linspace(0, 1000, 512, dtype=np.float32)[:, None]

@@ -101,6 +101,7 @@ def test_unknown_compression_is_refused(tmp_path):
     package.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2])
 def test_bombs_are_refused_unread(tmp_path, method):
     package = ZipArchive(zip_bomb(tmp_path / "bomb.zip", 201, method), "bomb.zip")

@@ -174,6 +174,7 @@ def test_the_stamp_changes_with_every_write_of_anyone(library):
         assert library.catalogue.stamp() in stamps
 
 
+@pytest.mark.slow
 def test_many_cases_are_read_at_once(library):
     source = fill(library, range(25_000))
     rows = case_rows(library)

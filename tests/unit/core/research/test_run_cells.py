@@ -43,6 +43,7 @@ def without_seconds(made: dict) -> dict:
     return {**made, "results": rows}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", ["bdm", "metricboost", "ccml", "online"])
 def test_experiment_numbers_equal_those_of_evaluate(tmp_path, table, protocol):
     settings = ("metricboost.rounds=3",)

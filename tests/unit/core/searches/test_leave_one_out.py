@@ -32,6 +32,7 @@ def thumbs(queries: int, each: int) -> list[Judgement]:
     return given_feedback
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("queries", "each"), [(1, 40), (6, 14), (30, 5)])
 def test_one_newton_step_is_close_to_learning_again(queries: int, each: int) -> None:
     given_feedback = [*thumbs(queries, each), closer("3", "150", "151"), like("0", "999")]

@@ -61,6 +61,7 @@ def mapped(panel, jobs, maps, monkeypatch):
     return panel
 
 
+@pytest.mark.slow
 def test_the_map_is_computed_when_first_shown_and_improves(panel, jobs):
     assert jobs.pending == []
     panel.show()
@@ -79,6 +80,7 @@ def test_the_map_is_computed_when_first_shown_and_improves(panel, jobs):
     assert jobs.pending == []
 
 
+@pytest.mark.slow
 def test_another_metric_makes_the_map_stale(mapped, jobs, qtbot):
     mapped.state.set_metric("other")
     assert mapped.is_stale
@@ -128,6 +130,7 @@ def test_unticked_findings_are_hidden(mapped):
     assert mapped.view.selectable.all()
 
 
+@pytest.mark.slow
 def test_a_stopped_map_is_used(panel, jobs, monkeypatch):
     from semblance.core.evaluation import neighbour_map
 

@@ -90,6 +90,7 @@ def delong(scores, positive):
     return area, (max(0.0, area - half), min(1.0, area + half))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", ["mammographic_masses", "balance_scale", "ecoli"])
 def test_every_score_is_that_of_its_definition(data, table):
     read, _, _ = read_source(Source(table=str(data / "tables" / f"{table}.csv")))

@@ -93,6 +93,7 @@ def test_learners_and_steps_get_only_the_training_part(name, settings, monkeypat
         np.testing.assert_allclose(rows.std(axis=0), 1.0)
 
 
+@pytest.mark.slow
 @each
 def test_json_is_that_of_the_contract(name, settings):
     result = run(name, settings, blobs(patients=2), "euclidean", "l1", "bdm", repeats=2)

@@ -13,6 +13,7 @@ from tests.helpers.volumes import stack_of
 NAMES = [one.name for one in definitions()]
 
 
+@pytest.mark.slow
 def test_a_study_is_what_it_says():
     scans = list(study(4, seed=9))
     assert [(patient, view) for patient, view, _, _ in scans] == [
@@ -44,6 +45,7 @@ def twice():
     return np.array(rows).reshape(30, 2, 96)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["volume", "height", "diameter of a ball as large", "curvedness, mean, at 2 mm"]
 )

@@ -292,6 +292,7 @@ def test_station_and_institution_are_codes_that_distinguish_them():
     assert "institution" not in identified
 
 
+@pytest.mark.slow
 def test_real_files_are_cases_or_parts_of_one(data, tmp_path):
     """Every file that the manifest says decodes, but for those only a GPL plug-in can (12-bit JPEG), and for the same
     object once more in another compression."""

@@ -207,6 +207,7 @@ def test_mutated_tables_raise_only_errors_for_users():
             assert not np.isinf(found.X).any()
 
 
+@pytest.mark.slow
 def test_real_tables_agree_with_plain_reading(data):
     for path in sorted((data / "tables").glob("*.csv")):
         with path.open(encoding="utf-8", newline="") as file:
@@ -356,6 +357,7 @@ def test_a_table_in_which_most_rows_are_damaged_reports_a_thousand_of_them_and_c
     assert "2,000 more rows" in found.failed[-1].reason
 
 
+@pytest.mark.slow
 def test_a_long_table_is_read_without_being_held():
     """200,000 cells are 60 bytes each as texts; what is held is a block of rows and the names of findings."""
     text = written([[i / 7, i / 3, i / 11, "ab"[i % 2]] for i in range(50_000)], ",", ".").encode()

@@ -84,6 +84,7 @@ def test_what_is_no_larger_is_not_sampled(most):
 SAMPLING = [one.name for one in learners() if any(p.name == "training_cases" for p in one.parameters)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SAMPLING)
 def test_a_learner_of_a_sample_is_that_learner_on_those_rows(name):
     X, y = problem()

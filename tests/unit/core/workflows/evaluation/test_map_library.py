@@ -19,6 +19,7 @@ def library(tmp_path_factory):
     return table_library(tmp_path_factory.mktemp("map"), metrics=(PLAIN, TrainRequest("l1", "city block")))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("metric", "first"), [("plain", "principal axes"), ("city block", "landmarks")])
 def test_a_map_is_there_at_once_and_grows(library, monkeypatch, metric, first):
     monkeypatch.setattr(mapping, "UPDATE_S", 0.0)
@@ -35,6 +36,7 @@ def test_a_map_is_there_at_once_and_grows(library, monkeypatch, metric, first):
     assert found.preserved > 0.4
 
 
+@pytest.mark.slow
 def test_the_same_library_gives_the_same_map(library):
     one, two = (map_library(library, "plain") for _ in range(2))
     assert np.array_equal(one.places, two.places)

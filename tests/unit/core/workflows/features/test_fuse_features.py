@@ -78,6 +78,7 @@ def test_cases_that_come_later_are_joined_too(made, tmp_path):
     assert len(rows_of(library, BOTH)[0]) == 46
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("names", "says"),
     [

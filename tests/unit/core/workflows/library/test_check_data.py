@@ -83,6 +83,7 @@ def test_every_fault_is_listed_once_with_its_cases(made):
     assert error.findings == ("upright",)
 
 
+@pytest.mark.slow
 def test_settled_issues_are_listed_no_more_until_that_is_undone(library):
     issues = {issue.check: issue for issue in check_data(library).issues}
     conflict, blank = issues[Check.LABEL_CONFLICT], issues[Check.BLANK]

@@ -52,6 +52,7 @@ class _Waiting(RecordingReporter):
             self.ranked.set()
 
 
+@pytest.mark.usefixtures("features_in_processes")
 def test_the_first_cases_are_ranked_while_others_are_imported(tmp_path, small):
     library = tmp_path / "lib.semblance"
     waiting = _Waiting(library)
@@ -78,6 +79,7 @@ class _WaitingForTheImport(RecordingReporter):
             assert self.imported.wait(60)
 
 
+@pytest.mark.usefixtures("features_in_processes")
 def test_imported_cases_are_reported_before_all_are_extracted(tmp_path, small):
     waiting = _WaitingForTheImport(48)
     import_and_prepare(
@@ -86,11 +88,13 @@ def test_imported_cases_are_reported_before_all_are_extracted(tmp_path, small):
     assert waiting.imported.is_set()
 
 
+@pytest.mark.usefixtures("features_in_processes")
 def test_of_a_table_features_are_copied_when_all_of_it_is_read(tmp_path):
     done = import_and_prepare(write_table(tmp_path / "t.csv"), tmp_path / "lib.semblance")
     assert done.prepared.extracted == done.imported.cases == 60
 
 
+@pytest.mark.usefixtures("features_in_processes")
 def test_an_import_that_fails_ends_the_preparation_with_its_reason(tmp_path, small, monkeypatch):
     put = importing._ImportRun._import
 
@@ -107,6 +111,7 @@ def test_an_import_that_fails_ends_the_preparation_with_its_reason(tmp_path, sma
         import_and_prepare(tmp_path / "empty", tmp_path / "other.semblance")
 
 
+@pytest.mark.usefixtures("features_in_processes")
 def test_what_was_imported_stays_when_it_cannot_be_measured(tmp_path, small, monkeypatch):
     def broken(*arguments, **options):
         raise BadInput("The encoder is damaged.")
@@ -118,6 +123,7 @@ def test_what_was_imported_stays_when_it_cannot_be_measured(tmp_path, small, mon
     assert "The encoder is damaged." in str(done.error)
 
 
+@pytest.mark.usefixtures("features_in_processes")
 def test_a_cancelled_import_keeps_finished_cases_and_can_be_continued(tmp_path, small):
     library, images = tmp_path / "lib.semblance", striped_folder(tmp_path / "i", n=48)
 

@@ -317,6 +317,7 @@ class _Impatient(RecordingReporter):
             self.rankings.append((found.compared, found.cases, found.ranked[0].case_id))
 
 
+@pytest.mark.usefixtures("features_in_processes")
 def test_cases_are_ranked_while_the_rest_is_measured(tmp_path, monkeypatch):
     monkeypatch.setattr(measuring_order, "STEP", 4)
     monkeypatch.setattr(module, "suitable_extractors", lambda library: ["pixels"])
