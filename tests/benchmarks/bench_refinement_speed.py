@@ -18,7 +18,7 @@ from semblance.core.engine import limit_threads
 from semblance.core.library.library import Library
 from semblance.core.library.records import CHUNK
 from semblance.core.metrics.relevance_feedback.triplet_learning import WeightedTriplets, fit_form
-from semblance.core.retrieval.click_index import ClickIndex
+from semblance.core.retrieval.refined_index import RefinedIndex
 from semblance.core.searches.contradictions import contradictions
 from semblance.core.searches.judgement import Judgement, JudgementKind
 from semblance.core.searches.ledger import Ledger
@@ -41,7 +41,7 @@ def reranked(n: int, target: float) -> list[dict[str, Any]]:
     """The worst of a search: eighty clicks, so that every dimension has changed."""
     rng = np.random.default_rng(0)
     Z = rng.normal(size=(n, M))
-    index = ClickIndex(Z, Z[0])
+    index = RefinedIndex(Z, Z[0])
     cases = rng.integers(1, n, size=(CLICKS, 2))
     triplets = np.column_stack([np.zeros(CLICKS, dtype=np.int64), cases])
     learning, comparing = [], []

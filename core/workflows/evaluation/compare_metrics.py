@@ -10,9 +10,8 @@ import numpy as np
 from semblance.core.evaluation.neighbour_votes import VOTERS
 from semblance.core.language import tr_lazy
 from semblance.core.retrieval.comparison import Agreement, kendall, ranks_in, shared, whole_order
-from semblance.core.retrieval.index import Index, Matrix, Rows
+from semblance.core.retrieval.index import DistanceIndex, Index, Matrix, Rows
 from semblance.core.retrieval.ranking import EmbeddedQuery, rank
-from semblance.core.retrieval.scan_index import ScanIndex
 from semblance.core.searches.query import Query, check_one_query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
@@ -187,7 +186,7 @@ class _MetricSearch:
 
     name: str
     loaded: LoadedMetric
-    index: Index | ScanIndex
+    index: Index | DistanceIndex
     embedding: Matrix
     ties: Matrix | None
 

@@ -16,8 +16,7 @@ from semblance.core.language import tr_lazy
 from semblance.core.library.feature_sets import features_stamp
 from semblance.core.library.records import FeatureSet, MetricRecord
 from semblance.core.metrics.metric import Metric
-from semblance.core.retrieval.index import Index, PreparedRows
-from semblance.core.retrieval.scan_index import index_for
+from semblance.core.retrieval.index import Index, PreparedRows, index_for
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.train_request import PROVISIONAL
 from semblance.core.workflows.searches.derived_arrays import EMBEDDING_SUFFIX, load_arrays, save_arrays

@@ -9,12 +9,17 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.retrieval.candidate_index import CandidateIndex
-from semblance.core.retrieval.click_index import ClickIndex
-from semblance.core.retrieval.diversity import AMONG, diverse_order
-from semblance.core.retrieval.feedback_index import FeedbackIndex
-from semblance.core.retrieval.index import Index, Matrix, Rows
-from semblance.core.retrieval.ranking import AnyIndex, EmbeddedQuery, Ranking, rank
-from semblance.core.retrieval.scan_index import ScanIndex
+from semblance.core.retrieval.feedback import MarkedIndex
+from semblance.core.retrieval.index import DistanceIndex, Index, Matrix, Rows
+from semblance.core.retrieval.ranking import (
+    CANDIDATES_PER_CASE,
+    AnyIndex,
+    EmbeddedQuery,
+    Ranking,
+    diverse_order,
+    rank,
+)
+from semblance.core.retrieval.refined_index import RefinedIndex
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
@@ -43,7 +48,7 @@ class QueryComparison:
     nearest: Matrix
     vector_of: Callable[[Query], Matrix]
     changed: str = ""
-    ordered: FeedbackIndex | None = None
+    ordered: MarkedIndex | None = None
 
     def rank(self, k: int, among: npt.NDArray[np.bool_] | None = None) -> Ranking:
         """The ``k`` nearest, of the cases ``among`` (n,) only."""
@@ -59,7 +64,7 @@ class QueryComparison:
     @property
     def by_metric_alone(self) -> bool:
         """Whether the metric compares the cases, as it was scored."""
-        return isinstance(self.index, Index | ScanIndex | CandidateIndex)
+        return isinstance(self.index, Index | DistanceIndex | CandidateIndex)
 
     @property
     def candidates(self) -> int | None:
@@ -71,7 +76,7 @@ class QueryComparison:
     def coordinates(self, places: Rows) -> Matrix:
         """(r, m) coordinates whose Euclidean distances are those of the index, or approximate them if it has no
         coordinates."""
-        if isinstance(self.index, ClickIndex):
+        if isinstance(self.index, RefinedIndex):
             return self.index.embedded(places)
         return np.asarray(self.loaded.coordinates(places), dtype=np.float64)
 
@@ -90,7 +95,7 @@ class QueryComparison:
 
     def _embedded(self, vector: Matrix) -> Matrix:
         vector = np.asarray(vector, dtype=np.float64)
-        if not isinstance(self.index, ClickIndex):
+        if not isinstance(self.index, RefinedIndex):
             return vector
         embedded: Matrix = self.index.form.embed(vector[np.newaxis])[0]
         return embedded
@@ -98,7 +103,7 @@ class QueryComparison:
 
 def group_ranking(compared: QueryComparison, count: int) -> Ranking:
     """The ``count`` nearest; more candidates for a diverse search."""
-    return compared.rank(count * AMONG if compared.search.diverse > 0.0 else count)
+    return compared.rank(count * CANDIDATES_PER_CASE if compared.search.diverse > 0.0 else count)
 
 
 def shown_order(compared: QueryComparison, found: Ranking, k: int) -> Rows:
@@ -119,7 +124,7 @@ def nearest_others(compared: QueryComparison, found: Ranking, finding: str | Non
     other = (loaded.finding_codes >= 0) & (loaded.finding_codes != loaded.code_of(finding))
     near = np.flatnonzero(other[found.rows])[:OTHERS]
     rows, distances = found.rows[near], found.distances[near]
-    if len(near) < OTHERS and compared.ordered is None and not isinstance(compared.index, ClickIndex):
+    if len(near) < OTHERS and compared.ordered is None and not isinstance(compared.index, RefinedIndex):
         # A mark must not need a second comparison with all cases; the window ranks two hundred.
         again = compared.rank(OTHERS, among=other)
         rows, distances = again.rows, again.distances

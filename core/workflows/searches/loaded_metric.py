@@ -21,10 +21,9 @@ from semblance.core.library.records import CaseDetails, MetricRecord
 from semblance.core.metrics.exclude_feature_groups import exclude_feature_groups
 from semblance.core.metrics.metric import Metric
 from semblance.core.retrieval.candidate_index import CandidateIndex
-from semblance.core.retrieval.index import Index
-from semblance.core.retrieval.neighbourhoods import Neighbourhoods
+from semblance.core.retrieval.index import DistanceIndex, Index, index_for
+from semblance.core.retrieval.match_distance import Neighbourhoods
 from semblance.core.retrieval.ranking import EmbeddedQuery
-from semblance.core.retrieval.scan_index import ScanIndex, index_for
 from semblance.core.searches.ledger import Ledger
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.leakage import (
@@ -196,7 +195,7 @@ class LoadedMetric:
         return self._embedding.drawn.astype(np.float64)
 
     @cached_property
-    def index(self) -> Index | ScanIndex:
+    def index(self) -> Index | DistanceIndex:
         """The exact index of all cases."""
         kept = self._embedding
         return index_for(
@@ -211,7 +210,7 @@ class LoadedMetric:
         assert isinstance(self.index, Index)
         return self.index
 
-    def search_index(self, candidates: int | None = None) -> Index | ScanIndex | CandidateIndex:
+    def search_index(self, candidates: int | None = None) -> Index | DistanceIndex | CandidateIndex:
         """The index of a search with so many ``candidates``; 0 compares all cases, ``None`` as many as reached the
         required recall. Without an index of candidates all cases are compared."""
         if self.candidates is None or candidates == 0:

@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from semblance.core.errors import SemblanceError
 from semblance.core.retrieval.index import Matrix
-from semblance.core.retrieval.match_distance import NEAREST, conformal_limit, mean_of_nearest
-from semblance.core.retrieval.neighbourhoods import FEWEST
+from semblance.core.retrieval.match_distance import FEWEST, NEAREST, conformal_limit, mean_of_nearest
 from semblance.core.retrieval.ranking import EmbeddedQuery, Ranking, rank
 from semblance.core.searches.query import Query
 from semblance.core.workflows.searches.encoder_reference import EncoderReference, encoder_reference

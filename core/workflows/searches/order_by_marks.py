@@ -10,8 +10,7 @@ import numpy as np
 
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.language import tr_lazy, tr_lazy_n
-from semblance.core.retrieval.feedback import Feedback, FeedbackCases
-from semblance.core.retrieval.feedback_index import FeedbackIndex
+from semblance.core.retrieval.feedback import Feedback, FeedbackCases, MarkedIndex
 from semblance.core.retrieval.index import Matrix, Rows
 from semblance.core.searches.influence import ranks_of
 from semblance.core.searches.marks import QueryMarks
@@ -26,7 +25,7 @@ class MarkedComparison:
     """A comparison re-ordered by marks; ``marks``: those on cases with features."""
 
     compared: QueryComparison
-    feedback_index: FeedbackIndex
+    marked_index: MarkedIndex
     marks: QueryMarks
     feedback: Feedback
 
@@ -71,7 +70,7 @@ def order_by_marks(
     scores, distances = feedback.scores(), cases.base
     if strength < 1.0:
         scores = -(strength * ranks_of(-scores) + (1.0 - strength) * ranks_of(distances))
-    index = FeedbackIndex(distances, scores)
+    index = MarkedIndex(distances, scores)
     return MarkedComparison(replace(compared, ordered=index), index, there, feedback)
 
 

@@ -22,7 +22,7 @@ from semblance.core.library.records import checked_name
 from semblance.core.metrics.relevance_feedback.feedback_space import no_coordinates_error
 from semblance.core.metrics.relevance_feedback.refined_metric import LEARNER, refined_metric
 from semblance.core.metrics.storage import save_metric
-from semblance.core.retrieval.feedback_index import FeedbackIndex
+from semblance.core.retrieval.feedback import MarkedIndex
 from semblance.core.searches.influence import Influence, influence_of, influences, ranks_of
 from semblance.core.searches.judgement import Judgement, JudgementKind
 from semblance.core.searches.ledger import Ledger, LedgerEntry
@@ -190,13 +190,13 @@ def _influence_of_marks(
     return [replace(one, most_moved=int(rows[one.most_moved])) for one in found]
 
 
-def _ordered(compared: QueryComparison, search: Search, marking: Sequence[LedgerEntry]) -> FeedbackIndex:
+def _ordered(compared: QueryComparison, search: Search, marking: Sequence[LedgerEntry]) -> MarkedIndex:
     marks = marks_of((entry.judgement for entry in marking), search.query)
     marked = order_by_marks(compared, examples_as_marks(compared)[0].followed_by(marks), search.strength)
     if marked is not None:
-        return marked.feedback_index
+        return marked.marked_index
     distances = distances_of(compared)
-    return FeedbackIndex(distances, -distances)
+    return MarkedIndex(distances, -distances)
 
 
 def _influence_of_refining_entries(

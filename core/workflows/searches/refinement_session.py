@@ -18,8 +18,8 @@ from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.distances import LinearDistance
 from semblance.core.metrics.relevance_feedback.feedback_space import FeedbackSpace
 from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackForm
-from semblance.core.retrieval.click_index import ClickIndex
 from semblance.core.retrieval.index import Rows
+from semblance.core.retrieval.refined_index import RefinedIndex
 from semblance.core.searches.judgement import Judgement
 from semblance.core.searches.ledger import LedgerEntry
 from semblance.core.searches.query import Query
@@ -65,7 +65,7 @@ class RefinementSession:
         #: Cached directions of concepts, by their marks.
         self.directions: dict[tuple[tuple[str, bool | None], ...], tuple[Matrix, float] | None] = {}
         self._outside: dict[str, Matrix | None] = {}
-        self._index: ClickIndex | None = None
+        self._index: RefinedIndex | None = None
         self._learnt: tuple[tuple[int, ...], float, FeedbackForm] | None = None
 
     @property
@@ -174,10 +174,10 @@ class RefinementSession:
 
     # Ranking
 
-    def index_for(self, vector: Matrix) -> ClickIndex:
+    def index_for(self, vector: Matrix) -> RefinedIndex:
         """The index for the query, cached until it changes."""
         if self._index is None:
-            self._index = ClickIndex(self.coordinates, vector, self.space.initial_weights)
+            self._index = RefinedIndex(self.coordinates, vector, self.space.initial_weights)
         elif not np.array_equal(self._index.query, vector):
             self._index.set_query(vector)
         return self._index

@@ -14,7 +14,7 @@ _ROWS = 8192
 _UNIT = 2.0**-24
 
 
-class ClickIndex:
+class RefinedIndex:
     """As :class:`semblance.core.retrieval.index.Index`, for one query and a form that changes with every judgement.
 
     |x - q|^2, plain and under the original metric, is computed once; only the projections of x - q on the changed
