@@ -16,7 +16,7 @@ from semblance.core.errors import SemblanceError
 from semblance.core.imaging.formats import IMAGE_SUFFIXES
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr, translate
-from semblance.core.searches.ledger import LedgerEntry
+from semblance.core.searches.feedback.ledger import LedgerEntry
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import new_ledger
 from semblance.core.workflows.imaging import view_images

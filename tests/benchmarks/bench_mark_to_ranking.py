@@ -18,8 +18,8 @@ import numpy as np
 
 from semblance.core.engine import limit_threads
 from semblance.core.library.library import Library
-from semblance.core.searches.judgement import Judgement, JudgementKind
-from semblance.core.searches.ledger import Ledger
+from semblance.core.searches.feedback.judgements import Judgement, JudgementKind
+from semblance.core.searches.feedback.ledger import Ledger
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from tests.benchmarks.bench_refinement_speed import M, _library

@@ -19,11 +19,10 @@ from semblance.core.library.library import Library
 from semblance.core.library.records import CHUNK
 from semblance.core.metrics.relevance_feedback.triplet_learning import WeightedTriplets, fit_form
 from semblance.core.retrieval.refined_index import RefinedIndex
-from semblance.core.searches.contradictions import contradictions
-from semblance.core.searches.judgement import Judgement, JudgementKind
-from semblance.core.searches.ledger import Ledger
+from semblance.core.searches.feedback.judgements import Judgement, JudgementKind
+from semblance.core.searches.feedback.ledger import Ledger, contradictions
+from semblance.core.searches.feedback.relevance_feedback import learn
 from semblance.core.searches.query import Query
-from semblance.core.searches.relevance_feedback import learn
 from semblance.core.searches.search import Search
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from semblance.core.library.case_columns import CaseColumns
-from semblance.core.searches.questions import Answer
+from semblance.core.searches.feedback.questions import Answer
 from semblance.core.workflows.searches.next_question import CaseQuestion
 
 

@@ -31,7 +31,7 @@ from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.tab_order import show_in_scroll_areas
 from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.language import format_number, tr, translate
-from semblance.core.searches.concepts import MINIMUM, Strength
+from semblance.core.searches.feedback.concept_direction import MINIMUM, Strength
 from semblance.core.workflows.searches.concepts import ConceptFacts
 
 #: Steps of a slider to either side.

@@ -17,8 +17,7 @@ from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.text_cache import text_cache
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import format_number, tr
-from semblance.core.searches.judgement import JudgementKind
-from semblance.core.searches.marks import counts_in
+from semblance.core.searches.feedback.judgements import JudgementKind, counts_in
 
 IMAGE, SPACING = 32, 68
 _ICONS = {JudgementKind.ALIKE: "plus", JudgementKind.NOT_ALIKE: "minus", JudgementKind.CLOSER: "target"}

@@ -18,7 +18,7 @@ from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.language import tr
-from semblance.core.searches.questions import Answer
+from semblance.core.searches.feedback.questions import Answer
 
 #: Keys of the answers, here and on the full-size page.
 KEYS: dict[int, Answer | None] = {

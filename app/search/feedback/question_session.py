@@ -12,8 +12,8 @@ from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr
+from semblance.core.searches.feedback.questions import Answer
 from semblance.core.searches.query import Query
-from semblance.core.searches.questions import Answer
 from semblance.core.workflows.searches.next_question import CaseQuestion
 
 #: Library, metric, excluded groups, query and ledger of the questions. If one changes, a new session starts.

@@ -29,7 +29,7 @@ from semblance.app.widgets.image_header import ImageHeader, side_by_side
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.line import HLine
 from semblance.core.language import tr
-from semblance.core.searches.questions import Answer
+from semblance.core.searches.feedback.questions import Answer
 from semblance.core.workflows.imaging import view_images
 from semblance.core.workflows.imaging.view_images import ViewedImage
 

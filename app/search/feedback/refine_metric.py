@@ -13,8 +13,8 @@ from semblance.app.shell.jobs import Job, Lane
 from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.language import tr
 from semblance.core.library.records import account
-from semblance.core.searches.influence import Influence
-from semblance.core.searches.judgement import Judgement
+from semblance.core.searches.feedback.influence import Influence
+from semblance.core.searches.feedback.judgements import Judgement
 from semblance.core.searches.search import new_ledger
 from semblance.core.workflows.metrics import score_metric
 from semblance.core.workflows.searches import refine_metric

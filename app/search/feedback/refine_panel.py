@@ -33,7 +33,7 @@ from semblance.app.widgets.tab_order import enable_widgets
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.language import tr, tr_n, translate
-from semblance.core.searches.influence import Influence
+from semblance.core.searches.feedback.influence import Influence
 from semblance.core.searches.search import Search
 
 #: Ranks for which changes are shown.

@@ -20,8 +20,7 @@ from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.core.errors import BadInput
 from semblance.core.language import tr
 from semblance.core.library.case_columns import CaseColumns
-from semblance.core.searches.judgement import Judgement, JudgementKind
-from semblance.core.searches.marks import is_mark
+from semblance.core.searches.feedback.judgements import Judgement, JudgementKind, is_mark
 from semblance.core.searches.query import Query
 from semblance.core.workflows.searches.rank_cases import RankedSearch
 from semblance.core.workflows.searches.refine_metric import comparison_judgement, likeness_judgement

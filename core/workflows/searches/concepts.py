@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.language import tr_lazy
 from semblance.core.library.records import ConceptRecord
-from semblance.core.searches.concepts import MINIMUM, Strength, strength
+from semblance.core.searches.feedback.concept_direction import MINIMUM, Strength, strength
 from semblance.core.tasks import SILENT, Reporter
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.metric import Metric
 from semblance.core.retrieval.explanation import Grouping, Share, shares_of
 from semblance.core.retrieval.explanation.sentence import ranks_among, sentence
-from semblance.core.searches.marks import QueryMarks, refines
+from semblance.core.searches.feedback.judgements import QueryMarks, refines
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.searches.embedding_cache import sample_places

@@ -24,7 +24,7 @@ from semblance.core.retrieval.candidate_index import CandidateIndex
 from semblance.core.retrieval.index import DistanceIndex, Index, index_for
 from semblance.core.retrieval.match_distance import Neighbourhoods
 from semblance.core.retrieval.ranking import EmbeddedQuery
-from semblance.core.searches.ledger import Ledger
+from semblance.core.searches.feedback.ledger import Ledger
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.leakage import (
     IdentityIndex,

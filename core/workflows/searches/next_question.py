@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from semblance.core.errors import BadInput
-from semblance.core.searches import questions
-from semblance.core.searches.judgement import JudgementKind
-from semblance.core.searches.ledger import LedgerEntry
-from semblance.core.searches.questions import (
+from semblance.core.searches.feedback import questions
+from semblance.core.searches.feedback.judgements import JudgementKind
+from semblance.core.searches.feedback.ledger import LedgerEntry
+from semblance.core.searches.feedback.questions import (
     LikenessModel,
     Question,
     draw_query,

@@ -12,8 +12,8 @@ from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.retrieval.feedback import Feedback, FeedbackCases, MarkedIndex
 from semblance.core.retrieval.index import Matrix, Rows
-from semblance.core.searches.influence import ranks_of
-from semblance.core.searches.marks import QueryMarks
+from semblance.core.searches.feedback.influence import ranks_of
+from semblance.core.searches.feedback.judgements import QueryMarks
 from semblance.core.searches.query import Query
 from semblance.core.workflows.searches.grouped_ranking import QueryComparison
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric

@@ -24,11 +24,10 @@ from semblance.core.library.open_library import open_library
 from semblance.core.library.records import CaseDetails
 from semblance.core.retrieval.index import Matrix, Rows
 from semblance.core.retrieval.ranking import EmbeddedQuery, Ranking
-from semblance.core.searches.contradictions import Contradiction, contradictions
-from semblance.core.searches.ledger import Ledger, LedgerEntry
-from semblance.core.searches.marks import NO_MARKS, QueryMarks, marks_of, refines
+from semblance.core.searches.feedback.judgements import NO_MARKS, QueryMarks, marks_of, refines
+from semblance.core.searches.feedback.ledger import Contradiction, Ledger, LedgerEntry, contradictions
+from semblance.core.searches.feedback.relevance_feedback import trust
 from semblance.core.searches.query import Query, check_one_query
-from semblance.core.searches.relevance_feedback import trust
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.searches.estimate import (
@@ -148,8 +147,8 @@ def rank_cases(
 
 
 def _trust(in_force: Iterable[LedgerEntry]) -> float:
-    """Weight of the judgements, as :func:`semblance.core.searches.relevance_feedback.learn` gives it: the same one of
-    several people counts once."""
+    """Weight of the judgements, as :func:`~semblance.core.searches.feedback.relevance_feedback.learn` gives it: the
+    same one of several people counts once."""
     return trust(len({entry.judgement.statement for entry in in_force}))
 
 

@@ -23,10 +23,16 @@ from semblance.core.metrics.relevance_feedback.feedback_space import no_coordina
 from semblance.core.metrics.relevance_feedback.refined_metric import LEARNER, refined_metric
 from semblance.core.metrics.storage import save_metric
 from semblance.core.retrieval.feedback import MarkedIndex
-from semblance.core.searches.influence import Influence, influence_of, influences, ranks_of
-from semblance.core.searches.judgement import Judgement, JudgementKind
-from semblance.core.searches.ledger import Ledger, LedgerEntry
-from semblance.core.searches.marks import counts_in, is_mark, marks_of, refines
+from semblance.core.searches.feedback.influence import Influence, influence_of, influences, ranks_of
+from semblance.core.searches.feedback.judgements import (
+    Judgement,
+    JudgementKind,
+    counts_in,
+    is_mark,
+    marks_of,
+    refines,
+)
+from semblance.core.searches.feedback.ledger import Ledger, LedgerEntry
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter

@@ -20,10 +20,10 @@ from semblance.core.metrics.relevance_feedback.feedback_space import FeedbackSpa
 from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackForm
 from semblance.core.retrieval.index import Rows
 from semblance.core.retrieval.refined_index import RefinedIndex
-from semblance.core.searches.judgement import Judgement
-from semblance.core.searches.ledger import LedgerEntry
+from semblance.core.searches.feedback.judgements import Judgement
+from semblance.core.searches.feedback.ledger import LedgerEntry
+from semblance.core.searches.feedback.relevance_feedback import Coordinates, feedback_triplets, learn
 from semblance.core.searches.query import Query
-from semblance.core.searches.relevance_feedback import Coordinates, feedback_triplets, learn
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.leakage import contents_elsewhere

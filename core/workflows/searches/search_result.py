@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from semblance.core.searches.marks import NO_MARKS, QueryMarks
+from semblance.core.searches.feedback.judgements import NO_MARKS, QueryMarks
 from semblance.core.searches.query import Query
 from semblance.core.workflows.searches.vote import Vote
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from semblance.core.language import tr_lazy
 from semblance.core.library.records import ConceptRecord
 from semblance.core.metrics.distance import Matrix
-from semblance.core.searches.concepts import REACH, direction, spread
+from semblance.core.searches.feedback.concept_direction import REACH, direction, spread
 from semblance.core.searches.search import Search
 from semblance.core.workflows.searches.refinement_session import RefinementSession
 

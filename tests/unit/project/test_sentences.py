@@ -23,8 +23,8 @@ from semblance.core.language import LazyText, format_number
 from semblance.core.reports.document import QueryFacts, ReportDocument, VoteFacts
 from semblance.core.retrieval.explanation.sentence import sentence
 from semblance.core.retrieval.ranking import EmbeddedQuery
-from semblance.core.searches.judgement import Judgement, JudgementKind
-from semblance.core.searches.ledger import LedgerEntry
+from semblance.core.searches.feedback.judgements import Judgement, JudgementKind
+from semblance.core.searches.feedback.ledger import LedgerEntry
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.reports.build_report_document import _notes, _order

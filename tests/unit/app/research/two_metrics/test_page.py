@@ -207,7 +207,7 @@ def test_the_table_can_be_cancelled_and_recomputed(panel, jobs, qtbot):
 def test_the_refined_search_can_be_compared(panel, jobs):
     names = panel.headers.names()
     assert REFINED not in names
-    from semblance.core.searches.judgement import Judgement, JudgementKind
+    from semblance.core.searches.feedback.judgements import Judgement, JudgementKind
     from semblance.core.workflows.searches.open_metrics import open_metric
 
     state = panel.state

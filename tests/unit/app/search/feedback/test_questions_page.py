@@ -16,9 +16,9 @@ from semblance.app.search.feedback.questions_page import QuestionsPage
 from semblance.app.shell import search_operations
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader, ThumbnailSource
 from semblance.core.imaging.region import Region
-from semblance.core.searches.judgement import JudgementKind
+from semblance.core.searches.feedback.judgements import JudgementKind
+from semblance.core.searches.feedback.questions import Answer
 from semblance.core.searches.query import Query
-from semblance.core.searches.questions import Answer
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from tests.helpers.contexts import make_context

@@ -12,7 +12,7 @@ from semblance.app.shell import search_operations
 from semblance.app.widgets.cards.card_parts import card_feedback_buttons
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.core.library.library import Library
-from semblance.core.searches.judgement import JudgementKind
+from semblance.core.searches.feedback.judgements import JudgementKind
 from semblance.core.searches.query import Query
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.searches import refine_metric

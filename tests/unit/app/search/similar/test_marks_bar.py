@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtCore import Qt
 
 from semblance.app.search.similar.marks_bar import MarksBar
-from semblance.core.searches.marks import QueryMarks
+from semblance.core.searches.feedback.judgements import QueryMarks
 
 LEFT = Qt.MouseButton.LeftButton
 #: A marked case without a rank.

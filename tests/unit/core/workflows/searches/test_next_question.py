@@ -9,8 +9,13 @@ import pytest
 from semblance.core.errors import BadInput
 from semblance.core.imaging.region import Region
 from semblance.core.library.library import Library
+from semblance.core.searches.feedback.questions import (
+    FEW_QUESTIONS,
+    MANY_QUESTIONS,
+    Answer,
+    answer_judgements,
+)
 from semblance.core.searches.query import Query
-from semblance.core.searches.questions import FEW_QUESTIONS, MANY_QUESTIONS, Answer, answer_judgements
 from semblance.core.searches.search import Search
 from semblance.core.workflows.searches import next_question
 from semblance.core.workflows.searches.rank_cases import RankedSearch, rank_cases

@@ -12,7 +12,7 @@ from semblance.core.errors import BadArguments, BadInput
 from semblance.core.imaging.region import Region
 from semblance.core.library.library import Library
 from semblance.core.retrieval import feedback_scores
-from semblance.core.searches.marks import QueryMarks
+from semblance.core.searches.feedback.judgements import QueryMarks
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.searches import refine_metric

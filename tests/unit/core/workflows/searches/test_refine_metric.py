@@ -17,8 +17,8 @@ from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.metric import load_metric
 from semblance.core.metrics.relevance_feedback.feedback_space import FeedbackSpace
 from semblance.core.reports.card_facts import card_facts
-from semblance.core.searches.contradictions import ContradictionReason
-from semblance.core.searches.judgement import JudgementKind
+from semblance.core.searches.feedback.judgements import JudgementKind
+from semblance.core.searches.feedback.ledger import ContradictionReason
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import Cancelled, Reporter

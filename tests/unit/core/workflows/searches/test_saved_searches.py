@@ -11,7 +11,7 @@ from PIL import Image
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.library.library import Library
 from semblance.core.library.records import CATALOGUE
-from semblance.core.searches.judgement import Judgement, JudgementKind
+from semblance.core.searches.feedback.judgements import Judgement, JudgementKind
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search, new_ledger
 from semblance.core.workflows.features.extract_features import extract_features

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from semblance.core.library.library import Library
-from semblance.core.searches.concepts import REACH, direction
+from semblance.core.searches.feedback.concept_direction import REACH, direction
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.searches import concepts

@@ -26,7 +26,7 @@ from semblance.core.metrics.relevance_feedback.judgement_agreement import (
 )
 from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackForm, InitialWeights
 from semblance.core.metrics.relevance_feedback.triplet_learning import Rows, WeightedTriplets, fit_form
-from semblance.core.searches.judgement import Judgement, JudgementKind
+from semblance.core.searches.feedback.judgements import Judgement, JudgementKind
 from semblance.core.threads import one_thread
 
 #: Each anchor is compared with so many cases like it and so many of the nearest cases unlike it.

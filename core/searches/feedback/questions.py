@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackForm
-from semblance.core.searches.judgement import Judgement, JudgementKind
+from semblance.core.searches.feedback.judgements import Judgement, JudgementKind
 
 #: Questions are only about cases whose uncertainty p (1 - p) is at least this share of the largest.
 MIN_UNCERTAINTY = 0.9

@@ -9,11 +9,11 @@ import pytest
 
 from semblance.core.metrics.relevance_feedback.quadratic_form import InitialWeights
 from semblance.core.metrics.relevance_feedback.triplet_learning import GRAM_TRIPLETS, Pairs
-from semblance.core.searches import leave_one_out
-from semblance.core.searches.judgement import Judgement
-from semblance.core.searches.leave_one_out import LeaveOneOut
-from semblance.core.searches.relevance_feedback import feedback_triplets, learn
-from tests.unit.core.searches.test_ledger import closer, like, unlike
+from semblance.core.searches.feedback import influence as leave_one_out
+from semblance.core.searches.feedback.influence import LeaveOneOut
+from semblance.core.searches.feedback.judgements import Judgement
+from semblance.core.searches.feedback.relevance_feedback import feedback_triplets, learn
+from tests.unit.core.searches.feedback.test_ledger import closer, like, unlike
 
 Z = np.random.default_rng(0).normal(size=(160, 6)) / np.sqrt(6)
 

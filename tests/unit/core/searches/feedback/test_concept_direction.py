@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from semblance.core.searches.concepts import (
+from semblance.core.searches.feedback.concept_direction import (
     MAX_PAIRS,
     MINIMUM,
     RIDGE,

@@ -7,9 +7,9 @@ import pytest
 
 from semblance.core.metrics.distances import LinearDistance
 from semblance.core.metrics.relevance_feedback.feedback_space import FeedbackSpace
-from semblance.core.searches.influence import influences
-from semblance.core.searches.ledger import Ledger
-from semblance.core.searches.relevance_feedback import (
+from semblance.core.searches.feedback.influence import influences
+from semblance.core.searches.feedback.ledger import Ledger
+from semblance.core.searches.feedback.relevance_feedback import (
     MAX_NEGATIVE,
     MAX_POSITIVE,
     STRETCH,
@@ -20,7 +20,7 @@ from semblance.core.searches.relevance_feedback import (
     learn,
     trust,
 )
-from tests.unit.core.searches.test_ledger import closer, like, unlike
+from tests.unit.core.searches.feedback.test_ledger import closer, like, unlike
 
 Z = np.random.default_rng(0).normal(size=(60, 5))
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackForm
-from semblance.core.searches.judgement import JudgementKind
-from semblance.core.searches.questions import (
+from semblance.core.searches.feedback.judgements import JudgementKind
+from semblance.core.searches.feedback.questions import (
     COMMON_SHARE,
     FEW_QUESTIONS,
     MANY_QUESTIONS,
