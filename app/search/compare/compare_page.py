@@ -45,7 +45,7 @@ from semblance.core.language import tr, tr_n
 from semblance.core.searches.query import Query
 from semblance.core.workflows.imaging import view_images
 from semblance.core.workflows.imaging.view_images import ViewedImage
-from semblance.core.workflows.searches.compare_features import ComparedFeature, compare_features
+from semblance.core.workflows.searches.compare_cases import ComparedFeature, compare_features
 
 LINKED = tr("Zoom, pan, window linked")
 #: Below this width the button has no label.

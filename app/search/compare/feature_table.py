@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QHeaderView, QStyledItemDelegate, QStyleOptionView
 from semblance.app.shell.theme import colour, plain_tip, theme, theme_signals
 from semblance.app.widgets.read_only_table import make_read_only
 from semblance.core.language import format_number, tr, visible
-from semblance.core.workflows.searches.compare_features import ComparedFeature
+from semblance.core.workflows.searches.compare_cases import ComparedFeature
 
 ROW = 24
 #: Width of each column but the fourth, which takes the rest, px at text scale 1.

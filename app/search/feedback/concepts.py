@@ -15,8 +15,8 @@ from semblance.app.shell.jobs import Lane
 from semblance.app.shell.state import Change
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr, tr_n
-from semblance.core.workflows.searches import concepts
-from semblance.core.workflows.searches.concepts import ConceptFacts
+from semblance.core.workflows.searches.feedback import concepts
+from semblance.core.workflows.searches.feedback.concepts import ConceptFacts
 
 _CHANNEL = "concepts"
 #: Number of changes that can be undone.

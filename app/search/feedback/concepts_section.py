@@ -31,8 +31,8 @@ from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.tab_order import show_in_scroll_areas
 from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.language import format_number, tr, translate
-from semblance.core.searches.feedback.concept_direction import MINIMUM, Strength
-from semblance.core.workflows.searches.concepts import ConceptFacts
+from semblance.core.searches.feedback.concept_direction import MINIMUM, Separability
+from semblance.core.workflows.searches.feedback.concepts import ConceptFacts
 
 #: Steps of a slider to either side.
 STEPS = 20
@@ -253,7 +253,7 @@ def _short_reason(facts: ConceptFacts) -> str:
     return tr("Not enough marks to measure") if facts.strength is None and few else ""
 
 
-def strength_text(strength: Strength) -> str:
+def strength_text(strength: Separability) -> str:
     """The strength of a concept in one line."""
     numbers = {"auc": strength.auc, "low": strength.low, "high": strength.high}
     if strength.is_significant:
@@ -261,7 +261,7 @@ def strength_text(strength: Strength) -> str:
     return tr("Maybe chance: {auc:.2f} ({low:.2f}–{high:.2f}) cross-validated", **numbers)
 
 
-def strength_tip(strength: Strength) -> str:
+def strength_tip(strength: Separability) -> str:
     """What the strength means and which marks it was measured on."""
     n = strength.with_ + strength.without
     if strength.patients is None:

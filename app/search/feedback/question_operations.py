@@ -10,8 +10,8 @@ from semblance.app.shell.jobs import Job, Lane
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr
 from semblance.core.searches.feedback.questions import Answer, answer_judgements
-from semblance.core.workflows.searches import next_question
-from semblance.core.workflows.searches.next_question import CaseQuestion
+from semblance.core.workflows.searches.feedback import next_question
+from semblance.core.workflows.searches.feedback.next_question import CaseQuestion
 
 
 def fetch_question(

@@ -14,7 +14,7 @@ from semblance.core.errors import SemblanceError
 from semblance.core.language import tr
 from semblance.core.searches.feedback.questions import Answer
 from semblance.core.searches.query import Query
-from semblance.core.workflows.searches.next_question import CaseQuestion
+from semblance.core.workflows.searches.feedback.next_question import CaseQuestion
 
 #: Library, metric, excluded groups, query and ledger of the questions. If one changes, a new session starts.
 _Key = tuple[Path | None, str, tuple[str, ...], Query | None, str]

@@ -17,9 +17,9 @@ from semblance.core.searches.feedback.influence import Influence
 from semblance.core.searches.feedback.judgements import Judgement
 from semblance.core.searches.search import new_ledger
 from semblance.core.workflows.metrics import score_metric
-from semblance.core.workflows.searches import refine_metric
+from semblance.core.workflows.searches.feedback import refine_metric
+from semblance.core.workflows.searches.feedback.refinement_session import HeldOutScore
 from semblance.core.workflows.searches.rank_cases import RankedSearch
-from semblance.core.workflows.searches.refinement_session import HeldOutScore
 
 #: Key of the user's name in the settings; empty for the name of the system account.
 AUTHOR = "author"
@@ -49,7 +49,7 @@ def author(context: Context) -> str:
 
 def judge(context: Context, judgements: Sequence[Judgement], replaced: Sequence[int] = ()) -> Job | None:
     """Save judgements that were made together, and rank again; ``replaced``: ids of judgements to undo."""
-    return _change(context, refine_metric.judge, judgements, instead=replaced, author=author(context))
+    return _change(context, refine_metric.judge, judgements, replaced=replaced, author=author(context))
 
 
 def undo(context: Context, ids: Sequence[int] = ()) -> Job | None:

@@ -19,8 +19,8 @@ from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
 from semblance.core.language import format_number, localise_number, tr, tr_n
 from semblance.core.searches.search import Search
+from semblance.core.workflows.searches.feedback.refinement_session import HeldOutScore
 from semblance.core.workflows.searches.rank_cases import RankedSearch
-from semblance.core.workflows.searches.refinement_session import HeldOutScore
 
 FIRST_RANKS = 20
 #: The score is measured when no judgement was made for this long.

@@ -22,8 +22,8 @@ from semblance.core.language import tr
 from semblance.core.library.case_columns import CaseColumns
 from semblance.core.searches.feedback.judgements import Judgement, JudgementKind, is_mark
 from semblance.core.searches.query import Query
+from semblance.core.workflows.searches.feedback.refine_metric import comparison_judgement, likeness_judgement
 from semblance.core.workflows.searches.rank_cases import RankedSearch
-from semblance.core.workflows.searches.refine_metric import comparison_judgement, likeness_judgement
 
 #: How many of the visible cases a single mark is compared with, at most.
 MAX_VISIBLE = 40

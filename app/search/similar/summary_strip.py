@@ -49,8 +49,7 @@ from semblance.core.workflows.searches.estimate import (
     TRAINED,
     WHOLE_IMAGE_QUERY,
 )
-from semblance.core.workflows.searches.search_result import SearchResult
-from semblance.core.workflows.searches.vote import Vote
+from semblance.core.workflows.searches.search_result import SearchResult, Vote
 
 HEIGHT = 56
 #: Space above the line of caution.

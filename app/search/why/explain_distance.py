@@ -10,9 +10,8 @@ from semblance.app.shell.jobs import Lane
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr
 from semblance.core.searches.search import Search
-from semblance.core.workflows.searches import compare_images as image_comparison
-from semblance.core.workflows.searches import explain_distance
-from semblance.core.workflows.searches.compare_images import ImageComparison
+from semblance.core.workflows.searches import compare_cases, explain_distance
+from semblance.core.workflows.searches.compare_cases import ImageComparison
 from semblance.core.workflows.searches.explain_distance import Explanation
 from semblance.core.workflows.searches.rank_cases import RankedSearch
 
@@ -59,7 +58,7 @@ def compare_images(
         return
     job = context.jobs.run(
         tr("Comparing places"),
-        image_comparison.compare_images,
+        compare_cases.compare_images,
         context.state.path,
         ranked_search.search,
         case,

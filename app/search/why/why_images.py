@@ -16,7 +16,7 @@ from semblance.app.widgets.panel_header import header_button
 from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr, visible
-from semblance.core.workflows.searches.compare_images import ComparedImage, ImageComparison
+from semblance.core.workflows.searches.compare_cases import ComparedImage, ImageComparison
 from semblance.core.workflows.searches.rank_cases import RankedSearch
 from semblance.core.workflows.searches.search_result import RankedCase
 

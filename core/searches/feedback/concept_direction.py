@@ -30,7 +30,7 @@ _Z = 1.959963984540054
 
 
 @dataclass(frozen=True)
-class Strength:
+class Separability:
     """How well a direction separates cases with a concept from cases without it, by cross-validation.
 
     ``auc`` with its 95 % interval ``low`` to ``high``; ``with_`` and ``without`` count the marked cases it
@@ -78,7 +78,9 @@ def has_enough_cases(has: Truth, groups: Groups) -> bool:
     return all(len(np.unique(groups[side])) >= MINIMUM for side in (has, ~has))
 
 
-def strength(points: Matrix, has: Truth, groups: Groups, *, patients_known: bool = False) -> Strength | None:
+def separability(
+    points: Matrix, has: Truth, groups: Groups, *, patients_known: bool = False
+) -> Separability | None:
     """Cross-validated area under the ROC curve; ``None`` with fewer than MINIMUM on either side.
 
     Every pair of a case with and a case without is ordered by a direction learnt without the patients
@@ -97,7 +99,7 @@ def strength(points: Matrix, has: Truth, groups: Groups, *, patients_known: bool
     sizes = [len(np.unique(groups[side])) for side in (has, ~has)]
     low, high = newcombe(ordered, *sizes)
     patients = len(np.unique(groups)) if patients_known else None
-    return Strength(ordered, low, high, len(with_), len(without), patients)
+    return Separability(ordered, low, high, len(with_), len(without), patients)
 
 
 def _by_pairs(points: Matrix, has: Truth, groups: Groups) -> float | None:

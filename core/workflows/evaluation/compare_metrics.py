@@ -16,12 +16,12 @@ from semblance.core.searches.query import Query, check_one_query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.searches.estimate import estimate_from_neighbours, trained_on
+from semblance.core.workflows.searches.feedback.refinement_session import open_refinement
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.open_metrics import open_metric
 from semblance.core.workflows.searches.query_features import embed_query
 from semblance.core.workflows.searches.rank_cases import rank_cases
-from semblance.core.workflows.searches.refinement_session import open_refinement
-from semblance.core.workflows.searches.vote import Vote
+from semblance.core.workflows.searches.search_result import Vote
 
 #: Ranks shown of each metric at most, and those that Kendall's tau compares.
 DEPTH = 50

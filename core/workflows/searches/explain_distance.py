@@ -21,12 +21,12 @@ from semblance.core.searches.feedback.judgements import QueryMarks, refines
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.searches.embedding_cache import sample_places
+from semblance.core.workflows.searches.feedback.concepts import shift_query
+from semblance.core.workflows.searches.feedback.refinement_session import open_search_refinement
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
+from semblance.core.workflows.searches.open_metrics import open_search_metric
 from semblance.core.workflows.searches.query_features import features_of_cases, query_features
-from semblance.core.workflows.searches.refinement_session import open_search_refinement
-from semblance.core.workflows.searches.search_metric import open_search_metric
 from semblance.core.workflows.searches.search_result import RankedCase, SearchResult
-from semblance.core.workflows.searches.shift_query import shift_query
 
 #: The part of a distance that comes from concepts moving the query.
 MOVED = tr_lazy("concepts")

@@ -33,7 +33,6 @@ from semblance.core.workflows.metrics.leakage import (
     is_supervised,
 )
 from semblance.core.workflows.metrics.stored_metric import stored_metric
-from semblance.core.workflows.searches.candidates import find_candidates
 from semblance.core.workflows.searches.case_table import CaseTable, settled_stamp
 from semblance.core.workflows.searches.derived_arrays import (
     NEAR_SUFFIX,
@@ -42,6 +41,7 @@ from semblance.core.workflows.searches.derived_arrays import (
     save_arrays,
 )
 from semblance.core.workflows.searches.embedding_cache import FEWEST_KEPT, CachedEmbedding, embed_cases
+from semblance.core.workflows.searches.index_candidates import find_candidates
 from semblance.core.workflows.searches.transformed_cases import TransformedCases
 
 if TYPE_CHECKING:

@@ -1,9 +1,9 @@
 """Rank the cases of a library for a search by its metric, feedback and concepts.
 
-In this order: the request, the loaded metric (:mod:`.loaded_metric`), the query and its identity
-(:mod:`.query_features`, :mod:`.query_identity`), the order by marks (:mod:`.order_by_marks`), the ranking without its
-patient and with near-duplicates grouped (:mod:`.grouped_ranking`), the estimate (:mod:`.estimate`), the match
-(:mod:`.match_check`), the result (:mod:`.search_result`).
+In this order: the request, the loaded metric (:mod:`.open_metrics`), the query and its identity
+(:mod:`.query_features`), the comparison with all cases, without its patient and with near-duplicates grouped
+(:mod:`.query_comparison`), the order by marks (:mod:`.feedback.order_by_marks`), the estimate (:mod:`.estimate`), the
+match (:mod:`.match_check`), the result (:mod:`.search_result`).
 """
 
 from __future__ import annotations
@@ -39,28 +39,31 @@ from semblance.core.workflows.searches.estimate import (
     estimate_from_neighbours,
     other_kind_of_query,
 )
-from semblance.core.workflows.searches.grouped_ranking import (
+from semblance.core.workflows.searches.feedback.concepts import shift_query
+from semblance.core.workflows.searches.feedback.order_by_marks import (
+    MarkedComparison,
+    check_marks,
+    examples_as_marks,
+    order_by_marks,
+)
+from semblance.core.workflows.searches.feedback.refinement_session import (
+    RefinementSession,
+    open_search_refinement,
+)
+from semblance.core.workflows.searches.loaded_metric import LoadedMetric
+from semblance.core.workflows.searches.match_check import check_match
+from semblance.core.workflows.searches.open_metrics import open_search_metric
+from semblance.core.workflows.searches.query_comparison import (
     GroupedCases,
+    MeasuredQuery,
     QueryComparison,
     group_ranking,
     grouped_cases,
     nearest_others,
     shown_order,
 )
-from semblance.core.workflows.searches.loaded_metric import LoadedMetric
-from semblance.core.workflows.searches.match_check import check_match
-from semblance.core.workflows.searches.measured_query import MeasuredQuery
-from semblance.core.workflows.searches.order_by_marks import (
-    MarkedComparison,
-    check_marks,
-    examples_as_marks,
-    order_by_marks,
-)
 from semblance.core.workflows.searches.query_features import embed_query, unknown_columns
-from semblance.core.workflows.searches.refinement_session import RefinementSession, open_search_refinement
-from semblance.core.workflows.searches.search_metric import open_search_metric
 from semblance.core.workflows.searches.search_result import ComparedCandidates, RankedCase, SearchResult
-from semblance.core.workflows.searches.shift_query import shift_query
 
 
 @dataclass(frozen=True)

@@ -31,8 +31,7 @@ from semblance.core.workflows.reports.build_report_document import _notes, _orde
 from semblance.core.workflows.searches import estimate as reasons
 from semblance.core.workflows.searches.estimate import estimate_from_neighbours
 from semblance.core.workflows.searches.rank_cases import RankedSearch
-from semblance.core.workflows.searches.search_result import RankedCase, SearchResult
-from semblance.core.workflows.searches.vote import Vote
+from semblance.core.workflows.searches.search_result import RankedCase, SearchResult, Vote
 from tests.helpers.contexts import make_context
 from tests.helpers.manual_jobs import ManualJobs
 from tests.helpers.scored_snapshots import metric, snapshot

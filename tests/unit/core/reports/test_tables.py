@@ -12,7 +12,7 @@ from semblance.core.reports.csv import report_csv
 from semblance.core.reports.csv_table import cell
 from semblance.core.reports.document import VoteFacts
 from semblance.core.reports.json import report_json
-from semblance.core.workflows.searches.vote import Vote
+from semblance.core.workflows.searches.search_result import Vote
 from tests.helpers.reports import report, row
 
 

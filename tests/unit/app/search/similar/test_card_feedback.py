@@ -15,7 +15,7 @@ from semblance.core.library.library import Library
 from semblance.core.searches.feedback.judgements import JudgementKind
 from semblance.core.searches.query import Query
 from semblance.core.workflows.library.library_snapshot import read_snapshot
-from semblance.core.workflows.searches import refine_metric
+from semblance.core.workflows.searches.feedback import refine_metric
 from tests.helpers.contexts import make_context
 from tests.helpers.judgement_library import search_case
 

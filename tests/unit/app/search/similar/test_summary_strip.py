@@ -22,8 +22,13 @@ from semblance.core.workflows.searches.estimate import (
     OWN_PATIENT,
     REFINED,
 )
-from semblance.core.workflows.searches.search_result import ENCODER, MatchCheck, RankedCase, SearchResult
-from semblance.core.workflows.searches.vote import Vote
+from semblance.core.workflows.searches.search_result import (
+    ENCODER,
+    MatchCheck,
+    RankedCase,
+    SearchResult,
+    Vote,
+)
 from tests.helpers.ranked_searches import unrefined_search
 from tests.helpers.scored_snapshots import metric, snapshot
 from tests.helpers.widgets import show_widget

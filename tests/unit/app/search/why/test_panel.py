@@ -16,11 +16,12 @@ from semblance.core.errors import BadInput
 from semblance.core.searches.query import Query
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.metrics.train_request import TrainRequest
-from semblance.core.workflows.searches import compare_images, refine_metric
+from semblance.core.workflows.searches import compare_cases
 from semblance.core.workflows.searches import explain_distance as explain_distance_module
 from semblance.core.workflows.searches.explain_distance import explain_distance
+from semblance.core.workflows.searches.feedback import refine_metric
+from semblance.core.workflows.searches.feedback.refine_metric import comparison_judgement
 from semblance.core.workflows.searches.open_metrics import close_loaded_metrics
-from semblance.core.workflows.searches.refine_metric import comparison_judgement
 from tests.helpers.striped_library import striped_library
 from tests.helpers.tables import PLAIN, table_library
 from tests.helpers.widgets import finish_delayed_calls, show_widget
@@ -102,7 +103,7 @@ def test_late_images_and_errors_are_ignored(panel, context, table, monkeypatch):
         raise BadInput("Too late.")
 
     monkeypatch.setattr(explain_distance_module, "explain_distance", fails)
-    monkeypatch.setattr(compare_images, "compare_images", fails)
+    monkeypatch.setattr(compare_cases, "compare_images", fails)
     context.state.set_library(read_snapshot(table))
     search_operations.submit_query(context, Query("t/c0"))
     context.jobs.pending.pop(0).run()
@@ -276,7 +277,7 @@ def test_the_details_of_a_failed_comparison_of_images_can_be_copied(panel_with_q
         raise BadInput("The image is gone.", "Put it back.")
 
     with monkeypatch.context() as failing:
-        failing.setattr(compare_images, "compare_images", fails)
+        failing.setattr(compare_cases, "compare_images", fails)
         panel_with_query.follow(context.state.ranking.ranked[4].row)
         context.jobs.run_pending()
     assert panel_with_query.images.query.shown.problem == "The image is gone."

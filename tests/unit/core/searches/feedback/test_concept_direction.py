@@ -12,8 +12,8 @@ from semblance.core.searches.feedback.concept_direction import (
     direction,
     has_enough_cases,
     newcombe,
+    separability,
     spread,
-    strength,
 )
 
 
@@ -83,7 +83,7 @@ def pairs_by_hand(points: np.ndarray, has: np.ndarray, groups: np.ndarray) -> fl
 @pytest.mark.parametrize("groups", [np.arange(14), np.arange(14) // 2, np.arange(14) // 3])
 def test_strength_leaves_out_every_pair_with_its_patients(groups: np.ndarray) -> None:
     points, has = made_up(14, 0.7, seed=3)
-    found = strength(points, has, groups)
+    found = separability(points, has, groups)
     assert found is not None
     assert found.auc == pytest.approx(pairs_by_hand(points, has, groups))
     assert (found.with_, found.without) == (7, 7)
@@ -93,7 +93,7 @@ def test_strength_leaves_out_every_pair_with_its_patients(groups: np.ndarray) ->
 
 def test_strength_of_noise_is_chance() -> None:
     """Leaving out single cases would give far less than a half."""
-    found = [strength(*made_up(10, 0.0, seed=seed, m=20), alone(10)).auc for seed in range(60)]
+    found = [separability(*made_up(10, 0.0, seed=seed, m=20), alone(10)).auc for seed in range(60)]
     assert np.mean(found) == pytest.approx(0.5, abs=0.06)
 
 
@@ -103,7 +103,7 @@ def test_many_marks_are_cross_validated_in_folds() -> None:
     for seed in range(12):
         points, has = made_up(80, 0.35, seed=seed)
         assert has.sum() * (~has).sum() > MAX_PAIRS
-        found, along = strength(points, has, alone(80)), direction(points, has)
+        found, along = separability(points, has, alone(80)), direction(points, has)
         assert found.low < found.auc < found.high
         measured.append(found.auc)
         truth.append(((fresh[marked] @ along)[:, None] > fresh[~marked] @ along).mean())
@@ -116,8 +116,8 @@ def test_patient_with_both_marks_is_left_out_whole() -> None:
     base = rng.normal(size=(12, 60))
     points = np.repeat(base, 2, axis=0) + rng.normal(size=(24, 60)) * 1e-3
     has = np.repeat(rng.permutation(np.arange(12) < 6), 2)
-    by_patient = strength(points, has, np.arange(24) // 2)
-    by_case = strength(points, has, alone(24))
+    by_patient = separability(points, has, np.arange(24) // 2)
+    by_case = separability(points, has, alone(24))
     assert by_case.auc > 0.95
     assert by_patient.auc < 0.8
 
@@ -126,18 +126,18 @@ def test_patient_with_both_marks_is_left_out_whole() -> None:
 def test_too_few_marks_are_not_measured(with_: int, without: int) -> None:
     points = np.random.default_rng(0).normal(size=(with_ + without, 3))
     has = np.arange(with_ + without) < with_
-    assert strength(points, has, alone(len(has))) is None
+    assert separability(points, has, alone(len(has))) is None
 
 
 def test_many_cases_of_two_patients_are_too_few() -> None:
     points, has = made_up(20, 1.0)
     assert not has_enough_cases(has, np.where(has, np.arange(20) % 4, 9))
-    assert strength(points, has, np.where(has, 0, 1)) is None
+    assert separability(points, has, np.where(has, 0, 1)) is None
 
 
 def test_a_perfect_score_of_few_has_a_wide_interval() -> None:
     points, has = made_up(6, 30.0)
-    found = strength(points, has, alone(6))
+    found = separability(points, has, alone(6))
     assert found.auc == 1.0
     assert found.high == 1.0
     assert 0.3 < found.low < 0.7

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 
 import numpy as np
@@ -15,7 +16,7 @@ from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
-from semblance.core.workflows.searches.compare_images import SIDE, compare_images
+from semblance.core.workflows.searches.compare_cases import SIDE, compare_features, compare_images
 from semblance.core.workflows.searches.open_metrics import close_loaded_metrics
 from tests.helpers.images import striped_folder
 from tests.helpers.tables import PLAIN, table_library
@@ -106,3 +107,27 @@ def test_outlines_of_masses_lie_on_their_images(tmp_path):
         points = np.array(side.outline)
         assert len(points) > 20
         assert ((points >= -0.05) & (points <= 1.05)).all()
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    return table_library(tmp_path_factory.mktemp("t"), metrics=[PLAIN], missing=True)
+
+
+def test_largest_differences_come_first_in_deviations_of_all_cases(library):
+    rows = np.genfromtxt(library.parent / "t.csv", delimiter=",", skip_header=1, usecols=range(2, 7))
+    found = compare_features(library, Search("plain", Query(case="t/c1")), "t/c30")
+    apart = np.abs(rows[30] - rows[1]) / np.nanstd(rows, axis=0)
+    assert [one.name for one in found] == [f"f{place}" for place in np.argsort(-apart)]
+    assert [one.difference for one in found] == pytest.approx(np.sort(apart)[::-1], rel=1e-4)
+    first = int(found[0].name[1:])
+    assert (found[0].query, found[0].case) == pytest.approx((rows[1, first], rows[30, first]), rel=1e-5)
+    mean, deviation = np.nanmean(rows[:, first]), np.nanstd(rows[:, first])
+    assert found[0].case_place == pytest.approx((rows[30, first] - mean) / deviation, rel=1e-4)
+
+
+def test_a_missing_value_has_no_difference_and_is_last(library):
+    found = compare_features(library, Search("plain", Query(case="t/c1")), "t/c35")
+    assert [math.isnan(one.difference) for one in found] == [False] * 4 + [True]
+    assert math.isnan(found[-1].case)
+    assert not math.isnan(found[-1].query)

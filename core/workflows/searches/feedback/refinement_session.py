@@ -28,9 +28,8 @@ from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.leakage import contents_elsewhere
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
-from semblance.core.workflows.searches.open_metrics import open_metric
+from semblance.core.workflows.searches.open_metrics import open_metric, open_search_metric
 from semblance.core.workflows.searches.query_features import embed_query, query_features
-from semblance.core.workflows.searches.search_metric import open_search_metric
 
 #: Key of the session in the cache of a loaded metric.
 _SESSION = "session"
@@ -197,7 +196,7 @@ class RefinementSession:
     def held_out_accuracy(
         self, entries: Sequence[LedgerEntry], strength: float, most: int, reporter: Reporter = SILENT
     ) -> float | None:
-        """See :func:`semblance.core.workflows.searches.refine_metric.held_out_accuracy`."""
+        """See :func:`semblance.core.workflows.searches.feedback.refine_metric.held_out_accuracy`."""
         part = self._held_out(entries, most, reporter)
         if part is None:
             return None
@@ -207,7 +206,7 @@ class RefinementSession:
     def held_out_score(
         self, entries: Sequence[LedgerEntry], strength: float, most: int, reporter: Reporter = SILENT
     ) -> HeldOutScore | None:
-        """See :func:`semblance.core.workflows.searches.refine_metric.held_out_score`."""
+        """See :func:`semblance.core.workflows.searches.feedback.refine_metric.held_out_score`."""
         part = self._held_out(entries, most, reporter)
         if part is None:
             return None

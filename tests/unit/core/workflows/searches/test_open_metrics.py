@@ -18,9 +18,12 @@ from semblance.core.workflows.metrics import refit_metric
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.explain_distance import explain_distance
-from semblance.core.workflows.searches.open_metrics import close_loaded_metrics
+from semblance.core.workflows.searches.open_metrics import (
+    close_loaded_metrics,
+    open_search_metric,
+    train_without_patient,
+)
 from semblance.core.workflows.searches.rank_cases import nearest_cases
-from semblance.core.workflows.searches.search_metric import open_search_metric, train_without_patient
 from tests.helpers.tables import table_library
 
 

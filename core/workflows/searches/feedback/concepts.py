@@ -1,4 +1,4 @@
-"""The concepts of a library: add, mark, rename and delete them, and measure how well each can be separated.
+"""The concepts of a library: add, mark, rename, delete and measure them, and move a query by them.
 
 Every call returns all concepts of the library after the change, measured under one metric.
 """
@@ -10,15 +10,30 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+import numpy.typing as npt
+
 from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.language import tr_lazy
 from semblance.core.library.records import ConceptRecord
-from semblance.core.searches.feedback.concept_direction import MINIMUM, Strength, strength
+from semblance.core.metrics.distance import Matrix
+from semblance.core.searches.feedback.concept_direction import (
+    MINIMUM,
+    REACH,
+    Separability,
+    direction,
+    separability,
+    spread,
+)
+from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.searches.feedback.refinement_session import RefinementSession
 
 if TYPE_CHECKING:
     from semblance.core.library.concepts import ConceptTable
-    from semblance.core.workflows.searches.refinement_session import RefinementSession
+
+
+Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -42,7 +57,7 @@ class ConceptFacts:
     own: Mapping[str, bool] = field(default_factory=dict)
     gone: int = 0
     moves: bool = False
-    strength: Strength | None = None
+    strength: Separability | None = None
     why: str = ""
 
 
@@ -116,8 +131,8 @@ def mark_cases(
 def _after(
     library: Path, metric: str, write: Callable[[ConceptTable], object], author: str, reporter: Reporter
 ) -> tuple[ConceptFacts, ...]:
+    from semblance.core.workflows.searches.feedback.refinement_session import open_refinement
     from semblance.core.workflows.searches.open_metrics import open_metric, without_reload
-    from semblance.core.workflows.searches.refinement_session import open_refinement
 
     opened = open_metric(library, metric, reporter).library
     table, user = opened.concepts, opened.catalogue.author(author)
@@ -144,7 +159,7 @@ def _facts(session: RefinementSession | None, one: ConceptRecord, why: str, user
 
 
 def _measured(session: RefinementSession, one: ConceptRecord, facts: ConceptFacts) -> ConceptFacts:
-    from semblance.core.workflows.searches.shift_query import learnt_direction, marked
+    from semblance.core.workflows.searches.feedback.concepts import learnt_direction, marked
 
     points, has, places = marked(session, one)
     patients = [session.loaded.patients[place] for place in places]
@@ -153,7 +168,7 @@ def _measured(session: RefinementSession, one: ConceptRecord, facts: ConceptFact
     try:
         moves = learnt_direction(session, one) is not None
         if moves:
-            found = strength(points, has, units, patients_known=all(patients))
+            found = separability(points, has, units, patients_known=all(patients))
     except SemblanceError as error:
         moves, why = False, error.message
     if found is None and not why:
@@ -163,3 +178,76 @@ def _measured(session: RefinementSession, one: ConceptRecord, facts: ConceptFact
         )
     gone = len(facts.with_) + len(facts.without) - len(places)
     return replace(facts, gone=gone, moves=moves, strength=found, why=why)
+
+
+@dataclass(frozen=True, eq=False)
+class ShiftedQuery:
+    """``vector`` (m,): the query in the session's coordinates after concepts.
+
+    ``open``: the weight of plain features
+    (:class:`semblance.core.metrics.relevance_feedback.quadratic_form.FeedbackForm`): a concept may be a direction
+    that a learned metric ignores. ``left_out``: sentences on concepts that could not be used.
+    """
+
+    vector: Matrix
+    open: float = 0.0
+    left_out: tuple[str, ...] = ()
+
+
+def shift_query(session: RefinementSession, search: Search) -> ShiftedQuery:
+    """The query of ``search`` after moving it by its concepts.
+
+    Concepts that were deleted are left out and reported.
+
+    Raises:
+        BadInput: no such query, no features for it, or an image that cannot be read.
+    """
+    vector = session.query_vector(search.query)
+    left_out: list[str] = []
+    open = 0.0
+    known = {one.name: one for one in session.loaded.library.concepts.all()} if search.is_shifted else {}
+    for name, amount in search.concepts:
+        if not amount:
+            continue
+        learnt = learnt_direction(session, known[name]) if name in known else None
+        if learnt is None:
+            left_out.append(
+                tr_lazy("The concept '{name}' no longer exists.", name=name)
+                if name not in known
+                else tr_lazy("The concept '{name}' needs cases with it and without it.", name=name)
+            )
+        else:
+            along, reach = learnt
+            vector = vector + amount * reach * along
+            if not session.space.structured:
+                open = max(open, min(1.0, abs(amount)))
+    return ShiftedQuery(vector, open, tuple(left_out))
+
+
+def learnt_direction(session: RefinementSession, concept: ConceptRecord) -> tuple[Matrix, float] | None:
+    """Unit vector (m,) of a concept and the distance of its full amount; ``None`` until both sides have marks.
+
+    Learned in the coordinates of this session, and again after each change of a mark.
+    """
+    key = tuple(concept.majority().items())
+    if key not in session.directions:
+        points, has, _ = marked(session, concept)
+        along = direction(points, has) if has.any() and not has.all() else None
+        session.directions[key] = (
+            None if along is None else (along, REACH * spread(session.coordinates, along))
+        )
+    return session.directions[key]
+
+
+def marked(session: RefinementSession, concept: ConceptRecord) -> tuple[Matrix, Mask, list[int]]:
+    """Coordinates (p, m), marks (p,) and positions of the marked cases that exist and have features.
+
+    The majority of those who marked a case counts; cases without one are left out.
+    """
+    there = [
+        (place, has)
+        for case, has in concept.majority().items()
+        if has is not None and (place := session.place_of(case)) is not None
+    ]
+    places = [place for place, _ in there]
+    return session.coordinates[places], np.array([has for _, has in there], dtype=np.bool_), places

@@ -37,13 +37,16 @@ from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.leakage import ELSEWHERE, contents_elsewhere
-from semblance.core.workflows.searches.grouped_ranking import QueryComparison
-from semblance.core.workflows.searches.open_metrics import open_metric, without_reload
-from semblance.core.workflows.searches.order_by_marks import distances_of, examples_as_marks, order_by_marks
+from semblance.core.workflows.searches.feedback.concepts import shift_query
+from semblance.core.workflows.searches.feedback.order_by_marks import (
+    distances_of,
+    examples_as_marks,
+    order_by_marks,
+)
+from semblance.core.workflows.searches.feedback.refinement_session import HeldOutScore, open_search_refinement
+from semblance.core.workflows.searches.open_metrics import open_metric, open_search_metric, without_reload
+from semblance.core.workflows.searches.query_comparison import QueryComparison
 from semblance.core.workflows.searches.rank_cases import RankedSearch, compare_query, rank_cases
-from semblance.core.workflows.searches.refinement_session import HeldOutScore, open_search_refinement
-from semblance.core.workflows.searches.search_metric import open_search_metric
-from semblance.core.workflows.searches.shift_query import shift_query
 
 #: Number of first ranks among which influence is measured.
 NEAREST = 500
@@ -58,7 +61,7 @@ def judge(
     *,
     k: int = 20,
     author: str = "",
-    instead: Sequence[int] = (),
+    replaced: Sequence[int] = (),
     reporter: Reporter = SILENT,
 ) -> RankedSearch:
     """Save judgements that were made together, and rank again; see :func:`likeness_judgement` and
@@ -66,7 +69,7 @@ def judge(
 
     A likeness judgement on the query of ``search`` is a mark, which re-orders this search at once
     (:func:`semblance.core.workflows.searches.rank_cases.rank_cases`) under any metric. All judgements refine the
-    metric for other queries. ``instead``: ids of earlier judgements that these replace, which are undone.
+    metric for other queries. ``replaced``: ids of earlier judgements that these replace, which are undone.
 
     Raises:
         BadArguments: no such earlier judgement.
@@ -86,7 +89,7 @@ def judge(
     author = loaded.library.catalogue.author(author)
     made = [replace(one, author=one.author or author, time=one.time or moment) for one in judgements]
     with _written(library, search, reporter) as ledger:
-        ledger.undo(instead)
+        ledger.undo(replaced)
         ledger.add(made)
     return rank_cases(library, search, k=k, reporter=reporter)
 

@@ -20,7 +20,10 @@ from semblance.core.searches.feedback.questions import (
 )
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.searches.refinement_session import RefinementSession, open_search_refinement
+from semblance.core.workflows.searches.feedback.refinement_session import (
+    RefinementSession,
+    open_search_refinement,
+)
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,8 @@ from semblance.core.retrieval.index import Matrix, Rows
 from semblance.core.searches.feedback.influence import ranks_of
 from semblance.core.searches.feedback.judgements import QueryMarks
 from semblance.core.searches.query import Query
-from semblance.core.workflows.searches.grouped_ranking import QueryComparison
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
-from semblance.core.workflows.searches.measured_query import MeasuredQuery
+from semblance.core.workflows.searches.query_comparison import MeasuredQuery, QueryComparison
 
 
 @dataclass(frozen=True, eq=False)
