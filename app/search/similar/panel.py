@@ -10,17 +10,11 @@ from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QStackedWidget, QToolButton, QWidget
 
-from semblance.app.search.similar.card_feedback import CardFeedback
-from semblance.app.search.similar.card_slices import CardSlices
-from semblance.app.search.similar.counted_switch import CountedSwitch
-from semblance.app.search.similar.marks_bar import MarksBar
+from semblance.app.search.similar.cards import CardFeedback, CardSlices, QueryWindowLevel
 from semblance.app.search.similar.other_diagnoses import OtherDiagnoses
-from semblance.app.search.similar.other_marks_bar import OtherMarksBar
-from semblance.app.search.similar.ranking_notice import NoMatchNotice
-from semblance.app.search.similar.ranking_options import RankingOptions
+from semblance.app.search.similar.ranking_bars import MarksBar, NoMatchNotice, OtherMarksBar, TrainingBar
+from semblance.app.search.similar.ranking_options import CountedSwitch, RankingOptions
 from semblance.app.search.similar.summary_strip import SummaryStrip
-from semblance.app.search.similar.training_bar import TrainingBar
-from semblance.app.search.similar.window_thumbnails import QueryWindowLevel
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.delayed_call import one_shot

@@ -8,8 +8,8 @@ import pytest
 from PySide6.QtCore import QCoreApplication, QPoint, Qt
 from PySide6.QtWidgets import QCheckBox, QLabel
 
-from semblance.app.search.why import explain_distance as operations
-from semblance.app.search.why.panel import MAX_ROWS, WhyPanel
+from semblance.app.search.why.panel import EXPLANATION_CHANNEL, MAX_ROWS, WhyPanel
+from semblance.app.search.why.why_images import IMAGES_CHANNEL
 from semblance.app.shell import search_operations
 from semblance.app.widgets.cards.case_model import distance_text
 from semblance.core.errors import BadInput
@@ -108,7 +108,7 @@ def test_late_images_and_errors_are_ignored(panel, context, table, monkeypatch):
     search_operations.submit_query(context, Query("t/c0"))
     context.jobs.pending.pop(0).run()
     QCoreApplication.processEvents()
-    assert {operations.EXPLANATION_CHANNEL, operations.IMAGES_CHANNEL} <= context.jobs._latest.keys()
+    assert {EXPLANATION_CHANNEL, IMAGES_CHANNEL} <= context.jobs._latest.keys()
     context.state.set_library(read_snapshot(table))
     before = panel.empty.accessibleName()
     context.jobs.run_pending()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 
-from semblance.app.search.saved.saved_searches import SearchAutosave
+from semblance.app.search.saved.save_search import SearchAutosave
 from semblance.core.library.open_library import open_library
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search

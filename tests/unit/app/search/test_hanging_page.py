@@ -6,8 +6,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QInputDialog
 
-from semblance.app.search.hanging import layouts
-from semblance.app.search.hanging.hanging_page import HangingPage
+from semblance.app.search.hanging_page import HangingPage, saved_layouts
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from tests.helpers.dicom_files import MG, image, save
@@ -126,4 +125,4 @@ def test_a_layout_made_by_mouse_and_keys_is_saved_under_a_name(page, qtbot, jobs
 )
 def test_damaged_layouts_are_left_out(context, text):
     context.settings.set_text("hanging_layouts", text)
-    assert layouts.saved_layouts(context.settings) == []
+    assert saved_layouts(context.settings) == []

@@ -110,7 +110,7 @@ def test_keys_make_examples_of_library_cases(qtbot, window):
 
 
 def test_keys_switch_and_remove_examples(qtbot, window):
-    examples.add_cases(window.context, [row(window, 5), row(window, 9)], like=True)
+    examples.add_case_examples(window.context, [row(window, 5), row(window, 9)], like=True)
     count(window, 2)
     strip = window.panels.query.examples
     strip.tiles[0].setFocus()
@@ -127,7 +127,7 @@ def test_keys_switch_and_remove_examples(qtbot, window):
 
 
 def test_a_tile_has_a_menu(window):
-    examples.add_cases(window.context, [row(window, 5)], like=True)
+    examples.add_case_examples(window.context, [row(window, 5)], like=True)
     count(window, 1)
     strip = window.panels.query.examples
     menu = strip._menu(strip.tiles[0])
@@ -171,12 +171,12 @@ def test_choose_image_searches_with_the_file(window, monkeypatch, tmp_path):
 
 def test_the_query_itself_and_too_many_are_refused(window):
     context = window.context
-    examples.add(context, [window.state.query], like=True)
+    examples.add_examples(context, [window.state.query], like=True)
     assert window.state.search.like == ()
     regions = [
         Query(case=ids(window)[3], region=Region(n, 0, 4, 4)) for n in range(examples.MAX_EXAMPLES + 1)
     ]
-    examples.add(context, regions, like=False)
+    examples.add_examples(context, regions, like=False)
     assert window.state.search.unlike == ()
     messages = [m.what for m in context.messages.history]
     assert messages == [
@@ -186,7 +186,7 @@ def test_the_query_itself_and_too_many_are_refused(window):
 
 
 def test_another_query_removes_the_examples(window):
-    examples.add_cases(window.context, [row(window, 5)], like=True)
+    examples.add_case_examples(window.context, [row(window, 5)], like=True)
     count(window, 1)
     search_operations.submit_query(window.context, Query(case=ids(window)[7]))
     count(window, 0)
@@ -194,7 +194,7 @@ def test_another_query_removes_the_examples(window):
 
 
 def test_metric_without_coordinates_shows_a_notice(window, monkeypatch):
-    examples.add_cases(window.context, [row(window, 5)], like=True)
+    examples.add_case_examples(window.context, [row(window, 5)], like=True)
     count(window, 1)
     window.state.set_metric("city")
     window.state.change_search(concepts=(("round", 0.5),))

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from semblance.app.search.similar.case_strip import CaseStrip, StripCase, _wrap_once
+from semblance.app.search.similar.other_diagnoses import CaseStrip, StripCase, _wrap_once
 from semblance.app.shell.theme import SMALL
 from semblance.app.widgets.cards import card_painter
 from semblance.app.widgets.text_cache import text_cache
