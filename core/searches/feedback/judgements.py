@@ -7,9 +7,10 @@ import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from semblance.core.errors import BadInput
+from semblance.core.json_document import JsonDocument, JsonKeys
 from semblance.core.language import tr_lazy
 from semblance.core.library.records import JudgementRecord
 from semblance.core.searches.query import Query
@@ -118,11 +119,14 @@ class Judgement:
 
 
 @dataclass(frozen=True)
-class QueryMarks:
+class QueryMarks(JsonDocument):
     """Ids of the ``liked`` and of the ``disliked`` cases, in the order they were marked; none is in both.
 
     ``liked_images`` and ``disliked_images``: examples that are not whole cases.
     """
+
+    #: The part ``feedback`` of ``semblance search --json``.
+    JSON_KEYS: ClassVar[JsonKeys] = ("liked", ("disliked", "disliked"))
 
     liked: tuple[str, ...] = ()
     disliked: tuple[str, ...] = ()
@@ -162,10 +166,6 @@ class QueryMarks:
             (*self.liked_images, *later.liked_images),
             (*self.disliked_images, *later.disliked_images),
         )
-
-    def to_json(self) -> dict[str, Any]:
-        """The part ``feedback`` of ``semblance search --json``."""
-        return {"liked": list(self.liked), "disliked": list(self.disliked)}
 
 
 NO_MARKS = QueryMarks()
