@@ -1,4 +1,4 @@
-"""Positive and negative examples of the search: cases and images as tiles, and commands that add and remove them."""
+"""Examples of the search as tiles, what adds and removes them, and the commands for them and for marks of a concept."""
 
 from __future__ import annotations
 

@@ -53,7 +53,9 @@ class Ledger:
         self._entries = {
             key: LedgerEntry(key, Judgement.from_record(one), undone) for key, one, undone in stored
         }
-        self._ids_by_statement = {_own(entry.judgement): entry.id for entry in self._entries.values()}
+        self._ids_by_statement = {
+            _statement_of_author(entry.judgement): entry.id for entry in self._entries.values()
+        }
         #: Judgements without their `shown` cases, by entry id. A judgement never changes.
         self._cached_without_visible: dict[int, Judgement] = {}
         self._last_undone = max(
@@ -91,7 +93,11 @@ class Ledger:
         """
         judgements = list(new)
         added = list(
-            {_own(one): one for one in judgements if _own(one) not in self._ids_by_statement}.values()
+            {
+                _statement_of_author(one): one
+                for one in judgements
+                if _statement_of_author(one) not in self._ids_by_statement
+            }.values()
         )
         records = [one.to_record() for one in added]
         if added:
@@ -99,8 +105,8 @@ class Ledger:
             ids = self._store.append(records) if self._store else list(range(first, first + len(added)))
             for key, one in zip(ids, added, strict=True):
                 self._entries[key] = LedgerEntry(key, one)
-                self._ids_by_statement[_own(one)] = key
-        ids = [self._ids_by_statement[_own(one)] for one in judgements]
+                self._ids_by_statement[_statement_of_author(one)] = key
+        ids = [self._ids_by_statement[_statement_of_author(one)] for one in judgements]
         self.redo(ids)
         return ids
 
@@ -164,7 +170,7 @@ def _same_action(entries: Iterable[LedgerEntry], one: LedgerEntry) -> list[int]:
     return [entry.id for entry in entries if (entry.judgement.time, entry.judgement.author) == new]
 
 
-def _own(one: Judgement) -> tuple[str, ...]:
+def _statement_of_author(one: Judgement) -> tuple[str, ...]:
     """Equal for judgements of one author with the same content."""
     return one.author, *one.statement
 

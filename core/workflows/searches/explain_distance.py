@@ -304,6 +304,6 @@ def _refined(library: Path, loaded: LoadedMetric, search: Search, reporter: Repo
     except BadInput:
         # The metric cannot be refined, so the search ignored the judgements.
         return loaded.metric
-    form = session.form(entries, search.strength).opened(shift_query(session, search).open)
+    form = session.form(entries, search.strength).opened(shift_query(session, search).plain_weight)
     distance = session.space.distance(form)
     return dataclasses.replace(loaded.metric, distance=distance)

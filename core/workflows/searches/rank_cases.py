@@ -236,7 +236,7 @@ def _ask_refined(
     loaded = session.loaded
     shifted = shift_query(session, search)
     index = session.index_for(shifted.vector)
-    index.form = session.form(refining_entries, search.strength).opened(shifted.open)
+    index.form = session.form(refining_entries, search.strength).opened(shifted.plain_weight)
     plain_query = embed_query(loaded, search.query)
     query = replace(plain_query, embedded=shifted.vector, tie_break=None)
     nearest = session.nearest_under(index.form)

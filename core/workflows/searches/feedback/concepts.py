@@ -184,13 +184,13 @@ def _measured(session: RefinementSession, one: ConceptRecord, facts: ConceptFact
 class ShiftedQuery:
     """``vector`` (m,): the query in the session's coordinates after concepts.
 
-    ``open``: the weight of plain features
+    ``plain_weight``: the weight of plain features
     (:class:`semblance.core.metrics.relevance_feedback.quadratic_form.FeedbackForm`): a concept may be a direction
     that a learned metric ignores. ``left_out``: sentences on concepts that could not be used.
     """
 
     vector: Matrix
-    open: float = 0.0
+    plain_weight: float = 0.0
     left_out: tuple[str, ...] = ()
 
 
@@ -204,7 +204,7 @@ def shift_query(session: RefinementSession, search: Search) -> ShiftedQuery:
     """
     vector = session.query_vector(search.query)
     left_out: list[str] = []
-    open = 0.0
+    plain_weight = 0.0
     known = {one.name: one for one in session.loaded.library.concepts.all()} if search.is_shifted else {}
     for name, amount in search.concepts:
         if not amount:
@@ -220,8 +220,8 @@ def shift_query(session: RefinementSession, search: Search) -> ShiftedQuery:
             along, reach = learnt
             vector = vector + amount * reach * along
             if not session.space.structured:
-                open = max(open, min(1.0, abs(amount)))
-    return ShiftedQuery(vector, open, tuple(left_out))
+                plain_weight = max(plain_weight, min(1.0, abs(amount)))
+    return ShiftedQuery(vector, plain_weight, tuple(left_out))
 
 
 def learnt_direction(session: RefinementSession, concept: ConceptRecord) -> tuple[Matrix, float] | None:

@@ -213,9 +213,9 @@ def _influence_of_refining_entries(
 ) -> list[Influence]:
     """The influence of each comparison and judgement on another query, by leaving it out of the refined metric."""
     session = open_search_refinement(library, search, reporter)
-    from_ = shift_query(session, search)
-    index = session.index_for(from_.vector)
-    index.form = session.form(refining_entries, search.strength).opened(from_.open)
+    shifted = shift_query(session, search)
+    index = session.index_for(shifted.vector)
+    index.form = session.form(refining_entries, search.strength).opened(shifted.plain_weight)
     vector = index.query
     near = index.search(vector, NEAREST).rows
     found = influences(

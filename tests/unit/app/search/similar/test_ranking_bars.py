@@ -223,7 +223,7 @@ def test_a_training_case_is_ranked_without_its_patient_on_request(
     search_case(context, jobs, trained.index(True))
     before = context.state.ranking
     assert training_bar.text == "Used for training: the order is partly remembered."
-    assert "used for training" in panel._strip._note.text()
+    assert "used for training" in panel.summary._note.text()
     qtbot.mouseClick(training_bar.change, LEFT)
     assert not training_bar.change.isEnabled()
     jobs.run_pending()
