@@ -6,6 +6,7 @@ import io
 import math
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +33,6 @@ SIDE, AROUND = 320, 0.35
 
 #: Cases of which mean and standard deviation are computed, at most, and where a loaded metric caches them.
 SAMPLE = 2000
-_SPREAD = "spread"
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,7 +194,7 @@ def compare_features(
     """
     loaded = open_search_metric(library, search, reporter)
     pair = np.array([query_features(loaded, search.query), case_features(loaded, case, loaded.feature_set)])
-    means, deviations = _spread(loaded)
+    means, deviations = loaded.cache.or_made(_FeatureSpread, lambda: _FeatureSpread.measured(loaded))
     apart = pair - means
     # Of a feature with one value in all drawn cases, another value is as far as the farther of both.
     units = np.where(deviations > 0.0, deviations, np.fmax(*np.abs(apart)))
@@ -207,10 +207,15 @@ def compare_features(
     return sorted(found, key=lambda one: (math.isnan(one.difference), -one.difference))
 
 
-def _spread(loaded: LoadedMetric) -> tuple[Matrix, Matrix]:
-    """(d,) means and (d,) standard deviations of the features of cases drawn from the library, without missing
-    values."""
-    if _SPREAD not in loaded.cache:
+class _FeatureSpread(NamedTuple):
+    """(d,) means and (d,) standard deviations of the features of cases, without missing values."""
+
+    means: Matrix
+    deviations: Matrix
+
+    @classmethod
+    def measured(cls, loaded: LoadedMetric) -> _FeatureSpread:
+        """That of cases drawn from the library."""
         rng = np.random.default_rng(0)
         drawn = rng.choice(loaded.rows, min(SAMPLE, len(loaded.rows)), replace=False)
         values = loaded.library.features.read(loaded.feature_set, drawn)[1].astype(np.float64)
@@ -218,6 +223,4 @@ def _spread(loaded: LoadedMetric) -> tuple[Matrix, Matrix]:
         number = np.maximum(known.sum(axis=0), 1)
         means = np.where(known, values, 0.0).sum(axis=0) / number
         squares = np.where(known, (values - means) ** 2, 0.0)
-        loaded.cache[_SPREAD] = means, np.sqrt(squares.sum(axis=0) / number)
-    spread: tuple[Matrix, Matrix] = loaded.cache[_SPREAD]
-    return spread
+        return cls(means, np.sqrt(squares.sum(axis=0) / number))

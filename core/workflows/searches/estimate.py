@@ -63,8 +63,6 @@ REGION_QUERY = tr_lazy(
 WHOLE_IMAGE_QUERY = tr_lazy("The metric was scored with regions as queries; this query is a whole image.")
 NO_FINDINGS = tr_lazy("None of the nearest has a finding the metric was scored on.")
 NO_MATCH = tr_lazy("The nearest cases are farther from the query than is usual in this library.")
-#: Key of the number of cases by finding in the cache of a loaded metric.
-_BY_FINDING = "cases by finding"
 
 
 def estimate_from_neighbours(
@@ -97,9 +95,9 @@ def estimate_from_neighbours(
     estimate = calibration.estimate(_mapped(loaded, given), is_outside=is_outside)
     if estimate is None:
         return replace(vote, why_not=NO_FINDINGS)
-    if _BY_FINDING not in loaded.cache:
-        loaded.cache[_BY_FINDING] = cases_by_finding(loaded.findings.tolist(), _renamed(loaded), DROPPED)
-    by_finding: dict[str, int] = loaded.cache[_BY_FINDING]
+    by_finding = loaded.cache.or_made(
+        CasesByFinding, lambda: cases_by_finding(loaded.findings.tolist(), _renamed(loaded), DROPPED)
+    )
     found = replace(
         vote,
         finding=estimate.finding,
@@ -281,7 +279,11 @@ def shift_to_prevalence(vote: Vote, shares: Mapping[str, float], counts: Mapping
     )
 
 
-def cases_by_finding(findings: list[str | None], renamed: Mapping[str, str], dropped: str) -> Counter[str]:
+class CasesByFinding(Counter[str]):
+    """The number of cases of each finding."""
+
+
+def cases_by_finding(findings: list[str | None], renamed: Mapping[str, str], dropped: str) -> CasesByFinding:
     """The number of cases of each finding, as ``renamed`` for a metric; cases ``dropped`` or without one left out."""
     named = (renamed.get(name, name) for name in findings if name)
-    return Counter(name for name in named if name != dropped)
+    return CasesByFinding(name for name in named if name != dropped)

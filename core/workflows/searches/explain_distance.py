@@ -36,8 +36,6 @@ SAMPLE_ROWS = 128
 _FEWEST_CASES = 5
 #: Refined metrics cached for one loaded metric.
 _MAX_CONTEXTS = 3
-#: Keys of the cached explanations of a loaded metric.
-_CONTEXTS, _SAMPLE = "grounds", "sample"
 #: Columns of a group that are named individually.
 _FEW_COLUMNS, _MAX_NAMED = 40, 2
 
@@ -210,9 +208,7 @@ class ExplanationContext:
         """The context of ``search``, cached as long as the loaded metric and the judgements stay the same."""
         loaded = open_search_metric(library, search, reporter)
         metric = _refined(library, loaded, search, reporter)
-        contexts: OrderedDict[tuple[str, str], ExplanationContext] = loaded.cache.setdefault(
-            _CONTEXTS, OrderedDict()
-        )
+        contexts = loaded.cache.or_made(_Contexts, _Contexts)
         key = (metric.card.content_hash, repr(search.query))
         context = contexts.pop(key, None)
         if context is None:
@@ -280,16 +276,32 @@ class ExplanationContext:
         return own if len(own) == len(groups) == self.grouping.metric.n_features else groups
 
 
+class _Contexts(OrderedDict[tuple[str, str], ExplanationContext]):
+    """The last contexts, by the content of the metric and the query."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Sample:
+    """(n, d) features of some cases of a loaded metric."""
+
+    features: Matrix
+
+    @classmethod
+    def drawn(cls, loaded: LoadedMetric) -> _Sample:
+        """Those of cases drawn at random."""
+        chosen = loaded.rows[sample_places(len(loaded.rows))]
+        return cls(loaded.library.features.read(loaded.feature_set, chosen)[1].astype(np.float64))
+
+    @property
+    def nbytes(self) -> int:
+        return self.features.nbytes
+
+
 def _sample(loaded: LoadedMetric) -> Matrix:
     """(n, d) features of some cases, drawn once for a loaded metric."""
     if loaded.drawn is not None:
         return loaded.drawn
-    if _SAMPLE not in loaded.cache:
-        chosen = loaded.rows[sample_places(len(loaded.rows))]
-        _, numbers = loaded.library.features.read(loaded.feature_set, chosen)
-        loaded.cache[_SAMPLE] = numbers.astype(np.float64)
-    sample: Matrix = loaded.cache[_SAMPLE]
-    return sample
+    return loaded.cache.or_made(_Sample, lambda: _Sample.drawn(loaded)).features
 
 
 def _refined(library: Path, loaded: LoadedMetric, search: Search, reporter: Reporter) -> Metric:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import copy
 import hashlib
 from collections import OrderedDict
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -60,6 +60,42 @@ MAX_DETAILS = 20_000
 REGION_SAMPLE = 100
 
 
+_Kind = TypeVar("_Kind")
+
+
+class MetricCache:
+    """What was computed for the cases of one loaded metric: at most one object of each class."""
+
+    def __init__(self) -> None:
+        self._found: dict[type, Any] = {}
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def get(self, kind: type[_Kind]) -> _Kind | None:
+        """The object of the class ``kind``, if there is one."""
+        return self._found.get(kind)
+
+    def keep(self, one: _Kind) -> _Kind:
+        """Put ``one`` in place of the object of its class."""
+        self._found[type(one)] = one
+        return one
+
+    def or_made(self, kind: type[_Kind], make: Callable[[], _Kind]) -> _Kind:
+        """The object of the class ``kind``, made if there is none."""
+        found = self.get(kind)
+        return self.keep(make()) if found is None else found
+
+    def clear(self) -> None:
+        """Drop everything."""
+        self._found.clear()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of what says its own size."""
+        return sum(getattr(one, "nbytes", 0) for one in self._found.values())
+
+
 class LoadedMetric:
     """Cases of a library that have the metric's features, in the metric's coordinates."""
 
@@ -101,8 +137,8 @@ class LoadedMetric:
         self._refitted: tuple[bytes, LoadedMetric] | None = None
         #: Whether this is the stored metric trained again without a query's patient.
         self.without_patient = False
-        #: Data that other modules computed for these cases, by keys of their own; dropped with this metric.
-        self.cache: dict[str, Any] = {}
+        #: What other modules computed for these cases; dropped with this metric.
+        self.cache = MetricCache()
 
     def close(self) -> None:
         """Close the library and drop all caches, which refer back to this metric."""
@@ -125,7 +161,7 @@ class LoadedMetric:
         """Bytes of the parts that grow with the library."""
         arrays = (self.__dict__.get(name) for name in ("embedding", "ties", "drawn"))
         own: int = sum(array.nbytes for array in arrays if array is not None) + self.transformed.nbytes
-        own += sum(getattr(one, "nbytes", 0) for one in self.cache.values())
+        own += self.cache.nbytes
         own += 0 if self._refitted is None else self._refitted[1].nbytes
         return (
             own
@@ -278,7 +314,7 @@ class LoadedMetric:
             reduced.metric = exclude_feature_groups(self.metric, excluded)
             reduced.transformed = self.transformed.without(reduced.metric, excluded)
             reduced._compare_transformed(reporter)
-            reduced._whole, reduced._near, reduced.cache = self, None, {}
+            reduced._whole, reduced._near, reduced.cache = self, None, MetricCache()
         self._reduced[excluded] = reduced
         while len(self._reduced) > MAX_REDUCED or (
             len(self._reduced) > 1 and sum(one.nbytes for one in self._reduced.values()) > SMALL_BYTES
@@ -302,7 +338,12 @@ class LoadedMetric:
             other.transformed = TransformedCases(self.library, self.feature_set, other.metric, self.rows)
             other._compare_transformed(reporter)
             other._stamp = ""
-            other._near, other._refitted, other._reduced, other.cache = None, None, OrderedDict(), {}
+            other._near, other._refitted, other._reduced, other.cache = (
+                None,
+                None,
+                OrderedDict(),
+                MetricCache(),
+            )
             other.without_patient = True
             self._refitted = (key, other)
         return self._refitted[1]

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
 #: With fewer held-out cases, a rate of 1 % cannot be estimated from them alone.
 _ENOUGH = 99
-#: Key of the distances of queries in the cache of a loaded metric, and their number.
-_DISTANCES, _MAX_DISTANCES = "match distances", 64
+#: Distances of queries that one loaded metric caches.
+_MAX_DISTANCES = 64
 
 #: Cases that a query is compared with. More would take memory (5 kB each) without a better result.
 CASES = 10_000
@@ -50,8 +50,6 @@ SAMPLE, SAMPLE_LARGE, LARGE = 1000, 500, 5000
 #: The encoder is used if it has measured at least this share of the cases.
 _COVERED = 0.9
 
-#: Key of the reference in the cache of a loaded metric.
-_REFERENCE = "encoder reference"
 #: The last reference and what it was made of; all metrics of a library share it.
 _latest: dict[Any, EncoderReference] = {}
 
@@ -105,7 +103,7 @@ def _by_encoder(
     reference = encoder_reference(loaded)
     if reference is None or len(reference.distances) < FEWEST:
         return None
-    cached: OrderedDict[Any, float | None] = loaded.cache.setdefault(_DISTANCES, OrderedDict())
+    cached = loaded.cache.or_made(_EncoderDistances, _EncoderDistances)
     key = (query, file_stamp(query.image))
     if key not in cached:
         cached[key] = _distance(reference, loaded, query, plain_query)
@@ -159,11 +157,23 @@ def encoder_reference(loaded: LoadedMetric) -> EncoderReference | None:
     Raises:
         BadInput: the features are damaged.
     """
-    if _REFERENCE not in loaded.cache:
+    return loaded.cache.or_made(_FoundReference, lambda: _FoundReference.of(loaded)).reference
+
+
+@dataclass(frozen=True, eq=False)
+class _FoundReference:
+    """The reference of a loaded metric, ``None`` if it has none."""
+
+    reference: EncoderReference | None
+
+    @classmethod
+    def of(cls, loaded: LoadedMetric) -> _FoundReference:
         measured = None if PROVISIONAL in loaded.record.card else _measured_by_encoder(loaded)
-        loaded.cache[_REFERENCE] = None if measured is None else _shared_reference(loaded, *measured)
-    found: EncoderReference | None = loaded.cache[_REFERENCE]
-    return found
+        return cls(None if measured is None else _shared_reference(loaded, *measured))
+
+
+class _EncoderDistances(OrderedDict[Any, float | None]):
+    """The distances by the encoder of the last queries, by query and file."""
 
 
 def _shared_reference(loaded: LoadedMetric, feature_set: FeatureSet, places: Rows) -> EncoderReference:

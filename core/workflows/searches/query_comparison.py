@@ -33,8 +33,6 @@ OTHERS, MAX_LISTED = 6, 100
 #: findings that they have.
 GroupedCases = tuple[int, tuple[int, ...], tuple[float, ...], tuple[str, ...]]
 
-_MEASURED_QUERY = "measured query"
-
 
 @dataclass(frozen=True, eq=False)
 class QueryComparison:
@@ -171,11 +169,10 @@ class MeasuredQuery:
     @classmethod
     def of(cls, loaded: LoadedMetric, query: EmbeddedQuery) -> MeasuredQuery:
         """The cached one, or a new one for another query."""
-        cached = loaded.cache.get(_MEASURED_QUERY)
-        if isinstance(cached, cls) and _is_same(cached.query, query):
+        cached = loaded.cache.get(cls)
+        if cached is not None and _is_same(cached.query, query):
             return cached
-        created = loaded.cache[_MEASURED_QUERY] = cls(loaded, query)
-        return created
+        return loaded.cache.keep(cls(loaded, query))
 
     @property
     def nbytes(self) -> int:

@@ -42,14 +42,13 @@ from semblance.core.retrieval.ranking import EmbeddedQuery
 from semblance.core.searches.query import Query
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 
-#: Keys of images from outside and of regions of cases in the cache of a loaded metric, and their number.
-_OUTSIDE, _REGIONS, _MAX_CACHED = "outside images", "regions", 64
+#: Images from outside, and regions of cases, that one loaded metric caches.
+_MAX_CACHED = 64
 
 #: Number of images with equal thumbnails that are decoded to compare their pixels.
 _DECODED = 4
 #: Numbers of cases closest in outline, compared as copies, and nearest under the metric, compared as crops.
 _BY_OUTLINE, _BY_METRIC = 8, 5
-_OUTLINES = "outlines"
 
 
 def embed_query(loaded: LoadedMetric, query: Query) -> EmbeddedQuery:
@@ -129,7 +128,7 @@ def unknown_columns(loaded: LoadedMetric, query: Query) -> list[str]:
 
 def _region_features(loaded: LoadedMetric, query: Query) -> Matrix:
     """(d,) features of a region of a case; cached, because every mark needs them again."""
-    known: dict[Query, Matrix] = loaded.cache.setdefault(_REGIONS, {})
+    known = loaded.cache.or_made(_Regions, _Regions)
     if query not in known:
         features = _measure(loaded, query, loaded.feature_set)[0]
         if len(known) == _MAX_CACHED:
@@ -151,6 +150,10 @@ def _is_unmeasured(loaded: LoadedMetric, case: str) -> bool:
     return case not in dict(loaded.library.features.failures(loaded.feature_set))
 
 
+class _Regions(dict[Query, Matrix]):
+    """(d,) features of regions of cases."""
+
+
 @dataclass(frozen=True, eq=False)
 class _OutsideImage:
     """An image from outside: its features (d,), its file and its identity."""
@@ -159,10 +162,14 @@ class _OutsideImage:
     embedded: EmbeddedQuery
 
 
+class _OutsideImages(dict[object, _OutsideImage]):
+    """The last images from outside, by query and file."""
+
+
 def _outside_image(loaded: LoadedMetric, query: Query) -> _OutsideImage:
     """Cached as long as the file stays the same, because every mark needs it again."""
     assert query.image is not None
-    known: dict[object, _OutsideImage] = loaded.cache.setdefault(_OUTSIDE, {})
+    known = loaded.cache.or_made(_OutsideImages, _OutsideImages)
     key = (query, file_stamp(query.image))
     if key not in known:
         features, image = _measure(loaded, query, loaded.feature_set)
@@ -414,16 +421,7 @@ def _cases_by_detail(
 
 def _close_in_outline(loaded: LoadedMetric, found: Pixels) -> list[str]:
     """The contents of the images that are closest in outline (1 or 2, 144), in any mirrored form."""
-    if _OUTLINES not in loaded.cache:
-        known = {key: value for key, value in loaded.library.thumbnails.outlines().items() if value}
-        # A library of an earlier version has no outlines until an import.
-        values = np.frombuffer(b"".join(known.values()), dtype=np.float16).reshape(-1, OUTLINE_NUMBERS)
-        several = {
-            content: len(value) // (OUTLINE_NUMBERS * values.itemsize) for content, value in known.items()
-        }
-        contents = [content for content, count in several.items() for _ in range(count)]
-        loaded.cache[_OUTLINES] = _Outlines(contents, values)
-    stored: _Outlines = loaded.cache[_OUTLINES]
+    stored = loaded.cache.or_made(_Outlines, lambda: _Outlines.of(loaded))
     if not stored.contents:
         return []
     products = (stored.values @ np.concatenate(mirrored(found)).T).max(axis=1)
@@ -437,6 +435,18 @@ class _Outlines:
 
     contents: list[str]
     values: npt.NDArray[np.float16]
+
+    @classmethod
+    def of(cls, loaded: LoadedMetric) -> _Outlines:
+        """Those of all images that have outlines."""
+        known = {key: value for key, value in loaded.library.thumbnails.outlines().items() if value}
+        # A library of an earlier version has no outlines until an import.
+        values = np.frombuffer(b"".join(known.values()), dtype=np.float16).reshape(-1, OUTLINE_NUMBERS)
+        several = {
+            content: len(value) // (OUTLINE_NUMBERS * values.itemsize) for content, value in known.items()
+        }
+        contents = [content for content, count in several.items() for _ in range(count)]
+        return cls(contents, values)
 
     @property
     def nbytes(self) -> int:

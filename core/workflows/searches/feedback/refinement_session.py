@@ -31,8 +31,6 @@ from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.open_metrics import open_metric, open_search_metric
 from semblance.core.workflows.searches.query_features import embed_query, query_features
 
-#: Key of the session in the cache of a loaded metric.
-_SESSION = "session"
 #: Cases between two checks for cancellation.
 _AT_ONCE = 20_000
 
@@ -309,7 +307,4 @@ def open_search_refinement(library: Path, search: Search, reporter: Reporter = S
 
 
 def _session_of(loaded: LoadedMetric, reporter: Reporter) -> RefinementSession:
-    session = loaded.cache.get(_SESSION)
-    if not isinstance(session, RefinementSession):
-        session = loaded.cache[_SESSION] = RefinementSession(loaded, reporter)
-    return session
+    return loaded.cache.or_made(RefinementSession, lambda: RefinementSession(loaded, reporter))
