@@ -17,7 +17,7 @@ from semblance.core.searches.feedback.influence import Influence
 from semblance.core.searches.feedback.judgements import Judgement
 from semblance.core.searches.search import new_ledger
 from semblance.core.workflows.metrics import score_metric
-from semblance.core.workflows.searches.feedback import refine_metric
+from semblance.core.workflows.searches import refine_metric
 from semblance.core.workflows.searches.feedback.refinement_session import HeldOutScore
 from semblance.core.workflows.searches.rank_cases import RankedSearch
 

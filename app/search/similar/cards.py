@@ -28,8 +28,8 @@ from semblance.core.searches.feedback.judgements import Judgement, JudgementKind
 from semblance.core.searches.query import Query
 from semblance.core.workflows.imaging import card_images
 from semblance.core.workflows.imaging.card_images import CardImage
-from semblance.core.workflows.searches.feedback.refine_metric import comparison_judgement, likeness_judgement
 from semblance.core.workflows.searches.rank_cases import RankedSearch
+from semblance.core.workflows.searches.refine_metric import comparison_judgement, likeness_judgement
 
 #: How many of the visible cases a single mark is compared with, at most.
 MAX_VISIBLE = 40

@@ -1,1 +1,1 @@
-"""Feedback on a search: save judgements, order by marks, refine the metric, ask questions, move queries by concepts."""
+"""Feedback on a search: order by marks, refine the metric in memory, ask questions, move queries by concepts."""

@@ -16,8 +16,8 @@ from semblance.app.shell.theme import set_theme
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_CASES
 from semblance.core.searches.query import Query
+from semblance.core.workflows.searches import refine_metric
 from semblance.core.workflows.searches.estimate import TRAINED
-from semblance.core.workflows.searches.feedback import refine_metric
 from tests.helpers.judgement_library import context_for_copy, library_for_judgements, search_case
 from tests.helpers.widgets import show_widget
 

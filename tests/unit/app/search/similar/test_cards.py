@@ -21,7 +21,7 @@ from semblance.core.searches.feedback.judgements import JudgementKind
 from semblance.core.searches.query import Query
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.library.library_snapshot import read_snapshot
-from semblance.core.workflows.searches.feedback import refine_metric
+from semblance.core.workflows.searches import refine_metric
 from tests.helpers.contexts import make_context
 from tests.helpers.dicom_files import ct_slice, save
 from tests.helpers.judgement_library import search_case

@@ -20,11 +20,11 @@ from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.reports.write_reports import write_search_report
 from semblance.core.workflows.searches.estimate import trained_on
-from semblance.core.workflows.searches.feedback.refine_metric import judge, likeness_judgement
 from semblance.core.workflows.searches.feedback.refinement_session import open_refinement
 from semblance.core.workflows.searches.open_metrics import open_metric
 from semblance.core.workflows.searches.query_features import embed_query
 from semblance.core.workflows.searches.rank_cases import nearest_cases
+from semblance.core.workflows.searches.refine_metric import judge, likeness_judgement
 from tests.helpers.dicom_files import ROOT, image, save
 from tests.helpers.images import stripes
 from tests.helpers.ranked_searches import ids, ranked

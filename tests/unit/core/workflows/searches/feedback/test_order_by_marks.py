@@ -15,11 +15,11 @@ from semblance.core.retrieval import feedback_scores
 from semblance.core.searches.feedback.judgements import QueryMarks
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
+from semblance.core.workflows.searches import refine_metric
 from semblance.core.workflows.searches.explain_distance import nearest_mark
-from semblance.core.workflows.searches.feedback import refine_metric
-from semblance.core.workflows.searches.feedback.refine_metric import comparison_judgement, likeness_judgement
 from semblance.core.workflows.searches.open_metrics import open_metric
 from semblance.core.workflows.searches.rank_cases import nearest_cases, rank_cases
+from semblance.core.workflows.searches.refine_metric import comparison_judgement, likeness_judgement
 from semblance.core.workflows.searches.saved_searches import branch, reopen, search_record
 from tests.helpers.ranked_searches import ids, ranked
 
