@@ -71,7 +71,8 @@ def _pair(key: str | tuple[str, str | JsonKeys]) -> tuple[str, str | JsonKeys]:
 
 def _plain(value: Any) -> Any:
     """``value`` as JSON has it."""
-    if hasattr(value, "to_json"):
+    # A text that can be translated is written in English, although it has a form of its own for stored texts.
+    if hasattr(value, "to_json") and not isinstance(value, str):
         return value.to_json()
     if isinstance(value, tuple | list):
         return [_plain(one) for one in value]

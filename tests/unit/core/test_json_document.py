@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from semblance.core.json_document import JsonDocument, JsonKeys
+from semblance.core.language import tr_lazy
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,11 @@ class Grouped(JsonDocument):
 def test_keys_are_grouped_named_and_null_where_empty():
     assert json.dumps(Grouped().to_json()) == '{"a": 1, "hidden": {"b": 2, "c": 4}, "text": null}'
     assert Grouped(text="x").to_json()["text"] == "x"
+
+
+def test_a_translatable_text_is_written_in_english():
+    text = tr_lazy("{n} cases", n=3)
+    assert json.dumps(Grouped(text=text).to_json()["text"]) == '"3 cases"'
 
 
 @pytest.mark.parametrize(
