@@ -296,8 +296,8 @@ def test_cases_with_a_different_diagnosis_show_their_difference(show, monkeypatc
     ]
     assert "benign" in texts(others)
     jobs.run_pending()
-    # The ranking is painted before they are looked for.
-    qtbot.waitUntil(lambda: bool(jobs.pending))
+    # The ranking is painted before they are looked for. On a busy machine that is over already.
+    qtbot.waitUntil(lambda: bool(jobs.pending) or "differs" in others.strip.cases[0].note)
     jobs.run_pending()
     assert others.strip.cases[0].note == "differs in outline"
     assert others.strip.cases[1].note == "differs in AUC x"
