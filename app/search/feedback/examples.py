@@ -46,7 +46,7 @@ from semblance.core.searches.query import Query
 from semblance.core.workflows.imaging import card_images
 from semblance.core.workflows.imaging.card_images import CardImage
 
-#: With more examples the query would move to the centre of all cases.
+#: Examples that one search has at most. Each counts as a mark.
 MAX_EXAMPLES = 40
 
 TILE, GAP, COLUMNS = 44, 8, 6

@@ -440,7 +440,6 @@ class _Outlines:
     def of(cls, loaded: LoadedMetric) -> _Outlines:
         """Those of all images that have outlines."""
         known = {key: value for key, value in loaded.library.thumbnails.outlines().items() if value}
-        # A library of an earlier version has no outlines until an import.
         values = np.frombuffer(b"".join(known.values()), dtype=np.float16).reshape(-1, OUTLINE_NUMBERS)
         several = {
             content: len(value) // (OUTLINE_NUMBERS * values.itemsize) for content, value in known.items()
