@@ -359,7 +359,7 @@ def last_search(library: Path, *, reporter: Reporter = SILENT) -> ReopenedSearch
             [(str(c), float(d), int(n)) for c, d, n in _saved_lines(state)],
         )
     except (KeyError, TypeError, ValueError, AttributeError):
-        # It is damaged; the library opens as if it were new.
+        # Damaged, or of another version of the program: the library opens as if it were new.
         return None
     with open_library(library) as opened:
         there = _present(opened, search, notes)
