@@ -27,7 +27,8 @@ from semblance.core.searches.feedback.concept_direction import (
 )
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.searches.feedback.refinement_session import RefinementSession
+from semblance.core.workflows.searches.feedback.refinement_session import RefinementSession, open_refinement
+from semblance.core.workflows.searches.open_metrics import open_metric, without_reload
 
 if TYPE_CHECKING:
     from semblance.core.library.concepts import ConceptTable
@@ -131,9 +132,6 @@ def mark_cases(
 def _after(
     library: Path, metric: str, write: Callable[[ConceptTable], object], author: str, reporter: Reporter
 ) -> tuple[ConceptFacts, ...]:
-    from semblance.core.workflows.searches.feedback.refinement_session import open_refinement
-    from semblance.core.workflows.searches.open_metrics import open_metric, without_reload
-
     opened = open_metric(library, metric, reporter).library
     table, user = opened.concepts, opened.catalogue.author(author)
     with without_reload(library):
@@ -159,8 +157,6 @@ def _facts(session: RefinementSession | None, one: ConceptRecord, why: str, user
 
 
 def _measured(session: RefinementSession, one: ConceptRecord, facts: ConceptFacts) -> ConceptFacts:
-    from semblance.core.workflows.searches.feedback.concepts import learnt_direction, marked
-
     points, has, places = marked(session, one)
     patients = [session.loaded.patients[place] for place in places]
     units = session.loaded.identity_index().codes(session.loaded.rows[places])
