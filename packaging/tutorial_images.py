@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QWidget
 
 from semblance.app.application import make_application
 from semblance.app.screenshot import settle, temporary_settings
-from semblance.app.search.feedback import refine_metric
+from semblance.app.search.feedback import mark_cards
 from semblance.app.shell import search_operations
 from semblance.app.shell.theme import set_theme
 from semblance.app.window.main_window import MainWindow
@@ -93,7 +93,7 @@ def _show_judgements(window: MainWindow) -> QWidget:
     for index, is_similar in ((0, True), (2, True), (4, False)):
         case = window.state.columns.ids[model.index(index)]
         assert window.state.search is not None
-        refine_metric.judge(window.context, [likeness_judgement(window.state.search, case, is_similar)])
+        mark_cards.judge(window.context, [likeness_judgement(window.state.search, case, is_similar)])
         settle(window)
     window.parts.layout.show_side("refine")
     return window

@@ -188,7 +188,7 @@ def prevalence(
 ) -> None:
     """Set how frequent findings are in your practice, or show what is set. Estimates change accordingly."""
     from semblance.core.errors import BadArguments
-    from semblance.core.workflows.searches.prevalence import parse_shares, prevalences, set_prevalences
+    from semblance.core.workflows.searches.estimate import parse_shares, prevalences, set_prevalences
 
     if shares and clear:
         raise BadArguments("Give either shares or --clear.")

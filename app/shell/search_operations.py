@@ -16,11 +16,11 @@ from semblance.core.errors import SemblanceError
 from semblance.core.imaging.formats import IMAGE_SUFFIXES
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr, translate
-from semblance.core.searches.ledger import LedgerEntry
+from semblance.core.searches.feedback.ledger import LedgerEntry
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import new_ledger
 from semblance.core.workflows.imaging import view_images
-from semblance.core.workflows.searches import explain_distance, rank_cases, saved_searches, search_metric
+from semblance.core.workflows.searches import explain_distance, open_metrics, rank_cases, saved_searches
 from semblance.core.workflows.searches.pasted_image import save_pasted_image
 from semblance.core.workflows.searches.rank_cases import RankedSearch
 from semblance.core.workflows.searches.saved_searches import ReopenedSearch
@@ -189,7 +189,7 @@ def rank_without_patient(context: Context, *, on: bool) -> Job | None:
         return None
     job = context.jobs.run(
         tr("Training without this patient"),
-        search_metric.train_without_patient,
+        open_metrics.train_without_patient,
         library.path,
         search,
         channel=_TRAINING_WITHOUT,

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from semblance.core.imaging.region import Region
     from semblance.core.library.case_columns import CaseColumns
     from semblance.core.library.edit_records import Edit
-    from semblance.core.searches.marks import QueryMarks
+    from semblance.core.searches.feedback.judgements import QueryMarks
     from semblance.core.workflows.imaging.card_images import WindowLevel
     from semblance.core.workflows.library.library_snapshot import LibrarySnapshot, MetricFacts
     from semblance.core.workflows.metrics.training_curve import CurvePoint
@@ -446,7 +446,7 @@ class State(QObject):
     @property
     def marks(self) -> QueryMarks:
         """The cases marked as more and as less like the query."""
-        from semblance.core.searches.marks import NO_MARKS, marks_of
+        from semblance.core.searches.feedback.judgements import NO_MARKS, marks_of
 
         if self.ranked_search is None or self.query is None:
             return NO_MARKS
@@ -471,7 +471,7 @@ class State(QObject):
     @property
     def marks_set_aside(self) -> QueryMarks:
         """The marks on this image, as a whole or on other regions, that do not count in the ranking."""
-        from semblance.core.searches.marks import NO_MARKS, marks_set_aside
+        from semblance.core.searches.feedback.judgements import NO_MARKS, marks_set_aside
 
         ranked = self.ranked_search
         if ranked is None or ranked.search.refined:
@@ -485,7 +485,7 @@ class State(QObject):
         if ranked is None:
             return (0, 0, 0)
         if self._judgement_counts[0] is not ranked:
-            from semblance.core.searches.marks import counts_in, is_about, refines
+            from semblance.core.searches.feedback.judgements import counts_in, is_about, refines
 
             in_force = [entry.judgement for entry in ranked.entries if entry.undone is None]
             own, others = sum(counts_in(one, ranked.search) for one in in_force), 0

@@ -19,10 +19,10 @@ from semblance.app.metrics.metric_commands import MetricCommands
 from semblance.app.network.pacs_commands import PacsCommands
 from semblance.app.reports.report_commands import ReportCommands
 from semblance.app.research.experiment_commands import ExperimentCommands
-from semblance.app.search.feedback import refine_metric
-from semblance.app.search.feedback.example_commands import ExampleCommands
+from semblance.app.search.feedback import mark_cards
+from semblance.app.search.feedback.examples import ExampleCommands
 from semblance.app.search.feedback.save_refined_dialog import SaveRefinedDialog
-from semblance.app.search.saved.search_commands import SearchCommands
+from semblance.app.search.saved.searches_dialog import SearchCommands
 from semblance.app.search.similar.panel import GLIDE
 from semblance.app.search.similar.prevalence_dialog import edit_prevalences
 from semblance.app.shell import search_operations
@@ -161,8 +161,8 @@ class Commands(QObject):
             "judge_closer": self.judge_closer,
             "ask_next": self._full.ask_next,
             "undo_judgement": self._full.undo_judgement,
-            "redo_judgement": partial(refine_metric.redo, self._context),
-            "reset_judgements": partial(refine_metric.reset, self._context),
+            "redo_judgement": partial(mark_cards.redo, self._context),
+            "reset_judgements": partial(mark_cards.reset, self._context),
             "save_refined": self.save_refined,
             # Training and evaluation
             "train": self.start_training,
@@ -335,10 +335,10 @@ class Commands(QObject):
         if state.library is None or state.search is None or "judgements" not in available(state):
             return
         taken = [metric.name for metric in state.library.metrics]
-        author = refine_metric.author(self._context)
+        author = mark_cards.author(self._context)
         dialog = SaveRefinedDialog(state.search.metric, state.judgement_count, taken, author, self._window)
         if dialog.exec() == QDialog.DialogCode.Accepted:
-            refine_metric.save_metric(self._context, dialog.name(), dialog.author())
+            mark_cards.save_metric(self._context, dialog.name(), dialog.author())
         dialog.deleteLater()
 
     # View and help

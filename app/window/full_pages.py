@@ -146,7 +146,7 @@ class FullPages:
         if self.shows_questions and self._panels.ask_next.session.can_undo:
             self._panels.ask_next.session.undo()
         else:
-            from semblance.app.search.feedback.refine_metric import undo
+            from semblance.app.search.feedback.mark_cards import undo
 
             undo(self._context)
 

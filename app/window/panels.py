@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QStackedWidget
 
 from semblance.app.evaluation.panel import EvaluationPanel
 from semblance.app.library.panel import LibraryPanel
-from semblance.app.search.feedback.concepts import Concepts
+from semblance.app.search.feedback.concepts_section import Concepts
 from semblance.app.search.feedback.judgement_strip import JudgementStrip
 from semblance.app.search.query.panel import QueryPanel
 from semblance.app.search.similar.panel import RankingPanel
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from semblance.app.research.two_metrics.page import TwoMetricsPage
     from semblance.app.search.compare.compare_page import ComparePage
     from semblance.app.search.feedback.questions_page import QuestionsPage
-    from semblance.app.search.hanging.hanging_page import HangingPage
+    from semblance.app.search.hanging_page import HangingPage
     from semblance.app.search.query.full_size_page import FullSizePage
     from semblance.app.viewer.image_pane import ImagePane
 
@@ -167,7 +167,7 @@ class Panels(QObject):
 
     @lazy_part
     def hanging(self) -> HangingPage:
-        from semblance.app.search.hanging.hanging_page import HangingPage
+        from semblance.app.search.hanging_page import HangingPage
 
         made = HangingPage(self._context)
         self._add_page(made, "hanging", made.panes)

@@ -7,8 +7,8 @@ from operator import attrgetter
 from PySide6.QtCore import QObject, QPoint
 from PySide6.QtWidgets import QMainWindow, QStackedWidget
 
-from semblance.app.search.feedback import refine_metric
-from semblance.app.search.saved.search_view import SearchView
+from semblance.app.search.feedback import mark_cards
+from semblance.app.search.saved.save_search import SearchView
 from semblance.app.shell import library_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.lazy_part import lazy_part
@@ -90,5 +90,5 @@ class WindowParts(QObject):
 
     def save_before_end(self) -> None:
         """Save the judgements and the view before the window is closed."""
-        refine_metric.wait_for_judgements(self._context)
+        mark_cards.wait_for_judgements(self._context)
         library_operations.save_view_before_exit(self._context)

@@ -18,7 +18,7 @@ OPEN_MODULES = (
 #: Modules for showing a library, in steps of at most 0.05 s.
 SHOW_MODULES = (
     "semblance.app.shell.library_operations",
-    "semblance.app.search.feedback.refine_metric",
+    "semblance.app.search.feedback.mark_cards",
     "semblance.app.viewer.image_pane",
     "semblance.app.search.similar.panel",
     "PySide6.QtSvg",

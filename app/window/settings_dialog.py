@@ -10,7 +10,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QFormLayout, QLabel, QLineEdit, QPushButton, QWidget
 from shiboken6 import isValid
 
-from semblance.app.search.feedback.refine_metric import AUTHOR
+from semblance.app.search.feedback.mark_cards import AUTHOR
 from semblance.app.search.similar.panel import GLIDE
 from semblance.app.search.similar.ranking_options import RATES, rate_text
 from semblance.app.shell import search_operations

@@ -8,10 +8,9 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QSizePolicy, QStackedWidget, QWidget
 
 from semblance.app.metrics.train_panel import TrainPanel
-from semblance.app.search.case.case_panel import CasePanel, NotesPanel
-from semblance.app.search.feedback.concepts import Concepts
-from semblance.app.search.feedback.concepts_section import ConceptsSection
-from semblance.app.search.feedback.question_section import QuestionSection
+from semblance.app.search.case_panel import CasePanel, NotesPanel
+from semblance.app.search.feedback.concepts_section import Concepts, ConceptsSection
+from semblance.app.search.feedback.questions import QuestionSection
 from semblance.app.search.feedback.refine_panel import RefinePanel
 from semblance.app.search.why.panel import WhyPanel
 from semblance.app.shell.context import Context

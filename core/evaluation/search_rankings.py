@@ -13,9 +13,8 @@ import numpy.typing as npt
 
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.metrics.metric import Metric
-from semblance.core.retrieval.index import Index
+from semblance.core.retrieval.index import DistanceIndex, Index, index_for
 from semblance.core.retrieval.ranking import EmbeddedQuery, rank_many
-from semblance.core.retrieval.scan_index import ScanIndex, index_for
 from semblance.core.tasks import SILENT, Reporter
 
 Matrix = npt.NDArray[np.float64]
@@ -30,7 +29,7 @@ class Gallery:
     lesion. ``findings`` (n,) are numbers of ``names``, -1 for a case without a finding.
     """
 
-    index: Index | ScanIndex
+    index: Index | DistanceIndex
     coordinates: Matrix
     ties: Matrix | None
     patients: Rows

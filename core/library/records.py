@@ -247,7 +247,7 @@ class EmbeddingIndex:
 
 @dataclass(frozen=True)
 class JudgementRecord:
-    """A judgement in plain values; see :class:`semblance.core.searches.judgement.Judgement`."""
+    """A judgement in plain values; see :class:`semblance.core.searches.feedback.judgements.Judgement`."""
 
     kind: str
     query: str

@@ -49,7 +49,7 @@ def _values(document: ReportDocument) -> dict[str, Any]:
                 "finding": row.finding,
                 "path": row.path,
                 **({"patient": row.patient} if document.identified else {}),
-                "alike": row.near_duplicates,
+                "near_duplicates": row.near_duplicates,
                 "judgement": row.judgement,
                 "reason": row.reason,
                 "parts": [{"name": name, "amount": amount} for name, amount in row.parts],

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.retrieval.click_index import ClickIndex
-from semblance.core.retrieval.index import Index, Rows
+from semblance.core.retrieval.index import DistanceIndex, Index, Rows
 from semblance.core.retrieval.ranking import EmbeddedQuery, Ranking, rank
-from semblance.core.retrieval.scan_index import ScanIndex
+from semblance.core.retrieval.refined_index import RefinedIndex
 
 #: Two-sided 95 % of the normal distribution.
 _Z = 1.959964
@@ -65,7 +64,7 @@ def ranks_in(order: Rows, rows: Rows) -> Rows:
 
 
 def whole_order(
-    index: Index | ScanIndex | ClickIndex,
+    index: Index | DistanceIndex | RefinedIndex,
     query: EmbeddedQuery,
     k: int,
     *,

@@ -13,16 +13,18 @@ import numpy.typing as npt
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.retrieval.candidate_index import CandidateIndex
-from semblance.core.retrieval.click_index import ClickIndex
-from semblance.core.retrieval.feedback_index import FeedbackIndex
-from semblance.core.retrieval.index import Index, Matrix, NearestRows, Rows
-from semblance.core.retrieval.scan_index import ScanIndex
+from semblance.core.retrieval.feedback import MarkedIndex
+from semblance.core.retrieval.index import DistanceIndex, Index, Matrix, NearestRows, Rows
+from semblance.core.retrieval.refined_index import RefinedIndex
 
 Mask = npt.NDArray[np.bool_]
 #: Number of queries that :func:`rank_many` compares with each row at once, and of candidates for each case to rank.
 BATCH, TIMES = 32, 4
 
-AnyIndex = Index | ScanIndex | CandidateIndex | ClickIndex | FeedbackIndex
+AnyIndex = Index | DistanceIndex | CandidateIndex | RefinedIndex | MarkedIndex
+
+#: Number of candidates for each case to rank.
+CANDIDATES_PER_CASE = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +106,7 @@ def rank(
 
 
 def rank_many(
-    index: Index | ScanIndex | CandidateIndex,
+    index: Index | DistanceIndex | CandidateIndex,
     queries: Iterable[EmbeddedQuery],
     k: int = 20,
     *,
@@ -183,7 +185,7 @@ def _count_before(
     """How many of ``left_out`` would be ranked at or before the last of ``rows``."""
     if not len(rows):
         return 0
-    if isinstance(index, FeedbackIndex):
+    if isinstance(index, MarkedIndex):
         return index.count_before(int(rows[-1]), left_out)
     return int((index.distances(query.embedded, left_out) <= distances[-1]).sum())
 
@@ -225,3 +227,30 @@ def first_of_each_key(rows: Rows, keys: Rows | None) -> Rows:
     first = found < 0
     first[np.unique(found, return_index=True)[1]] = True
     return np.flatnonzero(first)
+
+
+def diverse_order(distances: Matrix, coordinates: Matrix, k: int, share: float) -> Rows:
+    """(min(k, n),) positions of candidates, each the one nearest to the query and farthest from those before.
+
+    ``distances`` (n,) squared, ascending, of candidates with ``coordinates`` (n, m). After Carbonell and
+    Goldstein (1998), Eq. 1, with similarity the negative distance (not squared): the next candidate has the
+    least (1 - share) d(query) - share min d(chosen). ``share`` 0 keeps the order; the nearest is first.
+    """
+    n = len(distances)
+    k = min(k, n)
+    if share <= 0.0 or k < 2:
+        return np.arange(k)
+    to_query = np.sqrt(np.maximum(distances, 0.0))
+    nearest = np.full(n, np.inf)
+    chosen = np.zeros(k, dtype=np.int64)
+    left = np.ones(n, dtype=np.bool_)
+    for place in range(k):
+        last = int(chosen[place - 1]) if place else 0
+        if place:
+            difference = coordinates - coordinates[last]
+            np.minimum(nearest, np.sqrt(np.einsum("ij,ij->i", difference, difference)), out=nearest)
+            score = (1.0 - share) * to_query - share * nearest
+            last = int(np.where(left, score, np.inf).argmin())
+        chosen[place] = last
+        left[last] = False
+    return chosen

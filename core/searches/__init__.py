@@ -1,1 +1,1 @@
-"""Searches: a query with its judgements in a ledger, learning from them, and their contradictions."""
+"""A search: its query and its options."""

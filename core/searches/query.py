@@ -2,48 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from semblance.core.errors import BadArguments
+from semblance.core.json_document import JsonDocument, JsonKeys
 
 if TYPE_CHECKING:
     from semblance.core.imaging.region import Region
 
 
 @dataclass(frozen=True)
-class Query:
+class Query(JsonDocument):
     """A case of the library or an image file, as a whole or a region of it."""
+
+    JSON_KEYS: ClassVar[JsonKeys] = (("case_id", "case"), "image", "region")
 
     case: str | None = None
     image: Path | None = None
     region: Region | None = None
 
-    def to_json(self) -> dict[str, Any]:
-        """The query as it is saved, and as ``semblance search --json`` prints it."""
-        return {
-            "case_id": self.case,
-            "image": None if self.image is None else str(self.image),
-            "region": None if self.region is None else self.region.to_json(),
-        }
-
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """The query that :meth:`to_json` wrote.
-
-        Raises:
-            KeyError, TypeError, ValueError: other data.
-        """
+    def _json_types(cls) -> dict[str, Any]:
         from semblance.core.imaging.region import Region
 
-        image, region = data.get("image"), data.get("region")
-        return cls(
-            data.get("case_id"),
-            Path(image) if image else None,
-            Region.from_json(dict(region)) if region else None,
-        )
+        return {"Region": Region}
 
 
 def check_one_query(query: Query) -> None:

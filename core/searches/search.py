@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import ClassVar
 
+from semblance.core.json_document import JsonDocument, JsonKeys
 from semblance.core.searches.query import Query
 
 #: The share of a library's own cases that would have no close match.
@@ -14,7 +14,7 @@ NO_MATCH_RATE = 0.01
 
 
 @dataclass(frozen=True)
-class Search:
+class Search(JsonDocument):
     """Everything that determines a ranking.
 
     ``ledger``: the name of the ledger; searches with the same ledger share their judgements. ``strength``: 0 is
@@ -27,6 +27,26 @@ class Search:
     reached the required recall. ``refined``: whether judgements on other queries refine the metric; those on this query
     count always.
     """
+
+    JSON_KEYS: ClassVar[JsonKeys] = (
+        "metric",
+        "query",
+        "ledger",
+        "strength",
+        "without",
+        "like",
+        "unlike",
+        "concepts",
+        "hide_same_patient",
+        ("fold_duplicates", "group_duplicates"),
+        "diverse",
+        ("unusual", "no_match_rate"),
+        "without_patient",
+        "candidates",
+        "refined",
+        "notes",
+        "in_report",
+    )
 
     metric: str
     query: Query
@@ -51,55 +71,6 @@ class Search:
     def is_shifted(self) -> bool:
         """Whether concepts shift the query."""
         return any(amount for _, amount in self.concepts)
-
-    def to_json(self) -> dict[str, Any]:
-        """The search as it is saved."""
-        return {
-            "metric": self.metric,
-            "query": self.query.to_json(),
-            "ledger": self.ledger,
-            "strength": self.strength,
-            "without": list(self.without),
-            "like": [query.to_json() for query in self.like],
-            "unlike": [query.to_json() for query in self.unlike],
-            "concepts": [[name, amount] for name, amount in self.concepts],
-            "hide_same_patient": self.hide_same_patient,
-            "fold_duplicates": self.group_duplicates,
-            "diverse": self.diverse,
-            "unusual": self.no_match_rate,
-            "without_patient": self.without_patient,
-            "candidates": self.candidates,
-            "refined": self.refined,
-            "notes": [list(note) for note in self.notes],
-            "in_report": list(self.in_report),
-        }
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """The search that :meth:`to_json` wrote, also an incomplete one. Version 0.1 wrote fold_alike.
-
-        Raises:
-            KeyError, TypeError, ValueError, AttributeError: other data.
-        """
-        return cls(
-            str(data.get("metric") or ""),
-            Query.from_json(data.get("query") or {}),
-            str(data.get("ledger", "")),
-            float(data.get("strength", 1.0)),
-            tuple(str(group) for group in data.get("without", ())),
-            tuple(Query.from_json(one) for one in data.get("like", ())),
-            tuple(Query.from_json(one) for one in data.get("unlike", ())),
-            tuple((str(name), float(amount)) for name, amount in data.get("concepts", ())),
-            bool(data.get("hide_same_patient", True)),
-            bool(data.get("fold_duplicates", data.get("fold_alike", True))),
-            float(data.get("diverse", 0.0)),
-            float(data.get("unusual", NO_MATCH_RATE)),
-            bool(data.get("without_patient", False)),
-            None if data.get("candidates") is None else int(data["candidates"]),
-            bool(data.get("refined", True)),
-            tuple((str(case), str(text)) for case, text in data.get("notes", ())),
-            tuple(str(case) for case in data.get("in_report", ())),
-        )
 
 
 def new_ledger() -> str:

@@ -18,8 +18,8 @@ import numpy as np
 
 from semblance.core.engine import limit_threads
 from semblance.core.library.library import Library
-from semblance.core.searches.judgement import Judgement, JudgementKind
-from semblance.core.searches.ledger import Ledger
+from semblance.core.searches.feedback.judgements import Judgement, JudgementKind
+from semblance.core.searches.feedback.ledger import Ledger
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from tests.benchmarks.bench_refinement_speed import M, _library
@@ -93,7 +93,7 @@ def _clicks(path: Path, n: int, target: float) -> list[dict[str, Any]]:
 
 def _large_ledger(path: Path) -> list[dict[str, Any]]:
     """Undo very many judgements with one press of Reset, and redo them."""
-    from semblance.app.search.feedback import refine_metric
+    from semblance.app.search.feedback import mark_cards
     from semblance.app.shell import search_operations
     from semblance.core.searches.query import Query
     from semblance.core.searches.search import Search
@@ -119,7 +119,7 @@ def _large_ledger(path: Path) -> list[dict[str, Any]]:
         _wait(lambda: window.state.ranked_search is not None)
         judgement_count = window.state.judgement_count
         begin = time.perf_counter()
-        refine_metric.reset(window.context)
+        mark_cards.reset(window.context)
         longest = _wait(lambda: window.state.judgement_count == 0)
         window.panels.ranking.grid.viewport().repaint()
         spent = 1e3 * (time.perf_counter() - begin)

@@ -34,8 +34,7 @@ from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches import rank_cases
-from semblance.core.workflows.searches.encoder_reference import encoder_reference
-from semblance.core.workflows.searches.match_check import limit_by_metric
+from semblance.core.workflows.searches.match_check import encoder_reference, limit_by_metric
 from semblance.core.workflows.searches.open_metrics import open_metric
 from tests.benchmarks.harness import Row, require_data, row, table
 from tests.benchmarks.synthetic_catalogue import catalogue

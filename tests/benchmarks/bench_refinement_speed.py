@@ -18,12 +18,11 @@ from semblance.core.engine import limit_threads
 from semblance.core.library.library import Library
 from semblance.core.library.records import CHUNK
 from semblance.core.metrics.relevance_feedback.triplet_learning import WeightedTriplets, fit_form
-from semblance.core.retrieval.click_index import ClickIndex
-from semblance.core.searches.contradictions import contradictions
-from semblance.core.searches.judgement import Judgement, JudgementKind
-from semblance.core.searches.ledger import Ledger
+from semblance.core.retrieval.refined_index import RefinedIndex
+from semblance.core.searches.feedback.judgements import Judgement, JudgementKind
+from semblance.core.searches.feedback.ledger import Ledger, contradictions
+from semblance.core.searches.feedback.relevance_feedback import learn
 from semblance.core.searches.query import Query
-from semblance.core.searches.relevance_feedback import learn
 from semblance.core.searches.search import Search
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
@@ -41,7 +40,7 @@ def reranked(n: int, target: float) -> list[dict[str, Any]]:
     """The worst of a search: eighty clicks, so that every dimension has changed."""
     rng = np.random.default_rng(0)
     Z = rng.normal(size=(n, M))
-    index = ClickIndex(Z, Z[0])
+    index = RefinedIndex(Z, Z[0])
     cases = rng.integers(1, n, size=(CLICKS, 2))
     triplets = np.column_stack([np.zeros(CLICKS, dtype=np.int64), cases])
     learning, comparing = [], []

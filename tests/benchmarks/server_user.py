@@ -14,7 +14,7 @@ import numpy as np
 
 from semblance.core.engine import limit_threads
 from semblance.core.library.address import server_address
-from semblance.core.searches.judgement import Judgement, JudgementKind
+from semblance.core.searches.feedback.judgements import Judgement, JudgementKind
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search, new_ledger
 from semblance.core.workflows.searches.rank_cases import RankedSearch, rank_cases

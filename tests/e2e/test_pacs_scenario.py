@@ -12,8 +12,8 @@ from semblance.core.library.library import Library
 from semblance.core.network.servers import find_server
 from semblance.core.network.studies import StudyQuery
 from semblance.core.reports.options import ReportOptions
-from semblance.core.searches.judgement import Judgement, JudgementKind
-from semblance.core.searches.ledger import Ledger
+from semblance.core.searches.feedback.judgements import Judgement, JudgementKind
+from semblance.core.searches.feedback.ledger import Ledger
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search, new_ledger
 from semblance.core.workflows.network.find_studies import find_studies

@@ -27,7 +27,7 @@ from pathlib import Path
 
 
 def main():
-    from semblance.app.search.feedback import refine_metric
+    from semblance.app.search.feedback import mark_cards
     from semblance.app.shell import search_operations
     from semblance.app.application import make_application
     from semblance.app.window.main_window import MainWindow

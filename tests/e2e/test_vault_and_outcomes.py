@@ -16,7 +16,7 @@ from semblance.app.metrics.train_metric import train
 from semblance.app.research.outcomes_dialog import OutcomesDialog
 from semblance.app.research.vault_dialog import VaultDialog
 from semblance.app.screenshot import settle
-from semblance.app.search.saved import saved_searches
+from semblance.app.search.saved import save_search
 from semblance.app.search.saved.searches_dialog import SearchesDialog
 from semblance.app.shell import search_operations
 from semblance.app.widgets.wrapped_label import WrappedLabel
@@ -105,7 +105,7 @@ def test_saved_estimates_are_compared_with_later_diagnoses(
             ranking = window.state.ranking
             assert ranking is not None and ranking.vote is not None
             shown[f"query {number}"] = ranking.vote.probability
-            saved_searches.save(window.context, f"query {number}")
+            save_search.save(window.context, f"query {number}")
             wait_for(window, lambda number=number: window.state.search_name == f"query {number}")
             window.state.set_search_name("")
         window.context.actions["searches"].trigger()

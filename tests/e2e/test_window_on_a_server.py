@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QToolButton, QToolTip
 
 from semblance.app.screenshot import turn
 from semblance.app.search.feedback.feedback_buttons import FeedbackButtons
-from semblance.app.search.saved import saved_searches
+from semblance.app.search.saved import save_search
 from semblance.app.shell import edit_operations, search_operations
 from semblance.app.widgets.cards.card_parts import card_feedback_buttons
 from semblance.app.window.main_window import MainWindow
@@ -255,7 +255,7 @@ def test_a_saved_search_that_another_person_changed_is_shown_and_not_overwritten
         search_first_case(window)
         state, context = window.state, window.context
         case = state.ranking.ranked[0].case_id
-        saved_searches.save(context, "conference")
+        save_search.save(context, "conference")
         wait_for(window, lambda: state.search_name == "conference")
         state.set_note(case, "first")
         wait_for(window, lambda: note_of(address, case) == "first")

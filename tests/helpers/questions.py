@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from semblance.core.library.case_columns import CaseColumns
-from semblance.core.searches.questions import Answer
-from semblance.core.workflows.searches.next_question import CaseQuestion
+from semblance.core.searches.feedback.questions import Answer
+from semblance.core.workflows.searches.feedback.next_question import CaseQuestion
 
 
 def answer_by_findings(columns: CaseColumns, question: CaseQuestion) -> Answer:

@@ -14,8 +14,8 @@ from semblance.app.library.prepare_operations import import_and_prepare
 from semblance.app.metrics import train_metric
 from semblance.app.reports import report_operations
 from semblance.app.screenshot import settle, turn
-from semblance.app.search.feedback import examples, refine_metric
-from semblance.app.search.saved import saved_searches
+from semblance.app.search.feedback import examples, mark_cards
+from semblance.app.search.saved import save_search
 from semblance.app.shell import search_operations
 from semblance.app.window.main_window import MainWindow
 from semblance.core.searches.query import Query
@@ -114,10 +114,12 @@ def _judge(window: MainWindow, case: str) -> None:
     window.panels.side.refine.scores.strength.setValue(60)
     window.panels.side.refine.toggle_influence()
     settle(window)
-    refine_metric.set_strength(window.context, 1.0)
-    examples.add_cases(window.context, [state.ranking.ranked[2].row] if state.ranking else [], like=True)
+    mark_cards.set_strength(window.context, 1.0)
+    examples.add_case_examples(
+        window.context, [state.ranking.ranked[2].row] if state.ranking else [], like=True
+    )
     settle(window)
-    examples.clear(window.context)
+    examples.remove_all_examples(window.context)
     settle(window)
     _expect(state.judgement_count == 3, "it is redone")
 
@@ -192,7 +194,7 @@ def _save_search(window: MainWindow, ids: tuple[str, ...]) -> None:
     """A search under a name, another query, the saved one opened from the list, and deleted."""
     context, state = window.context, window.state
     window.parts.search_view.autosave.capture_view()
-    saved_searches.save(context, "saved")
+    save_search.save(context, "saved")
     settle(window)
     query = state.query
     search_operations.submit_query(
@@ -207,7 +209,7 @@ def _save_search(window: MainWindow, ids: tuple[str, ...]) -> None:
     dialog.open_selected()
     settle(window)
     _expect(state.query == query and state.search_name == "saved", "the saved search is open again")
-    saved_searches.delete(context, "saved", lambda _token: None)
+    save_search.delete(context, "saved", lambda _token: None)
     settle(window)
 
 

@@ -31,7 +31,7 @@ from semblance.app.search.compare.compare_page import ComparePage
 from semblance.app.search.feedback.concepts_section import ConceptsSection
 from semblance.app.search.feedback.questions_page import QuestionsPage
 from semblance.app.search.feedback.refine_panel import RefinePanel
-from semblance.app.search.hanging.hanging_page import HangingPage
+from semblance.app.search.hanging_page import HangingPage
 from semblance.app.search.query.full_size_page import FullSizePage
 from semblance.app.search.similar.panel import RankingPanel
 from semblance.app.search.why.panel import WhyPanel

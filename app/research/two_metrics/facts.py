@@ -23,7 +23,7 @@ from semblance.core.reports.curves import interval_text
 from semblance.core.workflows.evaluation import scored_metrics
 from semblance.core.workflows.evaluation.compare_metrics import ComparedCase, MetricComparison
 from semblance.core.workflows.evaluation.scored_metrics import ScoredMetric
-from semblance.core.workflows.searches.vote import Vote
+from semblance.core.workflows.searches.search_result import Vote
 
 ROW_HEIGHT = 22
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter

@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtCore import QObject, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QFrame, QMenu, QPushButton, QScrollArea, QWidget
 
-from semblance.app.search.case.case_notes import CaseNotes
+from semblance.app.search.case_panel import CaseNotes
 from semblance.app.search.compare.compare_facts import WIDTH as FACTS
-from semblance.app.search.compare.compare_facts import CompareFacts
-from semblance.app.search.compare.compare_header import CompareHeader
+from semblance.app.search.compare.compare_facts import CompareFacts, FeatureTable
 from semblance.app.search.compare.compared_pair import ComparedPair, compared_pair
-from semblance.app.search.compare.feature_table import FeatureTable
-from semblance.app.search.compare.second_image import SecondImageButtons
 from semblance.app.search.feedback.feedback_buttons import FeedbackButtons
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
@@ -25,14 +22,19 @@ from semblance.app.shell.jobs import SHOW_AFTER_MS, Job, Lane
 from semblance.app.shell.query_source import inside
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import set_look, theme, theme_signals
+from semblance.app.viewer.image_display import SecondImage
 from semblance.app.viewer.image_menu import image_menu
 from semblance.app.viewer.image_pane import ImagePane
+from semblance.app.viewer.image_view import ImageView
 from semblance.app.viewer.linked_panes import LinkedPanes
 from semblance.app.viewer.tools import RECTANGLE, RULER, SELECT
 from semblance.app.widgets.cards.case_grid import NONE, CaseGrid
 from semblance.app.widgets.cards.case_model import CaseModel
+from semblance.app.widgets.copy_details_button import CopyDetailsButton
+from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.widgets.finding_chip import FindingChip
 from semblance.app.widgets.full_page import FullPage
-from semblance.app.widgets.image_header import side_by_side
+from semblance.app.widgets.image_header import ImageHeader, side_by_side
 from semblance.app.widgets.key_tip import KeyTip
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.panel_header import header_button
@@ -45,7 +47,7 @@ from semblance.core.language import tr, tr_n
 from semblance.core.searches.query import Query
 from semblance.core.workflows.imaging import view_images
 from semblance.core.workflows.imaging.view_images import ViewedImage
-from semblance.core.workflows.searches.compare_features import ComparedFeature, compare_features
+from semblance.core.workflows.searches.compare_cases import ComparedFeature, compare_features
 
 LINKED = tr("Zoom, pan, window linked")
 #: Below this width the button has no label.
@@ -53,6 +55,9 @@ LABEL_WIDTH = 1000
 NOTES_HEIGHT = 88
 #: Visible cases where they are rows of a table.
 TABLE_LINES = 4
+
+#: How long each image is shown while they alternate.
+BLINK_MS = 600
 
 
 class ComparePage(FullPage):
@@ -529,3 +534,71 @@ class ComparePage(FullPage):
             super().keyPressEvent(event)
         else:
             action()
+
+
+class CompareHeader(ImageHeader):
+    """Title, name, finding and distance of an image."""
+
+    def __init__(self, title: str) -> None:
+        super().__init__(title)
+        self._chip = FindingChip(-1, "?")
+        self._row.insertWidget(self._row.indexOf(self._subtitle) + 1, self._chip)
+        self._distance = ElidedLabel(role="second", mode=Qt.TextElideMode.ElideMiddle)
+        self.add_action(self._distance)
+        self.copy_details = CopyDetailsButton()
+        self.add_action(self.copy_details)
+
+    def show_case(
+        self, title: str, name: str, finding: str | None, code: int, letter: str, distance: str
+    ) -> None:
+        self.set_title(title)
+        self.set_subtitle(name)
+        self._chip.set_finding(code, letter, finding or tr("not given"))
+        self._distance.setText(distance)
+
+    def show_nothing(self) -> None:
+        """Show no case."""
+        self.show_problem(None)
+        self.show_case("", "", "", -1, "", "")
+
+    def show_problem(self, error: SemblanceError | None) -> None:
+        """Show why there is no image, in place of the distance."""
+        if error is not None:
+            self._distance.setText(str(error))
+        self.copy_details.set_error(error)
+
+
+class SecondImageButtons(QObject):
+    """The buttons ``blink`` and ``difference``, of which one is on at most."""
+
+    def __init__(self, parent: QObject, query: ImageView, case: ImageView) -> None:
+        super().__init__(parent)
+        self._query, self._case = query, case
+        self._timer = QTimer(self)
+        self._timer.setInterval(BLINK_MS)
+        self._timer.timeout.connect(self._exchange)
+        self.blink = header_button("eye", tr("Blink: show the query and the case in turn, in one place (O)"))
+        self.difference = header_button("contrast", tr("Difference of the displayed grey levels (X)"))
+        for button in (self.blink, self.difference):
+            button.setCheckable(True)
+        self.blink.toggled.connect(self._set_blinking)
+        self.difference.toggled.connect(self._set_difference)
+
+    def _set_blinking(self, on: bool) -> None:
+        if on:
+            self.difference.setChecked(False)
+            self._timer.start()
+            self._exchange()
+        else:
+            self._timer.stop()
+            self._case.show_second(None)
+
+    def _exchange(self) -> None:
+        """Show the other of both images where the case is."""
+        self._case.show_second(SecondImage(self._query, tr("Query")) if self._case.second is None else None)
+
+    def _set_difference(self, on: bool) -> None:
+        if on:
+            self.blink.setChecked(False)
+        second = SecondImage(self._query, tr("Difference"), is_difference=True)
+        self._case.show_second(second if on else None)

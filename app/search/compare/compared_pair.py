@@ -11,7 +11,7 @@ import numpy as np
 from semblance.app.shell.query_source import QuerySource
 from semblance.app.widgets.cards.case_model import CaseModel
 from semblance.core.library.case_columns import CaseColumns, ImageState
-from semblance.core.searches.marks import QueryMarks, marks_of
+from semblance.core.searches.feedback.judgements import QueryMarks, marks_of
 from semblance.core.searches.query import Query
 from semblance.core.workflows.searches.rank_cases import RankedSearch
 from semblance.core.workflows.searches.search_result import RankedCase

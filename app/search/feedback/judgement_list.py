@@ -31,7 +31,7 @@ from semblance.app.shell.theme import BASE, SMALL, colour, plain_tip, set_look, 
 from semblance.app.widgets.text_cache import RIGHT, text_cache
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr, translate
-from semblance.core.searches.judgement import JudgementKind
+from semblance.core.searches.feedback.judgements import JudgementKind
 
 HEIGHT, IMAGE, EDGE = 40, 30, 12
 #: Judgements visible in the lowest window.

@@ -6,7 +6,7 @@ from PySide6.QtCore import QRect, QSize, Qt, Signal
 from PySide6.QtGui import QImage, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from semblance.app.search.feedback import refine_metric
+from semblance.app.search.feedback import mark_cards
 from semblance.app.search.feedback.ledger_model import LedgerModel, LedgerRow
 from semblance.app.shell.context import Context
 from semblance.app.shell.icons import icon_pixmap
@@ -17,8 +17,7 @@ from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.text_cache import text_cache
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import format_number, tr
-from semblance.core.searches.judgement import JudgementKind
-from semblance.core.searches.marks import counts_in
+from semblance.core.searches.feedback.judgements import JudgementKind, counts_in
 
 IMAGE, SPACING = 32, 68
 _ICONS = {JudgementKind.ALIKE: "plus", JudgementKind.NOT_ALIKE: "minus", JudgementKind.CLOSER: "target"}
@@ -33,7 +32,7 @@ class JudgementStrip(QWidget):
         super().__init__()
         self._state = context.state
         self.header = SectionHeader(tr("Judgements"), action=tr("Undo last"))
-        self.header.action_requested.connect(lambda: refine_metric.undo(context))
+        self.header.action_requested.connect(lambda: mark_cards.undo(context))
         self.images = _JudgementImages(thumbnails)
         self.images.clicked.connect(self.list_requested)
         column = vbox(self, spacing=4)

@@ -14,7 +14,7 @@ from semblance.core.language import tr
 from semblance.core.reports.axes import Scale, count_ticks, tick_text, value_ticks
 from semblance.core.reports.curves import interval_text
 from semblance.core.reports.plot_canvas import Box
-from semblance.core.workflows.searches.refinement_session import HeldOutScore
+from semblance.core.workflows.searches.feedback.refinement_session import HeldOutScore
 
 _EMPTY = tr("The curve begins with the first answer.")
 

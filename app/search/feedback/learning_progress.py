@@ -12,7 +12,7 @@ from semblance.app.widgets.section_header import SectionHeader
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
 from semblance.core.language import tr, tr_n
 from semblance.core.reports.curves import interval_text
-from semblance.core.workflows.searches.refinement_session import HeldOutScore
+from semblance.core.workflows.searches.feedback.refinement_session import HeldOutScore
 
 WIDTH, CURVE_HEIGHT = 296, 190
 EXPLANATION = tr(

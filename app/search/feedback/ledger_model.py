@@ -11,11 +11,9 @@ from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistent
 
 from semblance.core.language import tr
 from semblance.core.library.case_columns import CaseColumns, no_cases
-from semblance.core.searches.contradictions import Contradiction
-from semblance.core.searches.influence import Influence
-from semblance.core.searches.judgement import Judgement, JudgementKind
-from semblance.core.searches.ledger import LedgerEntry
-from semblance.core.searches.marks import key_of_query
+from semblance.core.searches.feedback.influence import Influence
+from semblance.core.searches.feedback.judgements import Judgement, JudgementKind, key_of_query
+from semblance.core.searches.feedback.ledger import Contradiction, LedgerEntry
 from semblance.core.searches.search import Search
 
 NONE = -1

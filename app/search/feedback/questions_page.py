@@ -12,10 +12,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from semblance.app.search.feedback import refine_metric
+from semblance.app.search.feedback import mark_cards
 from semblance.app.search.feedback.learning_progress import LearningProgress
-from semblance.app.search.feedback.question_section import KEYS
-from semblance.app.search.feedback.question_session import QuestionSession
+from semblance.app.search.feedback.questions import KEYS, QuestionSession
 from semblance.app.shell.context import Context
 from semblance.app.shell.delayed_call import one_shot
 from semblance.app.shell.icons import icon
@@ -29,7 +28,7 @@ from semblance.app.widgets.image_header import ImageHeader, side_by_side
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.line import HLine
 from semblance.core.language import tr
-from semblance.core.searches.questions import Answer
+from semblance.core.searches.feedback.questions import Answer
 from semblance.core.workflows.imaging import view_images
 from semblance.core.workflows.imaging.view_images import ViewedImage
 
@@ -158,10 +157,10 @@ class QuestionsPage(FullPage):
         self._show()
         judged = self._state.judgement_count
         if self._state.can_judge:
-            refine_metric.fetch_score(
+            mark_cards.fetch_score(
                 self._context,
                 lambda score: self.progress.show_score(judged, score),
-                channel=refine_metric.CURVE,
+                channel=mark_cards.CURVE,
             )
 
     def _clear(self) -> None:

@@ -15,8 +15,7 @@ from PySide6.QtWidgets import (
 )
 
 from semblance.app.search.feedback.feedback_buttons import FeedbackButtons
-from semblance.app.search.query.query_facts import QueryFacts
-from semblance.app.search.query.query_notice import QueryNotice
+from semblance.app.search.query.query_facts import QueryFacts, QueryNotice
 from semblance.app.search.query.region_search import REGION, WHOLE, RegionSearch
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context

@@ -15,9 +15,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from semblance.app.search.feedback.examples_section import ExamplesSection
-from semblance.app.search.query.query_facts import QueryFacts, region_text
-from semblance.app.search.query.query_notice import QueryNotice
+from semblance.app.search.feedback.examples import ExamplesSection
+from semblance.app.search.query.query_facts import QueryFacts, QueryNotice, region_text
 from semblance.app.search.query.region_search import REGION, WHOLE, RegionSearch
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context

@@ -1,11 +1,14 @@
-"""Facts of the query, below its image."""
+"""What is known of the query: its facts, and what to know before its ranking is trusted."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 
+from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.fact_list import FactList
 from semblance.app.widgets.finding_chip import FindingChip
+from semblance.core.errors import SemblanceError
 from semblance.core.imaging.display import DisplayImage
 from semblance.core.imaging.outline import Ellipse, Polygon
 from semblance.core.imaging.region import Region
@@ -106,3 +109,40 @@ def _shape(region: Region) -> str:
 
 def _size(region: Region) -> str:
     return localise_number(f"{region.width:,} × {region.height:,}")
+
+
+class QueryNotice(EmptyState):
+    """Says why there is no image and what to do."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("query-notice")
+        self.setAccessibleName(tr("Query"))
+
+    def show_no_query(self, choose: Callable[[], None]) -> None:
+        self.set_icon("image")
+        self.show_message(
+            tr("No query yet"),
+            tr("Double-click a case in the library, or drop an image here."),
+            tr("Choose an image…"),
+            choose,
+        )
+
+    def show_loading(self) -> None:
+        self.set_icon("hourglass")
+        self.show_message("", tr("Loading the image…"))
+
+    def show_table_row(self) -> None:
+        self.set_icon("table")
+        self.show_message(tr("No image"), tr("The case is a row of a table: it has numbers only."))
+
+    def show_image_error(self, error: SemblanceError, retry: Callable[[], None]) -> None:
+        self.set_icon("warning")
+        self.show_message(breakable(error.message), breakable(error.hint), tr("Try again"), retry)
+        self.copy_details.set_error(error)
+
+
+def breakable(text: str, longest: int = 14) -> str:
+    """``text`` with zero-width spaces where a narrow label may break paths and other long words."""
+    breakable_text = re.sub(r"([/\\_.-])(?=\S)", "\\1\u200b", text)
+    return re.sub(rf"([^\s\u200b]{{{longest}}})(?=[^\s\u200b])", "\\1\u200b", breakable_text)

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from PySide6.QtCore import QObject, Signal
 
-from semblance.app.search.query import outline_mass
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
+from semblance.app.shell.jobs import Job, Lane
 from semblance.app.shell.query_source import inside
+from semblance.app.viewer import tools
 from semblance.app.viewer.image_pane import ImagePane
+from semblance.app.viewer.image_view import ImageView
 from semblance.app.viewer.tool_row import ToolRow
 from semblance.app.widgets.segmented import Segmented
+from semblance.core.errors import SemblanceError
+from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.region import Region
+from semblance.core.imaging.segmentation import NoOutline
+from semblance.core.language import tr
+from semblance.core.workflows.imaging import view_images
 
 REGION, WHOLE = "region", "whole"
 
@@ -84,7 +93,7 @@ class RegionSearch(QObject):
     def _outline(self, where: tuple[int, int] | Region | None) -> None:
         pane = self._pane
         if where is not None and pane.view.editable:
-            outline_mass.outline_mass(self._context, pane.view, *pane.source, pane.place, where)
+            outline_mass(self._context, pane.view, *pane.source, pane.place, where)
 
     def _undo(self) -> None:
         if self._pane.view.editable:
@@ -98,3 +107,52 @@ class RegionSearch(QObject):
         else:
             self._pane.view.show_region(self._pane.view.region.region, in_use=key == REGION)
             self.update_controls()
+
+
+def outline_mass(
+    context: Context,
+    view: ImageView,
+    library: Path | None,
+    what: int | ImageAddress,
+    place: int | None,
+    where: tuple[int, int] | Region,
+) -> Job:
+    """Draw the mass at the pixel or in the region ``where`` as the region of ``view``; a later request
+    replaces this one, and an image shown in the meantime is not changed.
+
+    Where there is no outline, a message says so and offers the brush.
+    """
+    shown = view.image
+    job = context.jobs.run(
+        tr("Outlining"),
+        view_images.outline_mass,
+        library,
+        what,
+        place,
+        where,
+        lane=Lane.SLICE,
+        channel="outline",
+        quiet=True,
+    )
+
+    def draw(region: Region) -> None:
+        if view.image is shown and view.editable:
+            view.region.draw(region)
+
+    def fail(error: SemblanceError) -> None:
+        if not isinstance(error, NoOutline):
+            context.messages.error(error)
+            return
+        if view.image is not shown:
+            return
+        brush = (tr("Use the brush"), lambda: view.set_tool(tools.BRUSH))
+        context.messages.warning(
+            tr("No outline was found: {reason}", reason=error.message),
+            tr("Click at another place in the mass, or paint the region with the brush."),
+            (brush,),
+            topic="outline",
+        )
+
+    job.done.connect(draw)
+    job.failed.connect(fail)
+    return job

@@ -1,9 +1,12 @@
-"""The saved searches of the library: open, rename, delete and restore."""
+"""The saved searches: their dialog and their commands."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt
-from PySide6.QtGui import QIcon, QImage, QKeyEvent, QPainter, QPixmap
+from collections.abc import Callable
+from functools import partial
+
+from PySide6.QtCore import QMimeData, QModelIndex, QObject, QPersistentModelIndex, QRect, QSize, Qt
+from PySide6.QtGui import QGuiApplication, QIcon, QImage, QKeyEvent, QPainter, QPixmap
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QInputDialog,
@@ -19,18 +22,23 @@ from PySide6.QtWidgets import (
 )
 from shiboken6 import isValid
 
-from semblance.app.search.saved import saved_searches
+from semblance.app.search.saved import save_search
+from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
+from semblance.app.shell.file_dialogs import choose_file
 from semblance.app.shell.local_time import local_time
+from semblance.app.shell.query_source import QuerySource
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import BASE, SMALL, colour, plain_tip, set_look, theme
 from semblance.app.widgets.dialog import accept_button, dialog_layout, resize_dialog
+from semblance.app.widgets.drop_target import dropped_file
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.menus import Menu
 from semblance.app.widgets.tab_order import Dialog
 from semblance.app.widgets.text_cache import text_cache
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr, tr_n
+from semblance.core.searches.query import Query
 from semblance.core.workflows.searches.outcomes import OTHER_FINDING, OutcomeConflict
 from semblance.core.workflows.searches.saved_searches import SavedSearch
 
@@ -115,15 +123,15 @@ class SearchesDialog(Dialog):
 
     def refresh(self) -> None:
         """Read the saved and the deleted searches again."""
-        saved_searches.list_searches(self._context, self._show)
+        save_search.list_searches(self._context, self._show)
         if self._writable:
-            saved_searches.list_deleted(self._context, self._fill_deleted)
+            save_search.list_deleted(self._context, self._fill_deleted)
 
     def open_selected(self) -> None:
         """Open the selected search in the window."""
         selected = self._selected()
         if selected is not None:
-            saved_searches.reopen(self._context, selected.name)
+            save_search.reopen(self._context, selected.name)
             self.close()
 
     def rename(self) -> None:
@@ -139,7 +147,7 @@ class SearchesDialog(Dialog):
                 break
             prompt = tr("A search named '{name}' exists already. Enter another name:", name=name.strip())
         if accepted and name.strip() and name.strip() != selected.name:
-            self._refresh_after(saved_searches.rename(self._context, selected.name, name))
+            self._refresh_after(save_search.rename(self._context, selected.name, name))
 
     def enter_outcome(self) -> None:
         """Enter the later diagnosis of the query of the selected search."""
@@ -177,7 +185,7 @@ class SearchesDialog(Dialog):
         text, accepted = QInputDialog.getItem(self, title, label, list(shown.values()), at, editable=False)
         if accepted:
             given = next(finding for finding, text_shown in shown.items() if text_shown == text)
-            self._refresh_after(saved_searches.enter_outcome(self._context, name, given, seen, ask_again))
+            self._refresh_after(save_search.enter_outcome(self._context, name, given, seen, ask_again))
 
     def delete(self) -> None:
         """Delete the selected search; it can be restored."""
@@ -193,7 +201,7 @@ class SearchesDialog(Dialog):
             self._show_deleted()
             self.refresh()
 
-        saved_searches.delete(self._context, selected.name, show)
+        save_search.delete(self._context, selected.name, show)
 
     def undo(self) -> None:
         """Restore the search that was deleted last."""
@@ -254,7 +262,7 @@ class SearchesDialog(Dialog):
     def _restore(self, token: str) -> None:
         self._deleted = [(name, other) for name, other in self._deleted if other != token]
         self._show_deleted()
-        self._refresh_after(saved_searches.restore(self._context, token))
+        self._refresh_after(save_search.restore(self._context, token))
 
     def _show(self, found: list[SavedSearch]) -> None:
         previous = self._selected()
@@ -343,3 +351,83 @@ class _SearchDelegate(QStyledItemDelegate):
         text_cache(SMALL).draw(
             painter, QRect(left, row_rect.y() + middle, text_width, 20), facts, tokens.second
         )
+
+
+class SearchCommands(QObject):
+    """Opens dialogs of ``parent``. ``record_view`` puts the view of the search into the state."""
+
+    def __init__(
+        self,
+        context: Context,
+        parent: QWidget,
+        thumbnails: ThumbnailSource,
+        record_view: Callable[[], object],
+    ) -> None:
+        super().__init__(parent)
+        self._context, self._parent, self._thumbnails = context, parent, thumbnails
+        self._record_view = record_view
+        self.dialog: SearchesDialog | None = None
+        self.commands: dict[str, Callable[[], object]] = {
+            "save_search": self.save,
+            "branch_search": self.branch,
+            "searches": self.show,
+            "rank_again": partial(search_operations.rank, context),
+            "ask_file": self.search_with_file,
+            "paste_image": self.search_with_clipboard,
+        }
+
+    def search_with_file(self) -> None:
+        """Let the user select an image file to search with."""
+        title = tr("Search with an image")
+        if chosen := choose_file(self._parent, title, search_operations.FILE_FILTER):
+            search_operations.submit_query(self._context, Query(image=chosen))
+
+    def search_with_clipboard(self) -> None:
+        """Search with the image, or the one image file, that was copied in another program."""
+        clipboard = QGuiApplication.clipboard()
+        # A clipboard nothing was copied to has no data, whatever Qt's types say.
+        data = clipboard.mimeData() or QMimeData()
+        path = dropped_file(data)
+        if path is not None:
+            search_operations.submit_query(self._context, Query(image=path))
+        elif data.hasImage():
+            search_operations.submit_pasted_image(self._context, clipboard.image())
+        else:
+            self._context.messages.info(tr("There is no image on the clipboard."))
+
+    def save(self) -> None:
+        """Save the current search under a name."""
+        name = self._name(tr("Save the search"), self._default_name())
+        if name:
+            self._record_view()
+            save_search.save(self._context, name)
+
+    def branch(self) -> None:
+        """Continue with a copy of the current search."""
+        before = self._context.state.search_name or self._default_name()
+        name = self._name(tr("Branch the search"), tr("{name}, branch", name=before))
+        if name:
+            self._record_view()
+            save_search.branch(self._context, name)
+
+    def show(self) -> None:
+        """Show the saved searches."""
+        if self.dialog is None or not isValid(self.dialog):
+            self.dialog = SearchesDialog(self._context, self._thumbnails, self._parent)
+        self.dialog.show()
+        self.dialog.raise_()
+        self.dialog.list.setFocus()
+
+    def _name(self, title: str, default: str) -> str:
+        if self._context.state.query is None:
+            return ""
+        name, accepted = QInputDialog.getText(self._parent, title, tr("Name"), text=default)
+        return name.strip() if accepted else ""
+
+    def _default_name(self) -> str:
+        state = self._context.state
+        query = state.query
+        if query is None:
+            return ""
+        label = QuerySource(state.path, query.case, query.image).label(state.columns)
+        return f"{label}, {state.metric.name}" if state.metric is not None else label

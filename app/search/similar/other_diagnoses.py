@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from PySide6.QtCore import QPoint, Signal
-from PySide6.QtWidgets import QFrame
+from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QContextMenuEvent, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QFrame, QSizePolicy, QToolTip, QWidget
 
-from semblance.app.search.similar.case_strip import CaseStrip, StripCase
 from semblance.app.shell import search_operations
+from semblance.app.shell import theme as themes
 from semblance.app.shell.context import Context
 from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.theme import BASE, SMALL, colour, plain_tip, theme
+from semblance.app.widgets.cards.card_painter import ScaledImages
 from semblance.app.widgets.elided_label import ElidedLabel
-from semblance.app.widgets.finding_chip import FindingChip
+from semblance.app.widgets.finding_chip import SIDE, FindingChip, chip_pixmap
 from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.text_cache import text_cache
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr, translate
 from semblance.core.library.case_columns import CaseColumns, ImageState
@@ -24,6 +28,12 @@ from semblance.core.workflows.searches.search_result import RankedCase, SearchRe
 
 #: A mark made within this time needs no differences of the ranking before it.
 FIND_AFTER_MS = 50
+
+#: Height, side of the image and width of a case, with text in several lines, and in a single line.
+#: The width has space for "differs in stripes".
+HEIGHT, IMAGE, WIDTH = 56, 50, 158
+LINE_HEIGHT, LINE_IMAGE, LINE_WIDTH = 28, 24, 108
+_PAD = 4
 
 
 class OtherDiagnoses(QFrame):
@@ -132,3 +142,244 @@ def _inside_sentence(name: str) -> str:
     if text != name:
         return translate(text)
     return name[:1].lower() + name[1:] if name[1:].islower() else name
+
+
+@dataclass(frozen=True)
+class StripCase:
+    """``row`` of the catalogue; ``title`` in bold, ``value`` beside it, ``note`` below; ``text`` for a screen
+    reader and the tooltip; ``chip``: code and letter of the finding, if the findings differ; ``has_image``: false for
+    a row of a table."""
+
+    row: int
+    title: str
+    value: str
+    note: str = ""
+    text: str = ""
+    chip: tuple[int, str] | None = None
+    has_image: bool = True
+
+
+class CaseStrip(QWidget):
+    """``chosen(row)`` when one becomes current, ``activated(row)`` by double click or Enter,
+    ``menu_requested(row, global position)``."""
+
+    chosen = Signal(int)
+    activated = Signal(int)
+    menu_requested = Signal(int, QPoint)
+
+    def __init__(self, name: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._name = name
+        self._cases: tuple[StripCase, ...] = ()
+        self._source: ThumbnailSource | None = None
+        self._images = ScaledImages()
+        self._place, self._hover, self._single_line = 0, -1, False
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.setMouseTracking(True)
+        themes.theme_signals.changed.connect(self._update_style)
+        self._update_accessible_text()
+
+    def set_source(self, source: ThumbnailSource) -> None:
+        if self._source is not None:
+            self._source.ready.disconnect(self._images_ready)
+        self._source = source
+        self._images.clear()
+        source.ready.connect(self._images_ready)
+        self.update()
+
+    def set_cases(self, cases: Sequence[StripCase]) -> None:
+        if [case.row for case in cases] != [case.row for case in self._cases]:
+            self._place = 0
+        self._cases = tuple(cases)
+        self.updateGeometry()
+        self._update_accessible_text()
+        self.update()
+
+    def set_single_line(self, single_line: bool) -> None:
+        """One line of text instead of two, with small images."""
+        if single_line != self._single_line:
+            self._single_line = single_line
+            self.updateGeometry()
+            self.update()
+
+    @property
+    def cases(self) -> tuple[StripCase, ...]:
+        return self._cases
+
+    def drawn_texts(self) -> list[str]:
+        """The texts of the cases."""
+        return [case.text for case in self._cases]
+
+    def current(self) -> int:
+        """The catalogue row of the current case, -1 without any."""
+        return self._cases[self._place].row if self._cases else -1
+
+    def visible_count(self) -> int:
+        """How many cases fit."""
+        return max(1, min(len(self._cases), self.width() // self._minimum_cell_width()))
+
+    def cell_rect(self, place: int) -> QRect:
+        """The rectangle of the case at ``place``."""
+        return QRect(place * self._cell_width(), 0, self._cell_width(), self.height())
+
+    def sizeHint(self) -> QSize:
+        return QSize(theme().px(300), theme().px(LINE_HEIGHT if self._single_line else HEIGHT))
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(self._minimum_cell_width(), self.sizeHint().height())
+
+    def _cell_width(self) -> int:
+        """The visible cases share the width. Few cases in a wide panel stay close together."""
+        minimum = self._minimum_cell_width()
+        return max(minimum, min(minimum * 5 // 4, self.width() // self.visible_count()))
+
+    def _minimum_cell_width(self) -> int:
+        chips = theme().px(SIDE + 10) if any(case.chip is not None for case in self._cases) else 0
+        return theme().px(LINE_WIDTH if self._single_line else WIDTH) + chips
+
+    def _update_accessible_text(self) -> None:
+        self.setAccessibleName(self._name)
+        text = self._cases[self._place].text if self._cases else tr("none")
+        self.setAccessibleDescription(text)
+
+    def _update_style(self) -> None:
+        self.updateGeometry()
+        self.update()
+
+    def _images_ready(self, rows: frozenset[int]) -> None:
+        for row in rows:
+            self._images.forget(row)
+        if any(case.row in rows for case in self._cases):
+            self.update()
+
+    # Mouse and keys
+
+    def _position_at(self, point: QPoint) -> int:
+        place = point.x() // self._cell_width()
+        return place if 0 <= place < self.visible_count() and self._cases else -1
+
+    def _select(self, place: int) -> None:
+        self._place = place
+        self._update_accessible_text()
+        self.update()
+        self.chosen.emit(self.current())
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        place = self._position_at(event.position().toPoint())
+        if place >= 0:
+            self._select(place)
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        place = self._position_at(event.position().toPoint())
+        if event.button() == Qt.MouseButton.LeftButton and place >= 0:
+            self._select(place)
+            self.activated.emit(self.current())
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        self._set_hover(self._position_at(event.position().toPoint()))
+
+    def leaveEvent(self, event: QEvent) -> None:
+        self._set_hover(-1)
+
+    def _set_hover(self, place: int) -> None:
+        if place != self._hover:
+            self._hover = place
+            self.update()
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        by_key = event.reason() == QContextMenuEvent.Reason.Keyboard
+        place = self._place if by_key else self._position_at(event.pos())
+        if not self._cases or place < 0:
+            return
+        self._select(place)
+        where = self.mapToGlobal(self.cell_rect(place).center()) if by_key else event.globalPos()
+        self.menu_requested.emit(self.current(), where)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        steps = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}
+        if self._cases and event.key() in steps and not event.modifiers():
+            self._select(max(0, min(self.visible_count() - 1, self._place + steps[Qt.Key(event.key())])))
+        elif self._cases and event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):
+            self.activated.emit(self.current())
+        else:
+            super().keyPressEvent(event)
+
+    def event(self, event: QEvent) -> bool:
+        if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
+            place = self._position_at(event.pos())
+            if place >= 0:
+                QToolTip.showText(event.globalPos(), plain_tip(self._cases[place].text), self)
+            else:
+                QToolTip.hideText()
+            return True
+        return super().event(event)
+
+    # Painting
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        self._images.begin(theme().px(LINE_IMAGE if self._single_line else IMAGE), self.devicePixelRatioF())
+        for place in range(self.visible_count() if self._cases else 0):
+            self._draw(painter, place)
+        painter.end()
+        if self._images.late:
+            self.update()
+
+    def _draw(self, painter: QPainter, place: int) -> None:
+        tokens, case, cell_rect = theme(), self._cases[place], self.cell_rect(place)
+        side = tokens.px(LINE_IMAGE if self._single_line else IMAGE)
+        current = place == self._place and self.hasFocus()
+        if current or place == self._hover:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setBrush(colour(tokens.selected if current else tokens.card_hover))
+            painter.setPen(QPen(colour(tokens.accent), 2) if current else Qt.PenStyle.NoPen)
+            painter.drawRoundedRect(QRectF(cell_rect).adjusted(1, 1, -1, -1), 4, 4)
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+        square = QRect(cell_rect.x() + _PAD, cell_rect.y() + (cell_rect.height() - side) // 2, side, side)
+        if case.has_image:
+            self._image(painter, square, case.row)
+        else:
+            square.setWidth(0)
+        text_left = left = square.right() + 1 + 2 * _PAD
+        bold, plain, small = text_cache(BASE, 600), text_cache(BASE), text_cache(SMALL)
+        line = tokens.px(16)
+        top = cell_rect.y() + (cell_rect.height() - line) // 2 if self._single_line else square.y()
+        available = cell_rect.right() - left
+        if case.chip is not None:
+            chip = chip_pixmap(*case.chip, self.devicePixelRatioF())
+            painter.drawPixmap(left, top + (line - tokens.px(SIDE)) // 2, chip)
+            left, available = left + tokens.px(SIDE) + 4, available - tokens.px(SIDE) - 4
+        width = int(bold.width(case.title)) + 5 if case.title else 0
+        bold.draw(painter, QRect(left, top, width, line), case.title, tokens.text)
+        plain.draw(painter, QRect(left + width, top, available - width, line), case.value, tokens.second)
+        if self._single_line or not case.note:
+            return
+        left, available = text_left, cell_rect.right() - text_left
+        for number, text in enumerate(_wrap_once(case.note, small.width, available)):
+            where = QRect(left, top + line + number * tokens.px(15), available, tokens.px(15))
+            small.draw(painter, where, text, tokens.second)
+
+    def _image(self, painter: QPainter, square: QRect, row: int) -> None:
+        painter.fillRect(square, colour(theme().image_well))
+        pixmap = self._images.get(row)
+        if pixmap is None and self._source is not None and (image := self._source.get(row)) is not None:
+            pixmap = self._images.make(row, image)
+        if pixmap is None:
+            return
+        ratio = self.devicePixelRatioF()
+        x = square.x() + (square.width() - pixmap.width() / ratio) / 2
+        y = square.y() + (square.height() - pixmap.height() / ratio) / 2
+        painter.drawPixmap(round(x), round(y), pixmap)
+
+
+def _wrap_once(text: str, width: object, available: int) -> list[str]:
+    """``text`` in one line, or in two if it is too wide."""
+    assert callable(width)
+    if width(text) <= available or " " not in text:
+        return [text]
+    parts = text.split(" ")
+    for cut in range(len(parts) - 1, 0, -1):
+        if width(" ".join(parts[:cut])) <= available:
+            return [" ".join(parts[:cut]), " ".join(parts[cut:])]
+    return [parts[0], " ".join(parts[1:])]

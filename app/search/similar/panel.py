@@ -10,17 +10,11 @@ from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QStackedWidget, QToolButton, QWidget
 
-from semblance.app.search.similar.card_feedback import CardFeedback
-from semblance.app.search.similar.card_slices import CardSlices
-from semblance.app.search.similar.counted_switch import CountedSwitch
-from semblance.app.search.similar.marks_bar import MarksBar
+from semblance.app.search.similar.cards import CardFeedback, CardSlices, QueryWindowLevel
 from semblance.app.search.similar.other_diagnoses import OtherDiagnoses
-from semblance.app.search.similar.other_marks_bar import OtherMarksBar
-from semblance.app.search.similar.ranking_notice import NoMatchNotice
-from semblance.app.search.similar.ranking_options import RankingOptions
+from semblance.app.search.similar.ranking_bars import MarksBar, NoMatchNotice, OtherMarksBar, TrainingBar
+from semblance.app.search.similar.ranking_options import CountedSwitch, RankingOptions
 from semblance.app.search.similar.summary_strip import SummaryStrip
-from semblance.app.search.similar.training_bar import TrainingBar
-from semblance.app.search.similar.window_thumbnails import QueryWindowLevel
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.delayed_call import one_shot
@@ -89,7 +83,7 @@ class RankingPanel(Panel):
         self.view.changed.connect(self._set_view)
         self.options = RankingOptions(context, self)
         self._fill_header()
-        self._strip = SummaryStrip()
+        self.summary = SummaryStrip()
         self.notice = NoMatchNotice(self.options.show_menu)
         self.others = OtherDiagnoses(context, thumbnails)
         self.others.chosen.connect(self._select_case)
@@ -121,7 +115,7 @@ class RankingPanel(Panel):
         column = vbox(self)
         column.addWidget(self.header)
         column.addWidget(self._second_line)
-        column.addWidget(self._strip)
+        column.addWidget(self.summary)
         column.addWidget(self.notice)
         column.addWidget(TrainingBar(context))
         column.addWidget(self.card_feedback.bar)
@@ -216,7 +210,7 @@ class RankingPanel(Panel):
         self.header.set_subtitle(self.status_text, short, tip=tip)
         self._show_hidden_counts()
         if ranking is None or not len(columns):
-            self._strip.setVisible(False)
+            self.summary.setVisible(False)
             self.notice.show_ranking(None)
             self.others.show_ranking(None, columns)
             self.grid.set_model(CaseModel(columns))
@@ -229,8 +223,8 @@ class RankingPanel(Panel):
         if not is_same_query and self.grid.current_place() not in self.grid.visible_places():
             # What was compared with the query before is far down now. The nearest cases are of interest.
             self.grid.set_current(NONE)
-        self._strip.show_ranking(ranking, columns, stale=self._is_stale())
-        self._strip.setVisible(True)
+        self.summary.show_ranking(ranking, columns, stale=self._is_stale())
+        self.summary.setVisible(True)
         self.notice.show_ranking(ranking, self._state.no_match_rate)
         if ranking is not self._others_shown_for:
             self._others_shown_for = ranking

@@ -17,7 +17,7 @@ from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.errors import BadArguments
 from semblance.core.language import format_number, tr
 from semblance.core.parameters import Parameter
-from semblance.core.workflows.searches.prevalence import prevalences, set_prevalences
+from semblance.core.workflows.searches.estimate import prevalences, set_prevalences
 
 #: Findings that have a field; the command line sets others.
 MAX_FIELDS = 12

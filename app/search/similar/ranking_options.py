@@ -1,17 +1,17 @@
-"""The menu of the similar cases: diversity, and from which distance on there is no close match."""
+"""What a person sets for the similar cases: switches, diversity, and from which distance on there is no close match."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QObject
-from PySide6.QtGui import QAction, QActionGroup
-from PySide6.QtWidgets import QMenu, QToolButton
+from PySide6.QtCore import QObject, QSize, Qt
+from PySide6.QtGui import QAction, QActionGroup, QResizeEvent
+from PySide6.QtWidgets import QCheckBox, QMenu, QSizePolicy, QStyle, QStyleOptionButton, QToolButton
 
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.state import Change
 from semblance.app.widgets.menus import Menu, open_below
 from semblance.app.widgets.panel_header import header_button
-from semblance.core.language import tr
+from semblance.core.language import format_number, tr
 from semblance.core.searches.search import NO_MATCH_RATE
 
 #: The weight of diversity if diverse results are chosen.
@@ -75,3 +75,49 @@ def rate_text(rate: float) -> str:
     if rate <= 0.0:
         return tr("Never show")
     return tr("As for {share:g} % of the library's cases", share=100 * rate)
+
+
+class CountedSwitch(QCheckBox):
+    """``set_count(n)`` adds "(n)" to the text. The count never makes the panel wider.
+
+    ``short``: the text where there is no space for ``text``.
+    """
+
+    def __init__(self, text: str, short: str) -> None:
+        super().__init__(text)
+        self._text, self._short, self._count = text, short, 0
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+
+    def set_count(self, n: int) -> None:
+        """Set the count; 0 hides it."""
+        self._count = n
+        self.updateGeometry()
+        self._update_text()
+
+    def sizeHint(self) -> QSize:
+        return self._size_for(self._full_text())
+
+    def minimumSizeHint(self) -> QSize:
+        return self._size_for(self._text)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._update_text()
+
+    def _full_text(self) -> str:
+        return f"{self._text} ({format_number(self._count, ',')})" if self._count else self._text
+
+    def _size_for(self, text: str) -> QSize:
+        """Qt's size hint for ``text``."""
+        option = QStyleOptionButton()
+        self.initStyleOption(option)
+        option.text = text
+        size = self.fontMetrics().size(Qt.TextFlag.TextShowMnemonic, text)
+        return self.style().sizeFromContents(QStyle.ContentsType.CT_CheckBox, option, size, self)
+
+    def _update_text(self) -> None:
+        texts = (self._full_text(), self._text)
+        self.setText(
+            next((text for text in texts if self.width() >= self._size_for(text).width()), self._short)
+        )
+        self.setAccessibleName(texts[0])

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QScrollArea, QStackedWidget, QWidget
 
-from semblance.app.search.why import explain_distance
-from semblance.app.search.why.metric_section import MetricSection
 from semblance.app.search.why.waterfall import Contribution, Waterfall
 from semblance.app.search.why.why_images import WhyImages
+from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.delayed_call import one_shot
-from semblance.app.shell.state import Change
+from semblance.app.shell.jobs import Lane
+from semblance.app.shell.state import Change, State
+from semblance.app.widgets.badge import Badge
+from semblance.app.widgets.copy_details_button import CopyDetailsButton
 from semblance.app.widgets.empty_state import EmptyState
+from semblance.app.widgets.fact_list import FactList
 from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.line import HLine
 from semblance.app.widgets.panel import Panel
@@ -21,10 +26,18 @@ from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.segmented import Segmented
 from semblance.app.widgets.work_notice import extraction_message
 from semblance.app.widgets.wrapped_label import WrappedLabel
-from semblance.core.errors import SemblanceError
-from semblance.core.language import tr, tr_name, translate
+from semblance.core.errors import BadInput, SemblanceError
+from semblance.core.language import tr, tr_n, tr_name, translate
+from semblance.core.metrics.card import MetricCard
+from semblance.core.metrics.registry import learner_title
+from semblance.core.reports.curves import interval_text
 from semblance.core.retrieval.explanation.sentence import spoken
+from semblance.core.searches.search import Search
+from semblance.core.workflows.evaluation import scored_metrics
+from semblance.core.workflows.library.library_snapshot import MetricFacts
+from semblance.core.workflows.searches import explain_distance
 from semblance.core.workflows.searches.explain_distance import Explanation, GroupPart, nearest_mark
+from semblance.core.workflows.searches.rank_cases import RankedSearch
 from semblance.core.workflows.searches.search_result import RankedCase
 
 #: Rows shown before the smallest contributions are summed in one.
@@ -44,6 +57,11 @@ _KINDS = {
     "Votes": tr("Votes"),
 }
 
+_LEARNER, _TRAINED, _ACCURACY, _SPLIT = tr("Learner"), tr("Trained on"), tr("Accuracy @10"), tr("Split")
+
+#: Channel of the explanation.
+EXPLANATION_CHANNEL = "why"
+
 
 class WhyPanel(Panel):
     """Explains the current case of the ranking (:meth:`follow`)."""
@@ -62,9 +80,7 @@ class WhyPanel(Panel):
         self.kind.setAccessibleName(tr("Breakdown of the distance"))
         self.kind.changed.connect(lambda _kind: self._show_contributions())
         self.waterfall = Waterfall()
-        self.waterfall.exclusion_changed.connect(
-            lambda groups: explain_distance.rank_without(context, groups)
-        )
+        self.waterfall.exclusion_changed.connect(lambda groups: rank_without(context, groups))
         self.sentence = WrappedLabel()
         self.card = MetricSection(self._state)
         #: Names of the groups in the order of their boxes.
@@ -117,7 +133,7 @@ class WhyPanel(Panel):
 
     def reset(self) -> None:
         """Rank with all groups again."""
-        explain_distance.rank_without(self._context, ())
+        rank_without(self._context, ())
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -152,19 +168,17 @@ class WhyPanel(Panel):
             self._show(ranked_case)
             self._preload_delay.start()
 
-        explain_distance.explain(
-            self._context, ranked_search, ranked_case.case_id, ranked_case.distance, show, self._fail
-        )
+        explain(self._context, ranked_search, ranked_case.case_id, ranked_case.distance, show, self._fail)
         self.images.show_pair(ranked_search, ranked_case)
 
     def _preload(self) -> None:
         """Read the features before the first group is excluded."""
         if self._state.ranked_search is not None and self.isVisible():
-            explain_distance.preload(self._context, self._state.ranked_search.search)
+            preload(self._context, self._state.ranked_search.search)
 
     def _clear(self) -> None:
         self._preload_delay.stop()
-        self._context.jobs.cancel_channel(explain_distance.EXPLANATION_CHANNEL)
+        self._context.jobs.cancel_channel(EXPLANATION_CHANNEL)
         self._request = self._explanation = None
         self.images.clear()
 
@@ -298,3 +312,127 @@ def _share_contributions(explanation: Explanation) -> list[Contribution]:
     if rest:
         contributions.append(Contribution(tr("{n} others", n=len(rest)), sum(share.amount for share in rest)))
     return contributions
+
+
+class MetricSection(QWidget):
+    """Shows the metric of the state."""
+
+    def __init__(self, state: State) -> None:
+        super().__init__()
+        self._state = state
+        self.badge = Badge("held-out", tr("held-out"))
+        self.facts = FactList((_LEARNER, _TRAINED, _ACCURACY, _SPLIT))
+        header_row = SectionHeader(tr("Metric"))
+        header_row.add(self.badge)
+        column = vbox(self, spacing=4)
+        column.addWidget(header_row)
+        column.addWidget(self.facts)
+        self.copy_details = CopyDetailsButton()
+        column.addWidget(self.copy_details)
+        state.on_change(Change.METRIC | Change.CASES, self, self.refresh)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Show the facts of the current metric."""
+        metric = self._state.metric
+        self.badge.setVisible(False)
+        self.copy_details.set_error(None)
+        if metric is None:
+            for name in (_LEARNER, _TRAINED, _ACCURACY, _SPLIT):
+                self.facts.set_fact(name, None)
+            return
+        self._show_card(metric)
+        self._show_accuracy(metric)
+
+    def _show_card(self, metric: MetricFacts) -> None:
+        try:
+            card = MetricCard.from_json(metric.card)
+        except BadInput as error:
+            self.facts.set_fact(_LEARNER, error.message)
+            self.copy_details.set_error(error)
+            return
+        learner = tr_name(learner_title(card.learner))
+        if card.rounds is not None:
+            learner = tr_n("{learner}, {n} round", "{learner}, {n} rounds", card.rounds, learner=learner)
+        self.facts.set_fact(_LEARNER, learner, metric.name)
+        cases = tr_n("{n} case", "{n} cases", card.n_cases)
+        if card.n_patients is not None:
+            cases = tr("{cases}, {n:,} patients", cases=cases, n=card.n_patients)
+        self.facts.set_fact(_TRAINED, cases)
+        self.facts.set_fact(_SPLIT, _split(card) or None)
+
+    def _show_accuracy(self, metric: MetricFacts) -> None:
+        library = self._state.library
+        metrics = scored_metrics.scored_metrics(library) if library is not None else ()
+        scored = next((one for one in metrics if one.name == metric.name), None)
+        mean, low, high = scored.accuracy(10) if scored is not None else (None, None, None)
+        if scored is None or scored.scores is None or mean is None:
+            self.facts.set_fact(_ACCURACY, tr("not measured"))
+            return
+        self.facts.set_fact(
+            _ACCURACY,
+            interval_text(mean, low, high),
+            tr("Tested on {what}", what=tr_name(scored.scores.measured_on)),
+        )
+        kind = scored.measured
+        self.badge.set_kind(kind, tr("held-out") if kind == scored_metrics.HELD_OUT else "")
+        self.badge.setVisible(True)
+
+
+def _split(card: MetricCard) -> str:
+    if card.split is None:
+        return ""
+    by = tr("by patient") if card.split.by_patient else tr("patients unknown")
+    return tr(
+        "{share:.0%} held out, {by}, seed {seed}", share=card.split.fraction, by=by, seed=card.split.seed
+    )
+
+
+def explain(
+    context: Context,
+    ranked_search: RankedSearch,
+    case: str,
+    distance: float,
+    done: Callable[[Explanation], object],
+    failed: Callable[[SemblanceError], object],
+) -> None:
+    """Explain to ``done`` why ``case`` is at ``distance`` in a ranking. An unfinished explanation is dropped."""
+    if context.state.path is None:
+        return
+    context.jobs.cancel_channel(search_operations.PRELOAD)
+    job = context.jobs.run(
+        tr("Explaining"),
+        explain_distance.explain_distance,
+        context.state.path,
+        ranked_search.search,
+        case,
+        shown=distance,
+        lane=Lane.SEARCH,
+        channel=EXPLANATION_CHANNEL,
+        quiet=True,
+    )
+    job.done.connect(done)
+    job.failed.connect(failed)
+
+
+def preload(context: Context, search: Search) -> None:
+    """Read what ranking without a feature group needs, in the process that ranks. Any other request drops it."""
+    if context.state.path is None:
+        return
+    context.jobs.run(
+        "",
+        explain_distance.preload_feature_groups,
+        context.state.path,
+        search,
+        lane=Lane.SEARCH,
+        channel=search_operations.PRELOAD,
+        quiet=True,
+    )
+
+
+def rank_without(context: Context, groups: tuple[str, ...]) -> None:
+    """Rank again without ``groups`` of features; with all of them if ``groups`` is empty."""
+    before = context.state.search
+    context.state.change_search(without=groups)
+    if context.state.search != before:
+        search_operations.rank(context)

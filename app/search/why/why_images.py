@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QGridLayout, QWidget
+from collections.abc import Callable
+from dataclasses import dataclass
 
-from semblance.app.search.why import explain_distance
-from semblance.app.search.why.annotated_image import AnnotatedImage, AnnotatedImageView
+import numpy as np
+import numpy.typing as npt
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QImage, QPainter, QPaintEvent, QPen, QPolygonF
+from PySide6.QtWidgets import QGridLayout, QSizePolicy, QWidget
+
 from semblance.app.shell.context import Context
+from semblance.app.shell.jobs import Lane
+from semblance.app.shell.theme import TICK, colour, font, theme
 from semblance.app.widgets.copy_details_button import CopyDetailsButton
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.finding_chip import FindingChip
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.panel_header import header_button
+from semblance.app.widgets.thumbnail_loader import as_image
 from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr, visible
-from semblance.core.workflows.searches.compare_images import ComparedImage, ImageComparison
+from semblance.core.workflows.searches import compare_cases
+from semblance.core.workflows.searches.compare_cases import ComparedImage, ImageComparison
 from semblance.core.workflows.searches.rank_cases import RankedSearch
 from semblance.core.workflows.searches.search_result import RankedCase
+
+#: Channel of the images.
+IMAGES_CHANNEL = "why images"
+
+_DARK, _LIGHT = "#000000", "#FFFFFF"
 
 
 class WhyImages(QWidget):
@@ -74,13 +87,11 @@ class WhyImages(QWidget):
         self._title.set_tip(visible(ranked_case.case_id))
         self._chip.set_finding(codes.get(finding, -1), columns.letters.get(finding, "?"))
         self._chip.setToolTip(visible(finding) or tr("finding not given"))
-        explain_distance.compare_images(
-            self._context, ranked_search, ranked_case.case_id, self._show, self._fail
-        )
+        request_images(self._context, ranked_search, ranked_case.case_id, self._show, self._fail)
 
     def clear(self) -> None:
         """Remove the images and drop the job that prepares new ones."""
-        self._context.jobs.cancel_channel(explain_distance.IMAGES_CHANNEL)
+        self._context.jobs.cancel_channel(IMAGES_CHANNEL)
         for image in (self.query, self.case):
             image.show_image(AnnotatedImage())
         self.note.setText("")
@@ -118,3 +129,144 @@ class WhyImages(QWidget):
 
 def _annotated(side: ComparedImage) -> AnnotatedImage:
     return AnnotatedImage(side.pixels, side.rings, side.outline, side.problem)
+
+
+def request_images(
+    context: Context,
+    ranked_search: RankedSearch,
+    case: str,
+    done: Callable[[ImageComparison], object],
+    failed: Callable[[SemblanceError], object],
+) -> None:
+    """Give ``done`` the images of the query and of a ranked case, with the regions that agree."""
+    if context.state.path is None:
+        return
+    job = context.jobs.run(
+        tr("Comparing places"),
+        compare_cases.compare_images,
+        context.state.path,
+        ranked_search.search,
+        case,
+        lane=Lane.DRAW,
+        channel=IMAGES_CHANNEL,
+        quiet=True,
+    )
+    job.done.connect(done)
+    job.failed.connect(failed)
+
+
+@dataclass(frozen=True, eq=False)
+class AnnotatedImage:
+    """An image, (h, w) grey or (h, w, 3) RGB uint8 or ``None``, and its marks.
+
+    ``rings``: (x, y, radius), ``outline``: (x, y) points. Both are relative to width and height, the radius
+    to the width.
+    """
+
+    pixels: npt.NDArray[np.uint8] | None = None
+    rings: tuple[tuple[float, float, float], ...] = ()
+    outline: tuple[tuple[float, float], ...] = ()
+    problem: str = ""
+
+
+class AnnotatedImageView(QWidget):
+    """Shows the whole image. The rings have the letters a, b, c."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self._name = name
+        self._shown = AnnotatedImage()
+        self._image: QImage | None = None
+        #: Whether rings and outlines are drawn.
+        self.shows_marks = True
+        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
+        self.show_image(AnnotatedImage())
+
+    @property
+    def shown(self) -> AnnotatedImage:
+        return self._shown
+
+    def show_image(self, shown: AnnotatedImage) -> None:
+        self._shown = shown
+        self._image = None if shown.pixels is None else as_image(shown.pixels)
+        regions = tr(", {n} regions that agree", n=len(shown.rings)) if shown.rings else ""
+        self.setAccessibleName(f"{self._name}{regions}{': ' + shown.problem if shown.problem else ''}")
+        self.setToolTip(shown.problem)
+        self.update()
+
+    def set_marks(self, on: bool) -> None:
+        """Whether rings and outlines are drawn."""
+        self.shows_marks = on
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        return QSize(theme().px(135), theme().px(135))
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(40, 40)
+
+    def hasHeightForWidth(self) -> bool:
+        return True
+
+    def heightForWidth(self, width: int) -> int:
+        return min(width, theme().px(200))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHints(QPainter.RenderHint.Antialiasing | QPainter.RenderHint.SmoothPixmapTransform)
+        painter.fillRect(self.rect(), colour(theme().image_well))
+        if self._image is None:
+            if self._shown.problem:
+                painter.setPen(colour(theme().image_text))
+                flags = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
+                painter.drawText(self.rect().adjusted(8, 8, -8, -8), int(flags), self._shown.problem)
+        else:
+            size = self._image.size().scaled(self.size(), Qt.AspectRatioMode.KeepAspectRatio)
+            target = QRectF(
+                (self.width() - size.width()) / 2,
+                (self.height() - size.height()) / 2,
+                size.width(),
+                size.height(),
+            )
+            painter.drawImage(target, self._image)
+            if self.shows_marks:
+                self._draw_marks(painter, target)
+        painter.end()
+
+    def _draw_marks(self, painter: QPainter, target: QRectF) -> None:
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        if self._shown.outline:
+            line = QPolygonF(
+                [
+                    QPointF(target.x() + x * target.width(), target.y() + y * target.height())
+                    for x, y in self._shown.outline
+                ]
+            )
+            for shade, width in ((_DARK, 3.0), (_LIGHT, 1.5)):
+                painter.setPen(QPen(colour(shade), width))
+                painter.drawPolygon(line)
+        for place, (x, y, radius) in enumerate(self._shown.rings):
+            centre = QPointF(target.x() + x * target.width(), target.y() + y * target.height())
+            radius_px = radius * target.width()
+            for shade, width in ((_DARK, 3.0), (theme().region, 1.5)):
+                painter.setPen(QPen(colour(shade), width))
+                painter.drawEllipse(centre, radius_px, radius_px)
+            self._draw_letter(painter, target, centre, radius_px, "abc"[place % 3])
+
+    def _draw_letter(
+        self, painter: QPainter, target: QRectF, centre: QPointF, radius_px: float, letter: str
+    ) -> None:
+        side = theme().px(13)
+        corner = centre + QPointF(0.71 * radius_px, -0.71 * radius_px)
+        left = min(max(corner.x(), target.left() + side / 2), target.right() - side / 2)
+        top = min(max(corner.y(), target.top() + side / 2), target.bottom() - side / 2)
+        disc = QRectF(left - side / 2, top - side / 2, side, side)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(colour(_DARK))
+        painter.drawEllipse(disc)
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.setPen(colour(_LIGHT))
+        painter.setFont(font(TICK, 600))
+        painter.drawText(disc, Qt.AlignmentFlag.AlignCenter, letter)

@@ -17,7 +17,7 @@ from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.distances.bits import BitDistance
 from semblance.core.metrics.distances.linear import LinearDistance
 from semblance.core.metrics.steps.codebook import Codebook
-from semblance.core.retrieval.explanation.grouping import Grouping
+from semblance.core.retrieval.explanation.shares import Grouping
 
 #: Regions shown of a pair of images, and their radius as a share of the width.
 REGIONS, RADIUS = 3, 0.09

@@ -10,19 +10,18 @@ import numpy as np
 from semblance.core.evaluation.neighbour_votes import VOTERS
 from semblance.core.language import tr_lazy
 from semblance.core.retrieval.comparison import Agreement, kendall, ranks_in, shared, whole_order
-from semblance.core.retrieval.index import Index, Matrix, Rows
+from semblance.core.retrieval.index import DistanceIndex, Index, Matrix, Rows
 from semblance.core.retrieval.ranking import EmbeddedQuery, rank
-from semblance.core.retrieval.scan_index import ScanIndex
 from semblance.core.searches.query import Query, check_one_query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.searches.estimate import estimate_from_neighbours, trained_on
+from semblance.core.workflows.searches.feedback.refinement_session import open_refinement
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.open_metrics import open_metric
 from semblance.core.workflows.searches.query_features import embed_query
 from semblance.core.workflows.searches.rank_cases import rank_cases
-from semblance.core.workflows.searches.refinement_session import open_refinement
-from semblance.core.workflows.searches.vote import Vote
+from semblance.core.workflows.searches.search_result import Vote
 
 #: Ranks shown of each metric at most, and those that Kendall's tau compares.
 DEPTH = 50
@@ -187,7 +186,7 @@ class _MetricSearch:
 
     name: str
     loaded: LoadedMetric
-    index: Index | ScanIndex
+    index: Index | DistanceIndex
     embedding: Matrix
     ties: Matrix | None
 

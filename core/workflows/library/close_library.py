@@ -10,7 +10,7 @@ from semblance.core.tasks import SILENT, Reporter
 #: Modules that keep libraries open, and their functions that close one or all.
 _CLOSING_FUNCTIONS = (
     ("semblance.core.workflows.searches.open_metrics", "close_loaded_metrics"),
-    ("semblance.core.workflows.searches.encoder_reference", "forget_reference"),
+    ("semblance.core.workflows.searches.match_check", "forget_reference"),
     ("semblance.core.workflows.imaging.library_cache", "close_libraries"),
     ("semblance.core.workflows.imaging.view_planes", "forget_volume"),
 )

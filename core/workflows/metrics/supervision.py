@@ -14,7 +14,7 @@ from semblance.core.errors import BadInput
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.language import as_lazy, join_texts, tr_lazy, tr_lazy_n
 from semblance.core.metrics.registry import learners
-from semblance.core.searches.judgement import Judgement
+from semblance.core.searches.feedback.judgements import Judgement
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library

@@ -37,8 +37,7 @@ from semblance.core.reports.formatting import beside_chance, spread_text, time_t
 from semblance.core.reports.options import ReportOptions
 from semblance.core.reports.plot_canvas import PlotLayout
 from semblance.core.reports.redaction import CaseNames
-from semblance.core.searches.judgement import Judgement, JudgementKind
-from semblance.core.searches.marks import QueryMarks, refines
+from semblance.core.searches.feedback.judgements import Judgement, JudgementKind, QueryMarks, refines
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter

@@ -21,8 +21,8 @@ from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.reports.build_report_document import report_document
 from semblance.core.workflows.reports.report_objects import file_names, report_objects
+from semblance.core.workflows.searches.open_metrics import open_search_metric
 from semblance.core.workflows.searches.rank_cases import rank_cases
-from semblance.core.workflows.searches.search_metric import open_search_metric
 
 if TYPE_CHECKING:
     from semblance.core.workflows.imaging.card_images import WindowLevel

@@ -21,7 +21,7 @@ from semblance.core.evaluation.agreement import (
 )
 from semblance.core.language import tr_lazy
 from semblance.core.library.open_library import open_library
-from semblance.core.searches.judgement import Judgement, JudgementKind
+from semblance.core.searches.feedback.judgements import Judgement, JudgementKind
 from semblance.core.tasks import SILENT, Reporter
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from semblance.core.language import tr_lazy
 from semblance.core.library.feature_sets import features_stamp
 from semblance.core.library.records import FeatureSet, MetricRecord
 from semblance.core.metrics.metric import Metric
-from semblance.core.retrieval.index import Index, PreparedRows
-from semblance.core.retrieval.scan_index import index_for
+from semblance.core.retrieval.index import Index, PreparedRows, index_for
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.train_request import PROVISIONAL
 from semblance.core.workflows.searches.derived_arrays import EMBEDDING_SUFFIX, load_arrays, save_arrays
@@ -31,8 +30,6 @@ if TYPE_CHECKING:
 DRAWN, DRAWN_BYTES = 48, 8 << 20
 #: Of fewer cases only the embedding is stored: what else a search needs is computed as fast.
 FEWEST_KEPT = 20_000
-#: How endings of files of earlier versions were.
-_EARLIER_SUFFIX = ".npz"
 
 
 class CachedEmbedding(NamedTuple):
@@ -97,8 +94,7 @@ def is_readable(file: Path) -> bool:
 def save_embedding(file: Path, prepared: CachedEmbedding) -> None:
     """Write ``prepared`` and remove the earlier data of the same metric."""
     stem = file.name.partition(".")[0]
-    of_metric = chain(*(file.parent.glob(f"{stem}.*{one}") for one in (EMBEDDING_SUFFIX, _EARLIER_SUFFIX)))
-    older = [found for found in of_metric if found != file]
+    older = [found for found in file.parent.glob(f"{stem}.*{EMBEDDING_SUFFIX}") if found != file]
     arrays: dict[str, npt.NDArray[Any]] = {name: getattr(prepared, name) for name in _PLAIN}
     for field, names in _PREPARED.items():
         arrays |= zip(names, getattr(prepared, field) or (), strict=False)

@@ -1,21 +1,24 @@
-"""The calibrated estimate from the findings of the similar cases, or why there is none."""
+"""The estimate from the findings of the similar cases, or why there is none, and the prevalences it is shifted to."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from semblance.core.errors import BadArguments
 from semblance.core.evaluation.calibration import MIN_CASES
 from semblance.core.evaluation.evaluate_metric import chance_note, stored_scores
 from semblance.core.evaluation.findings_map import DROPPED, parse_findings_map
 from semblance.core.evaluation.neighbour_votes import VOTERS
+from semblance.core.evaluation.prior_shift import shift_prior
 from semblance.core.language import tr_lazy
-from semblance.core.workflows.searches.prevalence import cases_by_finding, shift_to_prevalence
-from semblance.core.workflows.searches.vote import Vote
+from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.searches.search_result import Vote
 
 if TYPE_CHECKING:
     from semblance.core.evaluation.calibration import Calibration
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from semblance.core.searches.search import Search
     from semblance.core.workflows.metrics.leakage import Ids
     from semblance.core.workflows.searches.loaded_metric import LoadedMetric
+
 
 #: Reasons why there is no estimate, as texts for the user.
 TRAINED = tr_lazy("Used for training: the order is partly remembered.")
@@ -59,8 +63,6 @@ REGION_QUERY = tr_lazy(
 WHOLE_IMAGE_QUERY = tr_lazy("The metric was scored with regions as queries; this query is a whole image.")
 NO_FINDINGS = tr_lazy("None of the nearest has a finding the metric was scored on.")
 NO_MATCH = tr_lazy("The nearest cases are farther from the query than is usual in this library.")
-#: Key of the number of cases by finding in the cache of a loaded metric.
-_BY_FINDING = "cases by finding"
 
 
 def estimate_from_neighbours(
@@ -93,9 +95,9 @@ def estimate_from_neighbours(
     estimate = calibration.estimate(_mapped(loaded, given), is_outside=is_outside)
     if estimate is None:
         return replace(vote, why_not=NO_FINDINGS)
-    if _BY_FINDING not in loaded.cache:
-        loaded.cache[_BY_FINDING] = cases_by_finding(loaded.findings.tolist(), _renamed(loaded), DROPPED)
-    by_finding: dict[str, int] = loaded.cache[_BY_FINDING]
+    by_finding = loaded.cache.or_made(
+        CasesByFinding, lambda: cases_by_finding(loaded.findings.tolist(), _renamed(loaded), DROPPED)
+    )
     found = replace(
         vote,
         finding=estimate.finding,
@@ -187,3 +189,101 @@ def trained_on(loaded: LoadedMetric, embedded: EmbeddedQuery) -> bool:
     patient."""
     trained = loaded.trained_cases
     return bool(len(trained)) and bool(np.isin(own_cases(loaded, embedded), trained).any())
+
+
+def prevalences(library: Path, *, reporter: Reporter = SILENT) -> dict[str, float]:
+    """The shares set for findings of ``library``; empty if its own shares are used."""
+    from semblance.core.library.open_library import open_library
+
+    with open_library(library) as opened:
+        return opened.prevalences
+
+
+def parse_shares(texts: Sequence[str]) -> dict[str, float]:
+    """Finding -> share, of ``FINDING=SHARE``.
+
+    Raises:
+        BadArguments: a text of another form, or a finding named twice.
+    """
+    found: dict[str, float] = {}
+    for text in texts:
+        finding, _, share = text.rpartition("=")
+        try:
+            value = float(share)
+        except ValueError:
+            value = -1.0
+        if not finding or finding in found or value < 0.0:
+            raise BadArguments(
+                tr_lazy("'{text}' does not say how frequent a finding is.", text=text),
+                "Name each finding once, such as malignant=0.1.",
+            )
+        found[finding] = value
+    return found
+
+
+def set_prevalences(library: Path, shares: Mapping[str, float], *, reporter: Reporter = SILENT) -> None:
+    """Record how frequent findings are in the practice, in place of earlier shares; none: as in the library.
+
+    Findings that are not named share the rest as they do in the library.
+
+    Raises:
+        BadArguments: a share not between 0 and 1, shares of more than 1 together, or an unknown finding.
+    """
+    from semblance.core.library.open_library import open_library
+
+    for finding, share in shares.items():
+        if not 0.0 < share < 1.0:
+            raise BadArguments(
+                tr_lazy(
+                    "A prevalence of {share:g} for '{finding}' is impossible.", share=share, finding=finding
+                ),
+                "Give a share between 0 and 1, such as 0.1.",
+            )
+    if sum(shares.values()) > 1.0 + 1e-9:
+        raise BadArguments("The prevalences are more than 1 together.", "Give shares of all cases.")
+    with open_library(library, writable=True) as opened:
+        known = {row.finding for row in opened.catalogue.all_cases()}
+        for record in opened.metrics():
+            # Findings may be renamed for a metric.
+            known.update(((record.scores or {}).get("calibration") or {}).get("findings", ()))
+        for finding in shares:
+            if finding not in known:
+                raise BadArguments(
+                    tr_lazy(
+                        "{library} has no finding '{finding}'.", library=opened.path.name, finding=finding
+                    ),
+                    "`semblance info LIB` lists the findings.",
+                )
+        opened.set_prevalences(shares)
+
+
+def shift_to_prevalence(vote: Vote, shares: Mapping[str, float], counts: Mapping[str, int]) -> Vote:
+    """``vote`` adjusted to findings with the ``shares``; ``counts``: the library's cases by finding.
+
+    Unchanged if no share is set for these findings, or the library has no case of another finding.
+    """
+    total = sum(counts.values())
+    known = {finding: share for finding, share in shares.items() if counts.get(finding)}
+    if vote.probability is None or vote.interval is None or vote.finding is None or not known:
+        return vote
+    measured = counts.get(vote.finding, 0) / total
+    if not 0.0 < measured < 1.0:
+        return vote
+    now = known.get(vote.finding)
+    if now is None:
+        others = total - sum(counts[finding] for finding in known)
+        now = (1.0 - sum(known.values())) * counts[vote.finding] / others
+    shifted = [shift_prior(one, measured, now) for one in (vote.probability, *vote.interval)]
+    return replace(
+        vote, probability=shifted[0], interval=(shifted[1], shifted[2]), prevalence=(now, measured)
+    )
+
+
+class CasesByFinding(Counter[str]):
+    """The number of cases of each finding."""
+
+
+def cases_by_finding(findings: list[str | None], renamed: Mapping[str, str], dropped: str) -> CasesByFinding:
+    """The number of cases of each finding, as ``renamed`` for a metric; cases ``dropped`` or without one left out."""
+    named = (renamed.get(name, name) for name in findings if name)
+    return CasesByFinding(name for name in named if name != dropped)

@@ -17,16 +17,16 @@ from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.metric import Metric
 from semblance.core.retrieval.explanation import Grouping, Share, shares_of
 from semblance.core.retrieval.explanation.sentence import ranks_among, sentence
-from semblance.core.searches.marks import QueryMarks, refines
+from semblance.core.searches.feedback.judgements import QueryMarks, refines
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.searches.embedding_cache import sample_places
+from semblance.core.workflows.searches.feedback.concepts import shift_query
+from semblance.core.workflows.searches.feedback.refinement_session import open_search_refinement
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
+from semblance.core.workflows.searches.open_metrics import open_search_metric
 from semblance.core.workflows.searches.query_features import features_of_cases, query_features
-from semblance.core.workflows.searches.refinement_session import open_search_refinement
-from semblance.core.workflows.searches.search_metric import open_search_metric
 from semblance.core.workflows.searches.search_result import RankedCase, SearchResult
-from semblance.core.workflows.searches.shift_query import shift_query
 
 #: The part of a distance that comes from concepts moving the query.
 MOVED = tr_lazy("concepts")
@@ -36,8 +36,6 @@ SAMPLE_ROWS = 128
 _FEWEST_CASES = 5
 #: Refined metrics cached for one loaded metric.
 _MAX_CONTEXTS = 3
-#: Keys of the cached explanations of a loaded metric.
-_CONTEXTS, _SAMPLE = "grounds", "sample"
 #: Columns of a group that are named individually.
 _FEW_COLUMNS, _MAX_NAMED = 40, 2
 
@@ -210,9 +208,7 @@ class ExplanationContext:
         """The context of ``search``, cached as long as the loaded metric and the judgements stay the same."""
         loaded = open_search_metric(library, search, reporter)
         metric = _refined(library, loaded, search, reporter)
-        contexts: OrderedDict[tuple[str, str], ExplanationContext] = loaded.cache.setdefault(
-            _CONTEXTS, OrderedDict()
-        )
+        contexts = loaded.cache.or_made(_Contexts, _Contexts)
         key = (metric.card.content_hash, repr(search.query))
         context = contexts.pop(key, None)
         if context is None:
@@ -280,16 +276,32 @@ class ExplanationContext:
         return own if len(own) == len(groups) == self.grouping.metric.n_features else groups
 
 
+class _Contexts(OrderedDict[tuple[str, str], ExplanationContext]):
+    """The last contexts, by the content of the metric and the query."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Sample:
+    """(n, d) features of some cases of a loaded metric."""
+
+    features: Matrix
+
+    @classmethod
+    def drawn(cls, loaded: LoadedMetric) -> _Sample:
+        """Those of cases drawn at random."""
+        chosen = loaded.rows[sample_places(len(loaded.rows))]
+        return cls(loaded.library.features.read(loaded.feature_set, chosen)[1].astype(np.float64))
+
+    @property
+    def nbytes(self) -> int:
+        return self.features.nbytes
+
+
 def _sample(loaded: LoadedMetric) -> Matrix:
     """(n, d) features of some cases, drawn once for a loaded metric."""
     if loaded.drawn is not None:
         return loaded.drawn
-    if _SAMPLE not in loaded.cache:
-        chosen = loaded.rows[sample_places(len(loaded.rows))]
-        _, numbers = loaded.library.features.read(loaded.feature_set, chosen)
-        loaded.cache[_SAMPLE] = numbers.astype(np.float64)
-    sample: Matrix = loaded.cache[_SAMPLE]
-    return sample
+    return loaded.cache.or_made(_Sample, lambda: _Sample.drawn(loaded)).features
 
 
 def _refined(library: Path, loaded: LoadedMetric, search: Search, reporter: Reporter) -> Metric:
@@ -304,6 +316,6 @@ def _refined(library: Path, loaded: LoadedMetric, search: Search, reporter: Repo
     except BadInput:
         # The metric cannot be refined, so the search ignored the judgements.
         return loaded.metric
-    form = session.form(entries, search.strength).opened(shift_query(session, search).open)
+    form = session.form(entries, search.strength).opened(shift_query(session, search).plain_weight)
     distance = session.space.distance(form)
     return dataclasses.replace(loaded.metric, distance=distance)

@@ -1,29 +1,32 @@
-"""Build the indexes on a server that find candidates for the searches of metrics, and measure how many are needed."""
+"""Indexes on a server that find candidates for searches: build them, measure how many are needed, open one."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.language import tr_lazy
+from semblance.core.library.feature_sets import features_stamp
 from semblance.core.library.open_library import open_library
-from semblance.core.library.records import MetricRecord
+from semblance.core.library.records import EmbeddingIndex, FeatureSet, MetricRecord
 from semblance.core.library.stored_values import store_value, stored_value
+from semblance.core.metrics.metric import Metric
 from semblance.core.retrieval.candidate_index import RECALL_AT, CandidateIndex, CandidateSource
 from semblance.core.retrieval.index import Index, Rows
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.stored_metric import stored_metric
 from semblance.core.workflows.metrics.train_request import PROVISIONAL
-from semblance.core.workflows.searches.candidates import can_have_candidates
 from semblance.core.workflows.searches.embedding_cache import embed_cases
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library
+
 
 #: With fewer cases all are compared: that takes less time than a question to a server.
 FEWEST = 100_000
@@ -31,7 +34,7 @@ FEWEST = 100_000
 RECALL = 0.98
 #: Numbers of candidates that are tried, in order, and the cases as queries that the recall is measured with.
 NUMBERS, QUERIES = (50, 100, 200, 400, 800, 1600), 200
-_KEY = "candidates"
+_SETTINGS_KEY = "candidates"
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,7 @@ class IndexedMetric:
 
 def candidate_settings(library: Library) -> CandidateSettings:
     """The settings of a library."""
-    found = stored_value(library.catalogue, _KEY)
+    found = stored_value(library.catalogue, _SETTINGS_KEY)
     if not isinstance(found, dict):
         return CandidateSettings()
     return CandidateSettings(int(found.get("fewest", FEWEST)), float(found.get("recall", RECALL)))
@@ -106,7 +109,7 @@ def index_candidates(
             settings = CandidateSettings(
                 settings.fewest if fewest is None else fewest, settings.recall if recall is None else recall
             )
-            store_value(opened.catalogue, _KEY, settings.to_json())
+            store_value(opened.catalogue, _SETTINGS_KEY, settings.to_json())
         records = [opened.metric(name) for name in metrics] or opened.metrics()
         return [_indexed(opened, record, settings, reporter) for record in records]
 
@@ -226,3 +229,44 @@ def measure_recall(
         if share >= required:
             return number, share, len(places)
     return None, share, len(places)
+
+
+@dataclass(frozen=True)
+class FoundCandidates:
+    """An index that is up to date: its description ``index``, and the cases ``rows`` (n,) that it has, ascending."""
+
+    index: EmbeddingIndex
+    rows: npt.NDArray[np.int64]
+
+    def open(
+        self, library: Library, rows: npt.NDArray[np.int64], exact: Callable[[], Index]
+    ) -> CandidateIndex:
+        """The index of ``rows`` (n,), some of its cases; ``exact`` as :class:`CandidateIndex` takes it."""
+        from semblance.core.library.server.library import ServerLibrary
+
+        assert isinstance(library, ServerLibrary)
+        candidates = self.index.candidates
+        assert candidates is not None
+        return CandidateIndex(library.embedding(self.index), rows, self.index.dimensions, candidates, exact)
+
+
+def can_have_candidates(metric: Metric) -> bool:
+    """Whether an index of vectors finds the nearest cases of ``metric``."""
+    return metric.distance.embeds and not metric.distance.ties
+
+
+def find_candidates(
+    library: Library, record: MetricRecord, metric: Metric, feature_set: FeatureSet
+) -> FoundCandidates | None:
+    """The index of a metric; ``None`` where there is none, where it is older than the features, or where it did not
+    reach the required recall."""
+    if not can_have_candidates(metric):
+        return None
+    index = next((one for one in library.embedding_indexes() if one.metric == record.file.stem), None)
+    if index is None or index.candidates is None:
+        return None
+    chunks = library.features.chunk_rows(feature_set)
+    if features_stamp(chunks) != index.features:
+        return None
+    rows = np.sort(np.concatenate([np.empty(0, dtype=np.int64), *chunks.values()]))
+    return FoundCandidates(index, rows[rows >= 0])

@@ -5,10 +5,10 @@ from __future__ import annotations
 import copy
 import hashlib
 from collections import OrderedDict
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,11 +21,10 @@ from semblance.core.library.records import CaseDetails, MetricRecord
 from semblance.core.metrics.exclude_feature_groups import exclude_feature_groups
 from semblance.core.metrics.metric import Metric
 from semblance.core.retrieval.candidate_index import CandidateIndex
-from semblance.core.retrieval.index import Index
-from semblance.core.retrieval.neighbourhoods import Neighbourhoods
+from semblance.core.retrieval.index import DistanceIndex, Index, index_for
+from semblance.core.retrieval.match_distance import Neighbourhoods
 from semblance.core.retrieval.ranking import EmbeddedQuery
-from semblance.core.retrieval.scan_index import ScanIndex, index_for
-from semblance.core.searches.ledger import Ledger
+from semblance.core.searches.feedback.ledger import Ledger
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.leakage import (
     IdentityIndex,
@@ -34,7 +33,6 @@ from semblance.core.workflows.metrics.leakage import (
     is_supervised,
 )
 from semblance.core.workflows.metrics.stored_metric import stored_metric
-from semblance.core.workflows.searches.candidates import find_candidates
 from semblance.core.workflows.searches.case_table import CaseTable, settled_stamp
 from semblance.core.workflows.searches.derived_arrays import (
     NEAR_SUFFIX,
@@ -43,6 +41,7 @@ from semblance.core.workflows.searches.derived_arrays import (
     save_arrays,
 )
 from semblance.core.workflows.searches.embedding_cache import FEWEST_KEPT, CachedEmbedding, embed_cases
+from semblance.core.workflows.searches.index_candidates import find_candidates
 from semblance.core.workflows.searches.transformed_cases import TransformedCases
 
 if TYPE_CHECKING:
@@ -59,6 +58,42 @@ MAX_LEDGERS = 64
 MAX_DETAILS = 20_000
 #: Number of cases, spread over the library, that are checked for regions.
 REGION_SAMPLE = 100
+
+
+_Kind = TypeVar("_Kind")
+
+
+class MetricCache:
+    """What was computed for the cases of one loaded metric: at most one object of each class."""
+
+    def __init__(self) -> None:
+        self._found: dict[type, Any] = {}
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def get(self, kind: type[_Kind]) -> _Kind | None:
+        """The object of the class ``kind``, if there is one."""
+        return self._found.get(kind)
+
+    def keep(self, one: _Kind) -> _Kind:
+        """Put ``one`` in place of the object of its class."""
+        self._found[type(one)] = one
+        return one
+
+    def or_made(self, kind: type[_Kind], make: Callable[[], _Kind]) -> _Kind:
+        """The object of the class ``kind``, made if there is none."""
+        found = self.get(kind)
+        return self.keep(make()) if found is None else found
+
+    def clear(self) -> None:
+        """Drop everything."""
+        self._found.clear()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of what says its own size."""
+        return sum(getattr(one, "nbytes", 0) for one in self._found.values())
 
 
 class LoadedMetric:
@@ -102,8 +137,8 @@ class LoadedMetric:
         self._refitted: tuple[bytes, LoadedMetric] | None = None
         #: Whether this is the stored metric trained again without a query's patient.
         self.without_patient = False
-        #: Data that other modules computed for these cases, by keys of their own; dropped with this metric.
-        self.cache: dict[str, Any] = {}
+        #: What other modules computed for these cases; dropped with this metric.
+        self.cache = MetricCache()
 
     def close(self) -> None:
         """Close the library and drop all caches, which refer back to this metric."""
@@ -126,7 +161,7 @@ class LoadedMetric:
         """Bytes of the parts that grow with the library."""
         arrays = (self.__dict__.get(name) for name in ("embedding", "ties", "drawn"))
         own: int = sum(array.nbytes for array in arrays if array is not None) + self.transformed.nbytes
-        own += sum(getattr(one, "nbytes", 0) for one in self.cache.values())
+        own += self.cache.nbytes
         own += 0 if self._refitted is None else self._refitted[1].nbytes
         return (
             own
@@ -196,7 +231,7 @@ class LoadedMetric:
         return self._embedding.drawn.astype(np.float64)
 
     @cached_property
-    def index(self) -> Index | ScanIndex:
+    def index(self) -> Index | DistanceIndex:
         """The exact index of all cases."""
         kept = self._embedding
         return index_for(
@@ -211,7 +246,7 @@ class LoadedMetric:
         assert isinstance(self.index, Index)
         return self.index
 
-    def search_index(self, candidates: int | None = None) -> Index | ScanIndex | CandidateIndex:
+    def search_index(self, candidates: int | None = None) -> Index | DistanceIndex | CandidateIndex:
         """The index of a search with so many ``candidates``; 0 compares all cases, ``None`` as many as reached the
         required recall. Without an index of candidates all cases are compared."""
         if self.candidates is None or candidates == 0:
@@ -279,7 +314,7 @@ class LoadedMetric:
             reduced.metric = exclude_feature_groups(self.metric, excluded)
             reduced.transformed = self.transformed.without(reduced.metric, excluded)
             reduced._compare_transformed(reporter)
-            reduced._whole, reduced._near, reduced.cache = self, None, {}
+            reduced._whole, reduced._near, reduced.cache = self, None, MetricCache()
         self._reduced[excluded] = reduced
         while len(self._reduced) > MAX_REDUCED or (
             len(self._reduced) > 1 and sum(one.nbytes for one in self._reduced.values()) > SMALL_BYTES
@@ -303,7 +338,12 @@ class LoadedMetric:
             other.transformed = TransformedCases(self.library, self.feature_set, other.metric, self.rows)
             other._compare_transformed(reporter)
             other._stamp = ""
-            other._near, other._refitted, other._reduced, other.cache = None, None, OrderedDict(), {}
+            other._near, other._refitted, other._reduced, other.cache = (
+                None,
+                None,
+                OrderedDict(),
+                MetricCache(),
+            )
             other.without_patient = True
             self._refitted = (key, other)
         return self._refitted[1]

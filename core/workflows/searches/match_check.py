@@ -1,29 +1,57 @@
-"""Whether a query has a close match in the library, by the encoder if it measured the cases, else by the metric."""
+"""Whether a query has a close match in the library, by the encoder if it measured the cases, else by the metric.
+
+After PCA, images of another kind lie among the cases, so the encoder's features are only scaled to length 1. A large
+library is represented by cases drawn at random, on which the threshold is measured too.
+"""
 
 from __future__ import annotations
 
+import hashlib
 from collections import OrderedDict
-from typing import Any
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import SemblanceError
-from semblance.core.retrieval.index import Matrix
-from semblance.core.retrieval.match_distance import NEAREST, conformal_limit, mean_of_nearest
-from semblance.core.retrieval.neighbourhoods import FEWEST
+from semblance.core.features.encoder.extractor import Encoder
+from semblance.core.features.encoder.model_file import TRAINED
+from semblance.core.retrieval.index import Matrix, Rows
+from semblance.core.retrieval.match_distance import (
+    FEWEST,
+    NEAREST,
+    conformal_limit,
+    leave_one_out_distances,
+    mean_of_nearest,
+)
 from semblance.core.retrieval.ranking import EmbeddedQuery, Ranking, rank
 from semblance.core.searches.query import Query
-from semblance.core.workflows.searches.encoder_reference import EncoderReference, encoder_reference
-from semblance.core.workflows.searches.grouped_ranking import QueryComparison
+from semblance.core.workflows.metrics.train_request import PROVISIONAL
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
+from semblance.core.workflows.searches.query_comparison import QueryComparison
 from semblance.core.workflows.searches.query_features import features_in, file_stamp
 from semblance.core.workflows.searches.search_result import ENCODER, METRIC, MatchCheck
 
+if TYPE_CHECKING:
+    from semblance.core.library.records import FeatureSet
+
+
 #: With fewer held-out cases, a rate of 1 % cannot be estimated from them alone.
 _ENOUGH = 99
-#: Key of the distances of queries in the cache of a loaded metric, and their number.
-_DISTANCES, _KEPT = "match distances", 64
+#: Distances of queries that one loaded metric caches.
+_MAX_DISTANCES = 64
+
+#: Cases that a query is compared with. More would take memory (5 kB each) without a better result.
+CASES = 10_000
+#: Number of these for which the usual distance is measured; fewer in a large library, where each takes longer.
+SAMPLE, SAMPLE_LARGE, LARGE = 1000, 500, 5000
+#: The encoder is used if it has measured at least this share of the cases.
+_COVERED = 0.9
+
+#: The last reference and what it was made of; all metrics of a library share it.
+_latest: dict[Any, EncoderReference] = {}
 
 
 def check_match(compared: QueryComparison, plain_query: EmbeddedQuery, nearest: Ranking) -> MatchCheck | None:
@@ -75,11 +103,11 @@ def _by_encoder(
     reference = encoder_reference(loaded)
     if reference is None or len(reference.distances) < FEWEST:
         return None
-    cached: OrderedDict[Any, float | None] = loaded.cache.setdefault(_DISTANCES, OrderedDict())
+    cached = loaded.cache.or_made(_EncoderDistances, _EncoderDistances)
     key = (query, file_stamp(query.image))
     if key not in cached:
         cached[key] = _distance(reference, loaded, query, plain_query)
-        while len(cached) > _KEPT:
+        while len(cached) > _MAX_DISTANCES:
             cached.popitem(last=False)
     distance = cached[key]
     return None if distance is None or not np.isfinite(distance) else (distance, reference.distances)
@@ -94,3 +122,110 @@ def _distance(
         # A query that the encoder cannot measure is still ranked and checked by the metric.
         return None
     return reference.distance(features, plain_query, loaded)
+
+
+@dataclass(frozen=True, eq=False)
+class EncoderReference:
+    """Cases ``rows`` (r, 1280) of length 1 at the ``places`` (r,) of a loaded metric.
+
+    ``distances`` (s,) of some of them to their 5 nearest of another patient and lesion. ``feature_set``: where the
+    numbers come from.
+    """
+
+    library: Path
+    feature_set: FeatureSet
+    places: Rows
+    rows: npt.NDArray[np.float32]
+    distances: Matrix
+
+    def distance(self, features: Matrix, query: EmbeddedQuery, loaded: LoadedMetric) -> float:
+        """The mean distance of ``features`` (1280,) to its 5 nearest of another patient and lesion than ``query``."""
+        unit = _unit(features[np.newaxis].astype(np.float32))[0]
+        squared = np.maximum(2.0 - 2.0 * (self.rows @ unit), 0.0).astype(np.float64)
+        own = query.same_patient_cases(loaded.patient_codes) | query.copies_among(loaded.keys)
+        if query.row is not None:
+            own[query.row] = True
+        squared[own[self.places]] = np.inf
+        return float(mean_of_nearest(squared[np.newaxis])[0])
+
+
+def encoder_reference(loaded: LoadedMetric) -> EncoderReference | None:
+    """The cases of ``loaded`` with the features of the encoder; ``None`` if it has not measured (nearly) all.
+
+    While a library is being measured there is none, because its cases keep changing.
+
+    Raises:
+        BadInput: the features are damaged.
+    """
+    return loaded.cache.or_made(_FoundReference, lambda: _FoundReference.of(loaded)).reference
+
+
+@dataclass(frozen=True, eq=False)
+class _FoundReference:
+    """The reference of a loaded metric, ``None`` if it has none."""
+
+    reference: EncoderReference | None
+
+    @classmethod
+    def of(cls, loaded: LoadedMetric) -> _FoundReference:
+        measured = None if PROVISIONAL in loaded.record.card else _measured_by_encoder(loaded)
+        return cls(None if measured is None else _shared_reference(loaded, *measured))
+
+
+class _EncoderDistances(OrderedDict[Any, float | None]):
+    """The distances by the encoder of the last queries, by query and file."""
+
+
+def _shared_reference(loaded: LoadedMetric, feature_set: FeatureSet, places: Rows) -> EncoderReference:
+    """The last reference if it has the same cases, else a new one."""
+    if len(places) > CASES:
+        places = np.sort(np.random.default_rng(0).choice(places, CASES, replace=False))
+    stamp = hashlib.blake2b(digest_size=16)
+    patients = loaded.patient_codes[places].astype(np.int64)
+    for numbers in (places, loaded.rows[places], patients, loaded.keys[places]):
+        stamp.update(np.ascontiguousarray(numbers).tobytes())
+    chunks = loaded.library.features.chunk_sums(feature_set)
+    made_of = (loaded.library.path, feature_set.id, tuple(sorted(chunks.items())), stamp.digest())
+    if made_of not in _latest:
+        ids, numbers = loaded.library.features.read(feature_set, loaded.rows[places])
+        # Another program may have removed some meanwhile.
+        there = np.isin(loaded.rows[places], ids)
+        places, patients = places[there], patients[there]
+        rows = _unit(numbers.astype(np.float32))
+        limit = SAMPLE if len(places) <= LARGE else SAMPLE_LARGE
+        sample = np.random.default_rng(0).choice(len(places), min(limit, len(places)), replace=False)
+        distances = leave_one_out_distances(rows, np.sort(sample), patients, loaded.keys[places])
+        usual = distances[np.isfinite(distances)]
+        _latest.clear()
+        _latest[made_of] = EncoderReference(loaded.library.path.absolute(), feature_set, places, rows, usual)
+    return _latest[made_of]
+
+
+def forget_reference(library: Path | None = None) -> None:
+    """Drop the reference of ``library``, or of any library."""
+    here = None if library is None else library.absolute()
+    if any(here in (None, reference.library) for reference in _latest.values()):
+        _latest.clear()
+
+
+def _measured_by_encoder(loaded: LoadedMetric) -> tuple[FeatureSet, Rows] | None:
+    """A feature set of the encoder and the positions of the cases that have it; preferably the metric's own."""
+    sets = sorted(loaded.library.features.all(), key=lambda one: one.id != loaded.feature_set.id)
+    for feature_set in sets:
+        if not _is_of_encoder(feature_set):
+            continue
+        measured = np.isin(loaded.rows, loaded.library.features.cases_of(feature_set))
+        if measured.mean() >= _COVERED:
+            return feature_set, np.flatnonzero(measured)
+    return None
+
+
+def _is_of_encoder(feature_set: FeatureSet) -> bool:
+    current = feature_set.extractor == Encoder.name and feature_set.version == Encoder.version
+    return current and feature_set.settings.get("weights", TRAINED) == TRAINED
+
+
+def _unit(rows: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """``rows`` (n, d) divided by their lengths; rows of zeros stay."""
+    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+    return (rows / np.where(lengths > 0.0, lengths, 1.0)[:, np.newaxis]).astype(np.float32, copy=False)

@@ -1,9 +1,9 @@
 """Rank the cases of a library for a search by its metric, feedback and concepts.
 
-In this order: the request, the loaded metric (:mod:`.loaded_metric`), the query and its identity
-(:mod:`.query_features`, :mod:`.query_identity`), the order by marks (:mod:`.order_by_marks`), the ranking without its
-patient and with near-duplicates grouped (:mod:`.grouped_ranking`), the estimate (:mod:`.estimate`), the match
-(:mod:`.match_check`), the result (:mod:`.search_result`).
+In this order: the request, the loaded metric (:mod:`.open_metrics`), the query and its identity
+(:mod:`.query_features`), the comparison with all cases, without its patient and with near-duplicates grouped
+(:mod:`.query_comparison`), the order by marks (:mod:`.feedback.order_by_marks`), the estimate (:mod:`.estimate`), the
+match (:mod:`.match_check`), the result (:mod:`.search_result`).
 """
 
 from __future__ import annotations
@@ -24,11 +24,10 @@ from semblance.core.library.open_library import open_library
 from semblance.core.library.records import CaseDetails
 from semblance.core.retrieval.index import Matrix, Rows
 from semblance.core.retrieval.ranking import EmbeddedQuery, Ranking
-from semblance.core.searches.contradictions import Contradiction, contradictions
-from semblance.core.searches.ledger import Ledger, LedgerEntry
-from semblance.core.searches.marks import NO_MARKS, QueryMarks, marks_of, refines
+from semblance.core.searches.feedback.judgements import NO_MARKS, QueryMarks, marks_of, refines
+from semblance.core.searches.feedback.ledger import Contradiction, Ledger, LedgerEntry, contradictions
+from semblance.core.searches.feedback.relevance_feedback import trust
 from semblance.core.searches.query import Query, check_one_query
-from semblance.core.searches.relevance_feedback import trust
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.searches.estimate import (
@@ -40,28 +39,31 @@ from semblance.core.workflows.searches.estimate import (
     estimate_from_neighbours,
     other_kind_of_query,
 )
-from semblance.core.workflows.searches.grouped_ranking import (
+from semblance.core.workflows.searches.feedback.concepts import shift_query
+from semblance.core.workflows.searches.feedback.order_by_marks import (
+    MarkedComparison,
+    check_marks,
+    examples_as_marks,
+    order_by_marks,
+)
+from semblance.core.workflows.searches.feedback.refinement_session import (
+    RefinementSession,
+    open_search_refinement,
+)
+from semblance.core.workflows.searches.loaded_metric import LoadedMetric
+from semblance.core.workflows.searches.match_check import check_match
+from semblance.core.workflows.searches.open_metrics import open_search_metric
+from semblance.core.workflows.searches.query_comparison import (
     GroupedCases,
+    MeasuredQuery,
     QueryComparison,
     group_ranking,
     grouped_cases,
     nearest_others,
     shown_order,
 )
-from semblance.core.workflows.searches.loaded_metric import LoadedMetric
-from semblance.core.workflows.searches.match_check import check_match
-from semblance.core.workflows.searches.measured_query import MeasuredQuery
-from semblance.core.workflows.searches.order_by_marks import (
-    MarkedComparison,
-    check_marks,
-    examples_as_marks,
-    order_by_marks,
-)
 from semblance.core.workflows.searches.query_features import embed_query, unknown_columns
-from semblance.core.workflows.searches.refinement_session import RefinementSession, open_search_refinement
-from semblance.core.workflows.searches.search_metric import open_search_metric
 from semblance.core.workflows.searches.search_result import ComparedCandidates, RankedCase, SearchResult
-from semblance.core.workflows.searches.shift_query import shift_query
 
 
 @dataclass(frozen=True)
@@ -148,8 +150,8 @@ def rank_cases(
 
 
 def _trust(in_force: Iterable[LedgerEntry]) -> float:
-    """Weight of the judgements, as :func:`semblance.core.searches.relevance_feedback.learn` gives it: the same one of
-    several people counts once."""
+    """Weight of the judgements, as :func:`~semblance.core.searches.feedback.relevance_feedback.learn` gives it: the
+    same one of several people counts once."""
     return trust(len({entry.judgement.statement for entry in in_force}))
 
 
@@ -234,7 +236,7 @@ def _ask_refined(
     loaded = session.loaded
     shifted = shift_query(session, search)
     index = session.index_for(shifted.vector)
-    index.form = session.form(refining_entries, search.strength).opened(shifted.open)
+    index.form = session.form(refining_entries, search.strength).opened(shifted.plain_weight)
     plain_query = embed_query(loaded, search.query)
     query = replace(plain_query, embedded=shifted.vector, tie_break=None)
     nearest = session.nearest_under(index.form)

@@ -22,22 +22,31 @@ from semblance.core.library.records import checked_name
 from semblance.core.metrics.relevance_feedback.feedback_space import no_coordinates_error
 from semblance.core.metrics.relevance_feedback.refined_metric import LEARNER, refined_metric
 from semblance.core.metrics.storage import save_metric
-from semblance.core.retrieval.feedback_index import FeedbackIndex
-from semblance.core.searches.influence import Influence, influence_of, influences, ranks_of
-from semblance.core.searches.judgement import Judgement, JudgementKind
-from semblance.core.searches.ledger import Ledger, LedgerEntry
-from semblance.core.searches.marks import counts_in, is_mark, marks_of, refines
+from semblance.core.retrieval.feedback import MarkedIndex
+from semblance.core.searches.feedback.influence import Influence, influence_of, influences, ranks_of
+from semblance.core.searches.feedback.judgements import (
+    Judgement,
+    JudgementKind,
+    counts_in,
+    is_mark,
+    marks_of,
+    refines,
+)
+from semblance.core.searches.feedback.ledger import Ledger, LedgerEntry
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.leakage import ELSEWHERE, contents_elsewhere
-from semblance.core.workflows.searches.grouped_ranking import QueryComparison
-from semblance.core.workflows.searches.open_metrics import open_metric, without_reload
-from semblance.core.workflows.searches.order_by_marks import distances_of, examples_as_marks, order_by_marks
+from semblance.core.workflows.searches.feedback.concepts import shift_query
+from semblance.core.workflows.searches.feedback.order_by_marks import (
+    distances_of,
+    examples_as_marks,
+    order_by_marks,
+)
+from semblance.core.workflows.searches.feedback.refinement_session import HeldOutScore, open_search_refinement
+from semblance.core.workflows.searches.open_metrics import open_metric, open_search_metric, without_reload
+from semblance.core.workflows.searches.query_comparison import QueryComparison
 from semblance.core.workflows.searches.rank_cases import RankedSearch, compare_query, rank_cases
-from semblance.core.workflows.searches.refinement_session import HeldOutScore, open_search_refinement
-from semblance.core.workflows.searches.search_metric import open_search_metric
-from semblance.core.workflows.searches.shift_query import shift_query
 
 #: Number of first ranks among which influence is measured.
 NEAREST = 500
@@ -52,7 +61,7 @@ def judge(
     *,
     k: int = 20,
     author: str = "",
-    instead: Sequence[int] = (),
+    replaced: Sequence[int] = (),
     reporter: Reporter = SILENT,
 ) -> RankedSearch:
     """Save judgements that were made together, and rank again; see :func:`likeness_judgement` and
@@ -60,7 +69,7 @@ def judge(
 
     A likeness judgement on the query of ``search`` is a mark, which re-orders this search at once
     (:func:`semblance.core.workflows.searches.rank_cases.rank_cases`) under any metric. All judgements refine the
-    metric for other queries. ``instead``: ids of earlier judgements that these replace, which are undone.
+    metric for other queries. ``replaced``: ids of earlier judgements that these replace, which are undone.
 
     Raises:
         BadArguments: no such earlier judgement.
@@ -80,7 +89,7 @@ def judge(
     author = loaded.library.catalogue.author(author)
     made = [replace(one, author=one.author or author, time=one.time or moment) for one in judgements]
     with _written(library, search, reporter) as ledger:
-        ledger.undo(instead)
+        ledger.undo(replaced)
         ledger.add(made)
     return rank_cases(library, search, k=k, reporter=reporter)
 
@@ -190,13 +199,13 @@ def _influence_of_marks(
     return [replace(one, most_moved=int(rows[one.most_moved])) for one in found]
 
 
-def _ordered(compared: QueryComparison, search: Search, marking: Sequence[LedgerEntry]) -> FeedbackIndex:
+def _ordered(compared: QueryComparison, search: Search, marking: Sequence[LedgerEntry]) -> MarkedIndex:
     marks = marks_of((entry.judgement for entry in marking), search.query)
     marked = order_by_marks(compared, examples_as_marks(compared)[0].followed_by(marks), search.strength)
     if marked is not None:
-        return marked.feedback_index
+        return marked.marked_index
     distances = distances_of(compared)
-    return FeedbackIndex(distances, -distances)
+    return MarkedIndex(distances, -distances)
 
 
 def _influence_of_refining_entries(
@@ -204,9 +213,9 @@ def _influence_of_refining_entries(
 ) -> list[Influence]:
     """The influence of each comparison and judgement on another query, by leaving it out of the refined metric."""
     session = open_search_refinement(library, search, reporter)
-    from_ = shift_query(session, search)
-    index = session.index_for(from_.vector)
-    index.form = session.form(refining_entries, search.strength).opened(from_.open)
+    shifted = shift_query(session, search)
+    index = session.index_for(shifted.vector)
+    index.form = session.form(refining_entries, search.strength).opened(shifted.plain_weight)
     vector = index.query
     near = index.search(vector, NEAREST).rows
     found = influences(

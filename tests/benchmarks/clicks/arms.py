@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackForm
-from semblance.core.searches.judgement import Judgement, JudgementKind
-from semblance.core.searches.questions import (
+from semblance.core.searches.feedback.judgements import Judgement, JudgementKind
+from semblance.core.searches.feedback.questions import (
     LikenessModel,
     Question,
     answer_judgements,
@@ -17,7 +17,7 @@ from semblance.core.searches.questions import (
     nearer,
     nearness_sample,
 )
-from semblance.core.searches.relevance_feedback import learn
+from semblance.core.searches.feedback.relevance_feedback import learn
 from tests.benchmarks.clicks.tables import SplitTable
 from tests.benchmarks.clicks.users import SimulatedUser
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.searches.questions import Answer
+from semblance.core.searches.feedback.questions import Answer
 
 _ANSWERS = {
     (True, False): Answer.FIRST,

@@ -23,16 +23,16 @@ from semblance.core.language import LazyText, format_number
 from semblance.core.reports.document import QueryFacts, ReportDocument, VoteFacts
 from semblance.core.retrieval.explanation.sentence import sentence
 from semblance.core.retrieval.ranking import EmbeddedQuery
-from semblance.core.searches.judgement import Judgement, JudgementKind
-from semblance.core.searches.ledger import LedgerEntry
+from semblance.core.searches.feedback.judgements import Judgement, JudgementKind
+from semblance.core.searches.feedback.ledger import LedgerEntry
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.reports.build_report_document import _notes, _order
 from semblance.core.workflows.searches import estimate as reasons
-from semblance.core.workflows.searches.estimate import estimate_from_neighbours
+from semblance.core.workflows.searches.estimate import CasesByFinding, estimate_from_neighbours
+from semblance.core.workflows.searches.loaded_metric import MetricCache
 from semblance.core.workflows.searches.rank_cases import RankedSearch
-from semblance.core.workflows.searches.search_result import RankedCase, SearchResult
-from semblance.core.workflows.searches.vote import Vote
+from semblance.core.workflows.searches.search_result import RankedCase, SearchResult, Vote
 from tests.helpers.contexts import make_context
 from tests.helpers.manual_jobs import ManualJobs
 from tests.helpers.scored_snapshots import metric, snapshot
@@ -114,6 +114,8 @@ def searches():
 
 def vote_of(one) -> Vote:
     n = len(FINDINGS)
+    cache = MetricCache()
+    cache.keep(CasesByFinding(benign=2, malignant=2))
     loaded = SimpleNamespace(
         findings=FINDINGS,
         calibration=Calibrated() if one.calibrated else None,
@@ -125,7 +127,7 @@ def vote_of(one) -> Vote:
         with_regions=one.with_regions,
         without_patient=False,
         prevalences={},
-        cache={"cases by finding": {"benign": 2, "malignant": 2}},
+        cache=cache,
     )
     embedded = EmbeddedQuery(np.zeros(2), None, 5, 7, 9)
     loaded.rows = np.arange(n + 1)

@@ -13,8 +13,8 @@ from semblance.app.widgets.parameter_form import ParameterForm
 from semblance.core.library.address import library_path
 from semblance.core.library.case_columns import case_columns
 from semblance.core.metrics.registry import grouped_learners, learners
-from semblance.core.searches.judgement import Judgement, JudgementKind
-from semblance.core.searches.ledger import LedgerEntry
+from semblance.core.searches.feedback.judgements import Judgement, JudgementKind
+from semblance.core.searches.feedback.ledger import LedgerEntry
 from semblance.core.searches.query import Query
 from semblance.core.workflows.library import library_snapshot
 from semblance.core.workflows.library.library_snapshot import FeatureSetFacts

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from PySide6.QtWidgets import QToolButton, QWidget
 
-from semblance.app.search.similar.estimate_view import EstimateView
+from semblance.app.search.similar.summary_strip import EstimateView
 from semblance.app.search.why.waterfall import Contribution, Waterfall
 from semblance.app.shell.actions import Actions
 from semblance.app.widgets.drop_target import DropTarget

@@ -8,7 +8,7 @@ import pytest
 
 from semblance.app.application import make_application
 from semblance.app.screenshot import settle
-from semblance.app.search.saved import saved_searches
+from semblance.app.search.saved import save_search
 from semblance.app.shell import search_operations
 from semblance.app.shell.library_operations import close_library
 from semblance.app.window.main_window import MainWindow
@@ -37,7 +37,7 @@ def test_a_ranking_that_comes_after_another_library_was_opened_is_not_shown_in_i
         assert window.state.query is None
 
 
-@pytest.mark.parametrize("do", [saved_searches.save, saved_searches.branch])
+@pytest.mark.parametrize("do", [save_search.save, save_search.branch])
 def test_a_name_that_comes_after_its_library_was_closed_names_nothing(library, do):
     with open_window(library) as window:
         search_operations.submit_query(window.context, Query(case=window.state.columns.ids[0]))

@@ -12,7 +12,7 @@ from semblance.core.reports.csv import report_csv
 from semblance.core.reports.csv_table import cell
 from semblance.core.reports.document import VoteFacts
 from semblance.core.reports.json import report_json
-from semblance.core.workflows.searches.vote import Vote
+from semblance.core.workflows.searches.search_result import RankedCase, Vote
 from tests.helpers.reports import report, row
 
 
@@ -51,7 +51,8 @@ def test_numbers_are_not_taken_for_formulas() -> None:
 def test_json_has_the_shape_of_a_search() -> None:
     document = json.loads(report_json(report()))
     assert set(document) >= {"query", "metric", "results", "hidden", "vote", "no_good_match"}
-    assert set(document["results"][0]) >= {"rank", "case_id", "distance", "finding", "path"}
+    shared = {"near_duplicate_findings"} ^ set(RankedCase(1, 1, "c", 0.0, None, None, "").to_json())
+    assert set(document["results"][0]) >= shared
     assert set(document["vote"]) == set(Vote().to_json())
     assert document["query"]["region"] == {"kind": "rectangle", "x": 4, "y": 5, "width": 30, "height": 20}
     assert document["hidden"] == {"same_patient": 1, "near_duplicates": 2}

@@ -5,9 +5,8 @@ import pytest
 
 from semblance.core.errors import BadInput
 from semblance.core.metrics.distances import CityBlockDistance
-from semblance.core.retrieval.index import Index
-from semblance.core.retrieval.ranking import BATCH, EmbeddedQuery, rank, rank_many
-from semblance.core.retrieval.scan_index import ScanIndex
+from semblance.core.retrieval.index import DistanceIndex, Index
+from semblance.core.retrieval.ranking import BATCH, EmbeddedQuery, diverse_order, rank, rank_many
 
 LINE = Index(np.arange(10.0)[:, None])
 
@@ -106,7 +105,7 @@ def test_many_queries_at_once_rank_like_one_at_a_time(scanned, monkeypatch):
     rng = np.random.default_rng(0)
     rows, ties = rng.integers(-2, 3, size=(700, 3)).astype(float), rng.normal(size=(700, 2))
     patients, keys = rng.integers(0, 40, 700), np.where(rng.random(700) < 0.4, -1, rng.integers(0, 9, 700))
-    index = ScanIndex(CityBlockDistance(3), rows, ties) if scanned else Index(rows, ties)
+    index = DistanceIndex(CityBlockDistance(3), rows, ties) if scanned else Index(rows, ties)
     queries = [
         EmbeddedQuery(rows[row], ties[row], row, int(patients[row]), int(keys[row]))
         for row in range(2 * BATCH + 3)
@@ -118,3 +117,39 @@ def test_many_queries_at_once_rank_like_one_at_a_time(scanned, monkeypatch):
             expected = rank(index, query, 5, **hidden)
             assert found.rows.tolist() == expected.rows.tolist()
             assert found.distances.tolist() == expected.distances.tolist()
+
+
+def naive(distances: np.ndarray, rows: np.ndarray, k: int, share: float) -> list[int]:
+    """Equation 1, one candidate at a time."""
+    chosen = [0]
+    while len(chosen) < min(k, len(rows)):
+        scores = {}
+        for at in set(range(len(rows))) - set(chosen):
+            redundant = min(float(np.linalg.norm(rows[at] - rows[one])) for one in chosen)
+            scores[at] = (1 - share) * distances[at] ** 0.5 - share * redundant
+        chosen.append(min(scores, key=lambda at: (scores[at], at)))
+    return chosen
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
+def test_it_is_maximal_marginal_relevance(share):
+    rows = np.random.default_rng(0).normal(size=(40, 3))
+    distances = np.square(rows).sum(axis=1)
+    order = np.argsort(distances)
+    rows, distances = rows[order], distances[order]
+    assert diverse_order(distances, rows, 15, share).tolist() == naive(distances, rows, 15, share)
+
+
+def test_without_a_share_the_order_stays():
+    rows = np.random.default_rng(1).normal(size=(9, 2))
+    assert diverse_order(np.arange(9.0), rows, 5, 0.0).tolist() == [0, 1, 2, 3, 4]
+    assert diverse_order(np.arange(3.0), rows[:3], 9, 0.5).tolist()[0] == 0
+    assert diverse_order(np.empty(0), np.empty((0, 2)), 5, 0.5).tolist() == []
+
+
+def test_near_duplicates_do_not_fill_a_diverse_ranking():
+    twins = np.array([[1.0, 0.0]] * 5)
+    other = np.array([[0.0, 1.2]])
+    rows = np.concatenate([twins, other])
+    distances = np.square(rows).sum(axis=1)
+    assert diverse_order(distances, rows, 2, 0.5).tolist() == [0, 5]

@@ -30,10 +30,25 @@ def test_round_trip_through_json(search):
     assert Search.from_json(json.loads(json.dumps(search.to_json()))) == search
 
 
-def test_scores_of_an_older_version_are_read():
-    old = {"query": {"case_id": "c0"}, "metric": "m", "hide_same_patient": False, "fold_alike": False}
-    restored = Search.from_json(old)
-    assert restored == Search("m", Query(case="c0"), hide_same_patient=False, group_duplicates=False)
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        {"query": 1},
+        {"query": {"region": {}, "case_id": "c"}, "like": 3},
+        {"strength": "high"},
+        {"concepts": [["a", 1, 2]]},
+        {"candidates": "many"},
+        {"query": {"region": {"kind": "?"}}},
+    ],
+)
+def test_other_data_is_refused(damaged):
+    with pytest.raises(ValueError):
+        Search.from_json(damaged)
+
+
+def test_what_is_missing_has_its_default():
+    assert Search.from_json({"query": {"case_id": "c0"}}) == Search("", Query(case="c0"))
+    assert Search.from_json({"metric": None}) == Search("", Query())
 
 
 @pytest.mark.parametrize(

@@ -207,7 +207,7 @@ def test_the_table_can_be_cancelled_and_recomputed(panel, jobs, qtbot):
 def test_the_refined_search_can_be_compared(panel, jobs):
     names = panel.headers.names()
     assert REFINED not in names
-    from semblance.core.searches.judgement import Judgement, JudgementKind
+    from semblance.core.searches.feedback.judgements import Judgement, JudgementKind
     from semblance.core.workflows.searches.open_metrics import open_metric
 
     state = panel.state
@@ -258,7 +258,7 @@ def test_with_one_metric_a_message_is_shown(panel, jobs, trained):
 
 def test_the_estimate_is_that_of_the_counted_finding(panel):
     from semblance.app.research.two_metrics.facts import _estimate
-    from semblance.core.workflows.searches.vote import Vote
+    from semblance.core.workflows.searches.search_result import Vote
 
     columns = panel.state.columns
     vote = Vote(finding="a", probability=0.75, interval=(0.5, 0.875), findings=("a", "b"))

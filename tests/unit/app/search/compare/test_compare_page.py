@@ -13,9 +13,8 @@ from semblance.app.search.compare import compare_facts
 from semblance.app.search.compare.compare_page import ComparePage
 from semblance.app.viewer.image_display import SecondImage
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
-from semblance.core.searches.judgement import Judgement, JudgementKind
-from semblance.core.searches.ledger import LedgerEntry
-from semblance.core.searches.marks import QueryMarks
+from semblance.core.searches.feedback.judgements import Judgement, JudgementKind, QueryMarks
+from semblance.core.searches.feedback.ledger import LedgerEntry
 from semblance.core.searches.query import Query
 from semblance.core.workflows.imaging import view_images
 from semblance.core.workflows.library.library_snapshot import read_snapshot

@@ -135,7 +135,7 @@ def test_mark_is_undone(window):
 
 
 def test_number_of_undoable_changes_is_limited(window, monkeypatch):
-    monkeypatch.setattr("semblance.app.search.feedback.concepts.UNDOABLE", 2)
+    monkeypatch.setattr("semblance.app.search.feedback.concepts_section.UNDOABLE", 2)
     key = make(window)
     for case in ("t/c20", "t/c22", "t/c24"):
         window.panels.concepts.mark(key, [case], True)

@@ -6,10 +6,9 @@ import pytest
 
 from semblance.app.search.feedback.ledger_model import ROW, LedgerModel, ago
 from semblance.core.library.case_columns import case_columns
-from semblance.core.searches.contradictions import contradictions
-from semblance.core.searches.influence import Influence
-from semblance.core.searches.judgement import Judgement, JudgementKind
-from semblance.core.searches.ledger import Ledger
+from semblance.core.searches.feedback.influence import Influence
+from semblance.core.searches.feedback.judgements import Judgement, JudgementKind
+from semblance.core.searches.feedback.ledger import Ledger, contradictions
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 

@@ -11,14 +11,14 @@ from PySide6.QtGui import QColor, QImage
 from PySide6.QtWidgets import QApplication
 
 from semblance.app.search.feedback.learning_progress import NOTHING_HELD_OUT
-from semblance.app.search.feedback.question_section import QuestionSection
+from semblance.app.search.feedback.questions import QuestionSection
 from semblance.app.search.feedback.questions_page import QuestionsPage
 from semblance.app.shell import search_operations
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader, ThumbnailSource
 from semblance.core.imaging.region import Region
-from semblance.core.searches.judgement import JudgementKind
+from semblance.core.searches.feedback.judgements import JudgementKind
+from semblance.core.searches.feedback.questions import Answer
 from semblance.core.searches.query import Query
-from semblance.core.searches.questions import Answer
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from tests.helpers.contexts import make_context
@@ -301,11 +301,11 @@ def test_region_query_shows_why_there_is_no_question(qtbot, section, context, jo
 
 
 def test_question_about_a_case_judged_elsewhere_is_dropped(qtbot, section, context, jobs) -> None:
-    from semblance.app.search.feedback import refine_metric
+    from semblance.app.search.feedback import mark_cards
     from semblance.core.workflows.searches.refine_metric import likeness_judgement
 
     question = section.session.question
-    refine_metric.judge(context, [likeness_judgement(context.state.search, question.first, positive=True)])
+    mark_cards.judge(context, [likeness_judgement(context.state.search, question.first, positive=True)])
     settle(qtbot, jobs)
     now = section.session.question
     assert question.first not in (now.first, now.second)

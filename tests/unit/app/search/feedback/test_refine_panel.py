@@ -8,9 +8,8 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QLabel, QPushButton, QScrollArea
 
-from semblance.app.search.feedback import refine_metric as operations
-from semblance.app.search.feedback.refine_panel import RefinePanel
-from semblance.app.search.feedback.refinement_scores import FEW
+from semblance.app.search.feedback import mark_cards as operations
+from semblance.app.search.feedback.refine_panel import FEW, RefinePanel
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.theme import set_theme

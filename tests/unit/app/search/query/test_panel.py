@@ -10,7 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QPushButton
 
 from semblance.app.search.query.panel import QueryPanel
-from semblance.app.search.query.query_notice import breakable
+from semblance.app.search.query.query_facts import breakable
 from semblance.app.shell import search_operations
 from semblance.app.shell.jobs import Jobs
 from semblance.app.widgets.cards.case_drag import mime_data

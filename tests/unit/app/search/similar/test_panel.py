@@ -307,10 +307,10 @@ def test_rows_of_a_table_are_a_list_and_images_are_again_what_was_chosen(panel, 
 
 
 def test_the_strip_follows_the_text_size(qapp, ranked):
-    before = ranked._strip.height()
+    before = ranked.summary.height()
     set_theme(qapp, "light", 1.5)
     ranked.grab()
-    assert ranked._strip.height() == round(1.5 * before)
+    assert ranked.summary.height() == round(1.5 * before)
 
 
 class TestWindowLevelOfTheQuery:

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QWidget
 from semblance.app.search.similar.prevalence_dialog import PrevalenceDialog, edit_prevalences
 from semblance.core.errors import BadArguments
 from semblance.core.workflows.library.library_snapshot import read_snapshot
-from semblance.core.workflows.searches.prevalence import prevalences
+from semblance.core.workflows.searches.estimate import prevalences
 from tests.helpers.tables import PLAIN, table_library
 
 IN_LIBRARY = [("benign", 0.38), ("malignant", 0.62)]

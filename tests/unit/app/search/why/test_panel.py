@@ -8,15 +8,15 @@ import pytest
 from PySide6.QtCore import QCoreApplication, QPoint, Qt
 from PySide6.QtWidgets import QCheckBox, QLabel
 
-from semblance.app.search.why import explain_distance as operations
-from semblance.app.search.why.panel import MAX_ROWS, WhyPanel
+from semblance.app.search.why.panel import EXPLANATION_CHANNEL, MAX_ROWS, WhyPanel
+from semblance.app.search.why.why_images import IMAGES_CHANNEL
 from semblance.app.shell import search_operations
 from semblance.app.widgets.cards.case_model import distance_text
 from semblance.core.errors import BadInput
 from semblance.core.searches.query import Query
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.metrics.train_request import TrainRequest
-from semblance.core.workflows.searches import compare_images, refine_metric
+from semblance.core.workflows.searches import compare_cases, refine_metric
 from semblance.core.workflows.searches import explain_distance as explain_distance_module
 from semblance.core.workflows.searches.explain_distance import explain_distance
 from semblance.core.workflows.searches.open_metrics import close_loaded_metrics
@@ -102,12 +102,12 @@ def test_late_images_and_errors_are_ignored(panel, context, table, monkeypatch):
         raise BadInput("Too late.")
 
     monkeypatch.setattr(explain_distance_module, "explain_distance", fails)
-    monkeypatch.setattr(compare_images, "compare_images", fails)
+    monkeypatch.setattr(compare_cases, "compare_images", fails)
     context.state.set_library(read_snapshot(table))
     search_operations.submit_query(context, Query("t/c0"))
     context.jobs.pending.pop(0).run()
     QCoreApplication.processEvents()
-    assert {operations.EXPLANATION_CHANNEL, operations.IMAGES_CHANNEL} <= context.jobs._latest.keys()
+    assert {EXPLANATION_CHANNEL, IMAGES_CHANNEL} <= context.jobs._latest.keys()
     context.state.set_library(read_snapshot(table))
     before = panel.empty.accessibleName()
     context.jobs.run_pending()
@@ -276,7 +276,7 @@ def test_the_details_of_a_failed_comparison_of_images_can_be_copied(panel_with_q
         raise BadInput("The image is gone.", "Put it back.")
 
     with monkeypatch.context() as failing:
-        failing.setattr(compare_images, "compare_images", fails)
+        failing.setattr(compare_cases, "compare_images", fails)
         panel_with_query.follow(context.state.ranking.ranked[4].row)
         context.jobs.run_pending()
     assert panel_with_query.images.query.shown.problem == "The image is gone."

@@ -12,7 +12,7 @@ from semblance.core.metrics.relevance_feedback.triplet_learning import (
     WeightedTriplets,
     fit_form,
 )
-from semblance.core.retrieval.click_index import ClickIndex
+from semblance.core.retrieval.refined_index import RefinedIndex
 from tests.helpers.feedback_bases import base_distances, unequal_rows
 
 
@@ -43,7 +43,7 @@ def test_without_a_click_distances_are_those_of_the_metric(base: object) -> None
     np.testing.assert_allclose(
         space.distance(space.start()).between(X[:1], X)[0], expected, rtol=1e-9, atol=1e-12
     )
-    index = ClickIndex(Z, Z[0], space.initial_weights)
+    index = RefinedIndex(Z, Z[0], space.initial_weights)
     order = np.lexsort(((Z - Z[0]) ** 2 @ np.ones(Z.shape[1]), np.round(expected, 9)))
     np.testing.assert_array_equal(index.search(Z[0], 60).rows, order)
 

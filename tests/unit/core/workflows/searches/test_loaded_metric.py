@@ -16,9 +16,9 @@ from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches import loaded_metric as loaded_metric_module
 from semblance.core.workflows.searches import open_metrics as open_metrics_module
 from semblance.core.workflows.searches.explain_distance import explain_distance, most_different_groups
+from semblance.core.workflows.searches.feedback.refinement_session import open_refinement
 from semblance.core.workflows.searches.open_metrics import open_metric
 from semblance.core.workflows.searches.rank_cases import rank_cases
-from semblance.core.workflows.searches.refinement_session import open_refinement
 from tests.helpers.tables import table_library
 
 BLIND = ("f0",)

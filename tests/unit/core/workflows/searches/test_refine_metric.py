@@ -17,18 +17,19 @@ from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.metric import load_metric
 from semblance.core.metrics.relevance_feedback.feedback_space import FeedbackSpace
 from semblance.core.reports.card_facts import card_facts
-from semblance.core.searches.contradictions import ContradictionReason
-from semblance.core.searches.judgement import JudgementKind
+from semblance.core.searches.feedback.judgements import JudgementKind
+from semblance.core.searches.feedback.ledger import ContradictionReason
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import Cancelled, Reporter
 from semblance.core.workflows.metrics.score_metric import score_metric
 from semblance.core.workflows.searches import open_metrics as open_metrics_module
-from semblance.core.workflows.searches import refine_metric, refinement_session
+from semblance.core.workflows.searches import refine_metric
+from semblance.core.workflows.searches.feedback import refinement_session
+from semblance.core.workflows.searches.feedback.refinement_session import open_refinement
 from semblance.core.workflows.searches.open_metrics import close_loaded_metrics
 from semblance.core.workflows.searches.rank_cases import nearest_cases, rank_cases
 from semblance.core.workflows.searches.refine_metric import comparison_judgement, likeness_judgement
-from semblance.core.workflows.searches.refinement_session import open_refinement
 from tests.helpers.libraries import raw
 from tests.helpers.ranked_searches import ranked
 
@@ -294,14 +295,16 @@ def test_judgements_made_together_are_undone_together(table):
 def test_a_second_click_on_a_case_replaces_the_first(table):
     search = request_for()
     first = refine_metric.judge(table, search, [likeness_judgement(search, "t/c9", True)]).entries[0].id
-    changed = refine_metric.judge(table, search, [likeness_judgement(search, "t/c9", False)], instead=[first])
+    changed = refine_metric.judge(
+        table, search, [likeness_judgement(search, "t/c9", False)], replaced=[first]
+    )
     assert changed.contradictions == ()
     assert [(entry.judgement.kind, entry.undone is None) for entry in changed.entries] == [
         (JudgementKind.ALIKE, False),
         (JudgementKind.NOT_ALIKE, True),
     ]
     with pytest.raises(BadArguments, match="no judgement 999"):
-        refine_metric.judge(table, search, [likeness_judgement(search, "t/c8", True)], instead=[999])
+        refine_metric.judge(table, search, [likeness_judgement(search, "t/c8", True)], replaced=[999])
     assert len(refine_metric.undo(table, search).entries) == 2
 
 

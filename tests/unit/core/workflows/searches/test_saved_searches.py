@@ -11,7 +11,7 @@ from PIL import Image
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.library.library import Library
 from semblance.core.library.records import CATALOGUE
-from semblance.core.searches.judgement import Judgement, JudgementKind
+from semblance.core.searches.feedback.judgements import Judgement, JudgementKind
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search, new_ledger
 from semblance.core.workflows.features.extract_features import extract_features
@@ -238,11 +238,16 @@ def test_an_image_from_outside_has_a_thumbnail_and_its_ranking_outlives_it(tmp_p
     assert not found.is_current
 
 
-def test_no_search_and_a_damaged_one_are_refused_and_listed(library):
+@pytest.mark.parametrize(
+    "query",
+    [5, {"case_id": "c0", "region": {"kind": "?"}}, {"image": [1]}],
+    ids=["number", "region", "image"],
+)
+def test_no_search_and_a_damaged_one_are_refused_and_listed(library, query):
     with pytest.raises(BadArguments):
         saved_searches.reopen(library, "none")
     with Library.open(library) as opened:
-        opened.save_search("odd", {"query": 5, "seen": {"ranked": [1]}})
+        opened.save_search("odd", {"query": query, "seen": {"ranked": []}})
     with pytest.raises(BadInput, match="cannot be read"):
         saved_searches.reopen(library, "odd")
     assert [line.query for line in saved_searches.saved_searches(library)] == ["cannot be read"]

@@ -1,1 +1,0 @@
-"""One similar case: its header and the notes on it."""

@@ -1,1 +1,0 @@
-"""The images of a patient side by side."""

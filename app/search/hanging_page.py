@@ -1,0 +1,351 @@
+"""The images of a patient side by side: the views of a mammogram, prior beside current."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from functools import partial
+
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtGui import QActionGroup, QKeyEvent, QMouseEvent
+from PySide6.QtWidgets import QGridLayout, QInputDialog, QPushButton, QWidget
+
+from semblance.app.shell.context import Context
+from semblance.app.shell.icons import icon
+from semblance.app.shell.jobs import Job, Lane
+from semblance.app.shell.query_source import QuerySource
+from semblance.app.shell.settings import Settings
+from semblance.app.viewer.image_pane import ImagePane
+from semblance.app.viewer.linked_panes import LinkedPanes
+from semblance.app.widgets.full_page import FullPage
+from semblance.app.widgets.image_header import ImageHeader
+from semblance.app.widgets.layouts import vbox
+from semblance.app.widgets.menus import Menu
+from semblance.core.errors import SemblanceError
+from semblance.core.language import tr
+from semblance.core.library.hanging import MAMMOGRAM, ORDERS, Rows, ViewOrder, hanging, is_mammogram
+from semblance.core.workflows.imaging import view_images
+from semblance.core.workflows.imaging.view_images import ViewedImage
+
+#: Images on the page at most: the four views of two studies.
+MOST = 8
+_STEPS = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}
+
+#: A user keeps at most so many layouts.
+MAX_LAYOUTS = 20
+_SAVED, _ORDER, _PRIORS = "hanging_layouts", "hanging_order", "hanging_priors"
+_TEXTS = {
+    "cc_first": tr("CC, then MLO"),
+    "mlo_first": tr("MLO, then CC"),
+    "by_side": tr("Right side, then left side"),
+}
+
+
+class HangingPage(FullPage):
+    """The layout is kept for the next patient and start: whether priors are shown, and the order of the views of a
+    mammogram. Dragging the header of a view onto another one exchanges the two. Ctrl+Left and Ctrl+Right exchange the
+    view that has the keyboard with the one before and behind it."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(tr("Images of the patient"), back=(tr("Back"), tr("Back to where you were (Esc)")))
+        self._context, self._state = context, context.state
+        self._case_row = -1
+        #: The case whose patient is shown, while the page is shown.
+        self._source: QuerySource | None = None
+        self._jobs: list[Job] = []
+        self.priors = QPushButton(tr("Prior studies"))
+        self.priors.setIcon(icon("layers"))
+        self.priors.setCheckable(True)
+        self.priors.setChecked(self.layout_in_use.priors)
+        self.priors.setToolTip(tr("Show earlier studies beside the newest one (O)"))
+        self.order = QPushButton(tr("Layout"))
+        self.order.setIcon(icon("grid"))
+        self.order.setToolTip(tr("Order of the views of a mammogram, kept for the next patient"))
+        menu = Menu(self)
+        menu.aboutToShow.connect(partial(self._fill_menu, menu))
+        self.order.setMenu(menu)
+        self.linked = QPushButton(tr("Linked"))
+        self.linked.setIcon(icon("compare"))
+        self.linked.setCheckable(True)
+        self.linked.setChecked(True)
+        self.linked.setToolTip(tr("Link zoom, position, window and slices of all images (K)"))
+        for button in (self.order, self.priors, self.linked):
+            self.header.add_action(button)
+        self.panes = [
+            ImagePane(
+                context.jobs, settings=context.settings, share=1 / MOST, kept_views=context.state.kept_views
+            )
+            for _ in range(MOST)
+        ]
+        self._links = LinkedPanes(self.panes, self.linked)
+        self.headers = [ImageHeader("") for _ in range(MOST)]
+        self._cells: list[QWidget] = []
+        self._body = QWidget()
+        self._grid = QGridLayout(self._body)
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setSpacing(1)
+        page = vbox(self)
+        page.addWidget(self.header)
+        page.addWidget(self._body, 1)
+        for place, pane in enumerate(self.panes):
+            pane.view.editable = False
+            cell = QWidget(self._body)
+            cell.hide()
+            column = vbox(cell)
+            column.addWidget(self.headers[place])
+            column.addWidget(pane, 1)
+            self._cells.append(cell)
+            self.headers[place].installEventFilter(self)
+        self.priors.toggled.connect(self._set_priors)
+        self._state.on_other_source(self, lambda: self._source, self._follow_source)
+
+    def _follow_source(self, source: QuerySource | None) -> None:
+        """Show the patient of another query in place of that of the one before."""
+        columns = self._state.columns
+        index = columns.index_of_id(source.case) if source is not None and source.case is not None else -1
+        if index >= 0:
+            self.show_patient(int(columns.case_row[index]))
+        else:
+            self.closed.emit()
+
+    def show_patient(self, case_row: int) -> None:
+        """Show the images that hang with the case of a catalogue row."""
+        columns = self._state.columns
+        index = columns.index_of_row(case_row)
+        if index < 0 or self._state.path is None:
+            return
+        self._source = QuerySource(self._state.path, columns.ids[index], None)
+        self._case_row = case_row
+        self.header.set_subtitle(columns.patient_name(index) or "")
+        cursor = Qt.CursorShape.OpenHandCursor if self._is_mammogram else Qt.CursorShape.ArrowCursor
+        for header in self.headers:
+            header.setCursor(cursor)
+        # Only the views of a mammogram have an order.
+        self.order.setVisible(self._is_mammogram)
+        self._clear()
+        places = iter(range(MOST))
+        for row, cases in enumerate(self._rows(index)):
+            for column, case in enumerate(cases):
+                place = next(places)
+                self._grid.addWidget(self._cells[place], row, column)
+                self._grid.setRowStretch(row, 1)
+                self._grid.setColumnStretch(column, 1)
+                self._cells[place].show()
+                self._open(place, case)
+        self.panes[0].view.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _rows(self, index: int) -> Rows:
+        layout = self.layout_in_use
+        return hanging(self._state.columns, index, priors=layout.priors, order=layout.order)
+
+    # Layouts
+
+    @property
+    def layout_in_use(self) -> HangingLayout:
+        return last_layout(self._context.settings)
+
+    def use_layout(self, layout: HangingLayout) -> None:
+        """Hang the images of this and the next patients so."""
+        set_last_layout(self._context.settings, layout)
+        self.priors.blockSignals(True)
+        self.priors.setChecked(layout.priors)
+        self.priors.blockSignals(False)
+        self.show_patient(self._case_row)
+
+    def exchange(self, one: int, other: int) -> None:
+        """Exchange the views at two places of a mammogram, from left to right and row by row. Studies that hang below
+        each other hang in the same way."""
+        if not self._is_mammogram:
+            return
+        order = list(self.layout_in_use.order)
+        one, other = one % len(order), other % len(order)
+        if one != other:
+            order[one], order[other] = order[other], order[one]
+            self.use_layout(replace(self.layout_in_use, order=tuple(order)))
+            self.panes[other].view.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    @property
+    def _is_mammogram(self) -> bool:
+        columns = self._state.columns
+        return is_mammogram(columns, columns.index_of_row(self._case_row))
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """A header that is dragged to another image exchanges the two."""
+        if (
+            isinstance(event, QMouseEvent)
+            and event.type() == QEvent.Type.MouseButtonRelease
+            and event.button() == Qt.MouseButton.LeftButton
+            and watched in self.headers
+        ):
+            at = self._body.mapFromGlobal(event.globalPosition().toPoint())
+            target = next(
+                (
+                    n
+                    for n, cell in enumerate(self._cells)
+                    if cell.isVisible() and cell.geometry().contains(at)
+                ),
+                -1,
+            )
+            if target >= 0:
+                self.exchange(self.headers.index(watched), target)
+        return super().eventFilter(watched, event)
+
+    def save_layout(self) -> None:
+        """Ask for a name and save the layout in use."""
+        name, accepted = QInputDialog.getText(self, tr("Save layout"), tr("Name of the layout:"))
+        if accepted and name.strip():
+            save_layout(self._context.settings, replace(self.layout_in_use, name=name.strip()))
+
+    def _fill_menu(self, menu: Menu) -> None:
+        """The usual layouts, the user's own, and what can be done with them."""
+        menu.clear()
+        settings, in_use = self._context.settings, self.layout_in_use
+        group = QActionGroup(menu)
+        usual = [HangingLayout(text, order, in_use.priors) for text, order in usual_layouts()]
+        saved = saved_layouts(settings)
+        for layout in (*usual, *saved):
+            if saved and layout is saved[0]:
+                menu.addSeparator()
+            action = menu.addAction(layout.name.replace("&", "&&"), partial(self.use_layout, layout))
+            action.setCheckable(True)
+            action.setChecked((layout.order, layout.priors) == (in_use.order, in_use.priors))
+            group.addAction(action)
+        menu.addSeparator()
+        menu.addAction(tr("Save layout…"), self.save_layout)
+        if saved:
+            delete = menu.addMenu(tr("Delete layout"))
+            for layout in saved:
+                delete.addAction(
+                    layout.name.replace("&", "&&"), partial(delete_layout, settings, layout.name)
+                )
+
+    def _clear(self) -> None:
+        for job in self._jobs:
+            job.cancel()
+        self._jobs = []
+        self._links.forget_slices()
+        for line in range(MOST):
+            self._grid.setRowStretch(line, 0)
+            self._grid.setColumnStretch(line, 0)
+        for cell, pane in zip(self._cells, self.panes, strict=True):
+            self._grid.removeWidget(cell)
+            cell.hide()
+            pane.show_nothing()
+
+    def leave(self) -> None:
+        """Free the memory of the images."""
+        self._source = None
+        self._clear()
+
+    def _open(self, place: int, index: int | None) -> None:
+        header = self.headers[place]
+        if index is None:
+            header.set_title(tr("No such image"))
+            header.set_subtitle("")
+            return
+        columns = self._state.columns
+        header.set_title(columns.name(index))
+        header.set_subtitle(columns.finding_name(index) or "")
+        pane = self.panes[place]
+        pane.view.setAccessibleName(columns.name(index))
+        row = int(columns.case_row[index])
+        try:
+            job = self._context.jobs.run(
+                tr("Opening the image"),
+                view_images.view_case,
+                self._state.path,
+                row,
+                lane=Lane.READ,
+                quiet=True,
+            )
+        except SemblanceError as error:
+            header.set_subtitle(error.message)
+            return
+        self._jobs.append(job)
+
+        def show(viewed: ViewedImage) -> None:
+            with self._links.paused():
+                pane.show_viewed(viewed, self._state.path, row, None)
+                pane.histogram.hide()
+                pane.view.editable = False
+
+        job.done.connect(show)
+        job.failed.connect(lambda error: header.set_subtitle(error.message))
+
+    def _set_priors(self, on: bool) -> None:
+        self.use_layout(replace(self.layout_in_use, priors=on))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_K:
+            self.linked.toggle()
+        elif event.key() == Qt.Key.Key_O:
+            self.priors.toggle()
+        elif event.key() in _STEPS and event.modifiers() & Qt.KeyboardModifier.ControlModifier:
+            place = next((n for n, pane in enumerate(self.panes) if pane.view.hasFocus()), 0)
+            self.exchange(place, place + _STEPS[Qt.Key(event.key())])
+        else:
+            super().keyPressEvent(event)
+
+
+@dataclass(frozen=True)
+class HangingLayout:
+    """``name`` is empty for one that is not saved. ``order``: the four views from left to right, row by row."""
+
+    name: str
+    order: ViewOrder
+    priors: bool = True
+
+
+def usual_layouts() -> list[tuple[str, ViewOrder]]:
+    """Text and order of the views of the layouts that every user has."""
+    return [(_TEXTS[name], order) for name, order in ORDERS.items()]
+
+
+def saved_layouts(settings: Settings) -> list[HangingLayout]:
+    """The user's layouts in the order they were saved, without damaged ones."""
+    try:
+        entries = [
+            (str(name), _order(text), bool(priors))
+            for name, text, priors in json.loads(settings.text(_SAVED, "[]"))
+        ]
+    except (ValueError, TypeError):
+        return []
+    return [
+        HangingLayout(name, order, priors) for name, order, priors in entries[:MAX_LAYOUTS] if name and order
+    ]
+
+
+def save_layout(settings: Settings, layout: HangingLayout) -> None:
+    """Keep ``layout`` and replace one of its name."""
+    others = [one for one in saved_layouts(settings) if one.name != layout.name]
+    _write(settings, [*others[-(MAX_LAYOUTS - 1) :], layout])
+
+
+def delete_layout(settings: Settings, name: str) -> None:
+    _write(settings, [one for one in saved_layouts(settings) if one.name != name])
+
+
+def last_layout(settings: Settings) -> HangingLayout:
+    """The layout in use, also of the next patient and start."""
+    text = settings.text(_ORDER)
+    order = ORDERS.get(text) or _order(text) or MAMMOGRAM
+    return HangingLayout("", order, settings.text(_PRIORS, "yes") == "yes")
+
+
+def set_last_layout(settings: Settings, layout: HangingLayout) -> None:
+    settings.set_text(_ORDER, _text(layout.order))
+    settings.set_text(_PRIORS, "yes" if layout.priors else "no")
+
+
+def _write(settings: Settings, layouts: list[HangingLayout]) -> None:
+    settings.set_text(_SAVED, json.dumps([(one.name, _text(one.order), one.priors) for one in layouts]))
+
+
+def _text(order: ViewOrder) -> str:
+    return " ".join(side + view for side, view in order)
+
+
+def _order(text: str) -> ViewOrder:
+    """The order in ``R CC``-like ``text``; empty if it has not each of the four views once."""
+    order = tuple((word[:1], word[1:]) for word in str(text).split())
+    return order if sorted(order) == sorted(MAMMOGRAM) else ()

@@ -1,0 +1,225 @@
+"""Judgements of a user on how similar cases are to a query. Those on the query of a search are its marks."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from semblance.core.errors import BadInput
+from semblance.core.json_document import JsonDocument, JsonKeys
+from semblance.core.language import tr_lazy
+from semblance.core.library.records import JudgementRecord
+from semblance.core.searches.query import Query
+
+if TYPE_CHECKING:
+    from semblance.core.searches.search import Search
+
+
+class JudgementKind(StrEnum):
+    """The kinds of judgement."""
+
+    ALIKE = "alike"
+    NOT_ALIKE = "not alike"
+    CLOSER = "closer"
+
+
+def query_key(query: str, region: Mapping[str, Any] | None) -> str:
+    """The query as a key; see :attr:`Judgement.query_key`."""
+    if region is None:
+        return query
+    text = json.dumps(dict(region), sort_keys=True)
+    return f"{query}#{hashlib.blake2b(text.encode(), digest_size=8).hexdigest()}"
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """``case`` is (not) like ``query``, or it is closer to ``query`` than ``other`` is.
+
+    ``query`` is a case id, or the path of an image outside the library; ``region`` (JSON) the part of it that was
+    searched with. ``shown``: the cases on screen at that time, with which a single judgement is compared.
+    ``time`` is ISO 8601 in UTC.
+
+    Raises:
+        BadInput: a case judged against itself, or not the cases its kind needs.
+    """
+
+    kind: JudgementKind
+    query: str
+    case: str
+    other: str | None = None
+    region: Mapping[str, Any] | None = None
+    shown: tuple[str, ...] = ()
+    author: str = ""
+    time: str = ""
+
+    def __post_init__(self) -> None:
+        if (self.other is not None) != (self.kind == JudgementKind.CLOSER):
+            raise BadInput(
+                "'Closer' compares two cases with the query, a mark judges one.", "Choose the cases again."
+            )
+        for case in (self.case, self.other):
+            if case == self.query:
+                raise BadInput(
+                    tr_lazy("{case} cannot be judged against itself.", case=case), "Judge another case."
+                )
+        if self.case == self.other:
+            raise BadInput(
+                tr_lazy("{case} cannot be closer than itself.", case=self.case), "Choose two different cases."
+            )
+
+    @property
+    def query_key(self) -> str:
+        """The query as a key: equal for the same region of the same case or image."""
+        return query_key(self.query, self.region)
+
+    @property
+    def statement(self) -> tuple[str, str, str, str]:
+        """Equal for judgements with the same content, whatever their author and time."""
+        return self.kind.value, self.query_key, self.case, self.other or ""
+
+    def cases(self) -> tuple[str, ...]:
+        """The query and the cases it is about; a query from outside the library is its path."""
+        return (self.query, self.case) if self.other is None else (self.query, self.case, self.other)
+
+    def to_record(self) -> JudgementRecord:
+        """The judgement as it is stored in the catalogue."""
+        region = None if self.region is None else dict(self.region)
+        return JudgementRecord(
+            self.kind.value, self.query, self.case, self.other, region, self.shown, self.author, self.time
+        )
+
+    @classmethod
+    def from_record(cls, record: JudgementRecord) -> Judgement:
+        """The judgement of a record of the catalogue.
+
+        Raises:
+            BadInput: a kind that this version does not know.
+        """
+        try:
+            kind = JudgementKind(record.kind)
+        except ValueError:
+            raise BadInput(
+                tr_lazy("The library holds a judgement of the unknown kind '{kind}'.", kind=record.kind),
+                "Update Semblance to use it.",
+            ) from None
+        return cls(
+            kind,
+            record.query,
+            record.case,
+            record.other,
+            record.region,
+            record.shown,
+            record.author,
+            record.time,
+        )
+
+
+@dataclass(frozen=True)
+class QueryMarks(JsonDocument):
+    """Ids of the ``liked`` and of the ``disliked`` cases, in the order they were marked; none is in both.
+
+    ``liked_images`` and ``disliked_images``: examples that are not whole cases.
+    """
+
+    #: The part ``feedback`` of ``semblance search --json``.
+    JSON_KEYS: ClassVar[JsonKeys] = ("liked", ("disliked", "disliked"))
+
+    liked: tuple[str, ...] = ()
+    disliked: tuple[str, ...] = ()
+    liked_images: tuple[Query, ...] = ()
+    disliked_images: tuple[Query, ...] = ()
+
+    def without(self, cases: Collection[str]) -> QueryMarks:
+        """The marks on other cases than these."""
+        liked, disliked = (
+            [one for one in marked if one not in cases] for marked in (self.liked, self.disliked)
+        )
+        return replace(self, liked=tuple(liked), disliked=tuple(disliked))
+
+    @property
+    def n_liked(self) -> int:
+        """Number of marks *more like this*."""
+        return len(self.liked) + len(self.liked_images)
+
+    @property
+    def n_disliked(self) -> int:
+        """Number of marks *less like this*."""
+        return len(self.disliked) + len(self.disliked_images)
+
+    def __len__(self) -> int:
+        return self.n_liked + self.n_disliked
+
+    def followed_by(self, later: QueryMarks) -> QueryMarks:
+        """Both together; of two marks of one case the later counts."""
+        liked_by_case = dict.fromkeys(self.liked, True) | dict.fromkeys(self.disliked, False)
+        for cases, liked in ((later.liked, True), (later.disliked, False)):
+            for case in cases:
+                liked_by_case.pop(case, None)
+                liked_by_case[case] = liked
+        return QueryMarks(
+            _cases_with(liked_by_case, True),
+            _cases_with(liked_by_case, False),
+            (*self.liked_images, *later.liked_images),
+            (*self.disliked_images, *later.disliked_images),
+        )
+
+
+NO_MARKS = QueryMarks()
+
+
+def key_of_query(query: Query) -> str:
+    """The :attr:`semblance.core.searches.feedback.judgements.Judgement.query_key` of judgements about ``query``."""
+    region = None if query.region is None else query.region.to_json()
+    return query_key(query.case if query.case is not None else str(query.image), region)
+
+
+def is_about(judgement: Judgement, query: Query) -> bool:
+    """Whether a judgement was made on ``query``, not on another one or another region of its image."""
+    return judgement.query_key == key_of_query(query)
+
+
+def is_mark(judgement: Judgement, query: Query) -> bool:
+    """Whether a judgement is a mark on ``query``, which re-orders its search."""
+    return judgement.kind != JudgementKind.CLOSER and is_about(judgement, query)
+
+
+def refines(judgement: Judgement, search: Search) -> bool:
+    """Whether a judgement refines the metric of ``search``: a comparison on its query and, if the search is refined,
+    all that was judged on other queries."""
+    if is_mark(judgement, search.query):
+        return False
+    return search.refined or is_about(judgement, search.query)
+
+
+def counts_in(judgement: Judgement, search: Search) -> bool:
+    """Whether a judgement changes the ranking of ``search``, as a mark or by refining the metric."""
+    return is_mark(judgement, search.query) or refines(judgement, search)
+
+
+def marks_set_aside(judgements: Iterable[Judgement], query: Query) -> QueryMarks:
+    """The marks on the same image as a whole or on other regions of it, which do not order the search of ``query``."""
+    key, image = key_of_query(query), key_of_query(replace(query, region=None))
+    return _marks(one for one in judgements if one.query == image and one.query_key != key)
+
+
+def marks_of(judgements: Iterable[Judgement], query: Query) -> QueryMarks:
+    """The marks for ``query`` among the ``judgements``; of two of one case the later counts."""
+    return _marks(one for one in judgements if is_mark(one, query))
+
+
+def _marks(judgements: Iterable[Judgement]) -> QueryMarks:
+    """The marks among ``judgements``, whatever their query; of two of one case the later counts."""
+    liked_by_case: dict[str, bool] = {}
+    for one in judgements:
+        if one.kind != JudgementKind.CLOSER:
+            liked_by_case.pop(one.case, None)
+            liked_by_case[one.case] = one.kind == JudgementKind.ALIKE
+    return QueryMarks(_cases_with(liked_by_case, True), _cases_with(liked_by_case, False))
+
+
+def _cases_with(liked_by_case: dict[str, bool], liked: bool) -> tuple[str, ...]:
+    return tuple(case for case, how in liked_by_case.items() if how == liked)

@@ -1,0 +1,243 @@
+"""A query compared with all cases: its own patient hidden, cases of one lesion grouped under the nearest of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from semblance.core.retrieval.candidate_index import CandidateIndex
+from semblance.core.retrieval.feedback import FeedbackCases, MarkedIndex
+from semblance.core.retrieval.index import DistanceIndex, Index, Matrix, Rows
+from semblance.core.retrieval.ranking import (
+    CANDIDATES_PER_CASE,
+    AnyIndex,
+    EmbeddedQuery,
+    Ranking,
+    diverse_order,
+    first_of_each_key,
+    rank,
+    ranked_cases,
+)
+from semblance.core.retrieval.refined_index import RefinedIndex
+from semblance.core.searches.query import Query
+from semblance.core.searches.search import Search
+from semblance.core.workflows.searches.loaded_metric import LoadedMetric
+
+#: Number of cases with another finding listed below the ranking, and of near-duplicates of one case listed by id.
+OTHERS, MAX_LISTED = 6, 100
+#: For one case: the number of grouped near-duplicates, the ids of the first of them, their distances, and the other
+#: findings that they have.
+GroupedCases = tuple[int, tuple[int, ...], tuple[float, ...], tuple[str, ...]]
+
+
+@dataclass(frozen=True, eq=False)
+class QueryComparison:
+    """The query of a search, the index it is compared by, and the cases that may be ranked.
+
+    ``ordered``: the order by marks, if there are any; ``index`` is then the order before them. ``nearest`` (s, c):
+    squared distances from some cases to some that are near by the same index. ``vector_of``: gives the vector of
+    another query, as ``query.embedded``. ``changed``: why the ranking differs from that of the metric as it was
+    scored, else empty.
+    """
+
+    loaded: LoadedMetric
+    search: Search
+    query: EmbeddedQuery
+    index: AnyIndex
+    nearest: Matrix
+    vector_of: Callable[[Query], Matrix]
+    changed: str = ""
+    ordered: MarkedIndex | None = None
+
+    def rank(self, k: int, among: npt.NDArray[np.bool_] | None = None) -> Ranking:
+        """The ``k`` nearest, of the cases ``among`` (n,) only."""
+        return rank(
+            self.index if self.ordered is None else self.ordered,
+            self.query,
+            k,
+            patients=self.loaded.patient_codes if self.search.hide_same_patient else None,
+            keys=self.loaded.keys if self.search.group_duplicates else None,
+            allowed=among,
+        )
+
+    @property
+    def by_metric_alone(self) -> bool:
+        """Whether the metric compares the cases, as it was scored."""
+        return isinstance(self.index, Index | DistanceIndex | CandidateIndex)
+
+    @property
+    def candidates(self) -> int | None:
+        """The number of candidates that were compared; ``None`` where all cases were."""
+        return (
+            self.index.candidates if isinstance(self.index, CandidateIndex) and self.ordered is None else None
+        )
+
+    def coordinates(self, places: Rows) -> Matrix:
+        """(r, m) coordinates whose Euclidean distances are those of the index, or approximate them if it has no
+        coordinates."""
+        if isinstance(self.index, RefinedIndex):
+            return self.index.embedded(places)
+        return np.asarray(self.loaded.coordinates(places), dtype=np.float64)
+
+    @property
+    def query_coordinates(self) -> Matrix:
+        """(m,) the query in the space of :meth:`coordinates`."""
+        return self._embedded(self.query.embedded)
+
+    def coordinates_of(self, query: Query) -> Matrix:
+        """(m,) another query in the space of :meth:`coordinates`.
+
+        Raises:
+            BadInput: no such case, no features for it, or an image that cannot be read.
+        """
+        return self._embedded(self.vector_of(query))
+
+    def _embedded(self, vector: Matrix) -> Matrix:
+        vector = np.asarray(vector, dtype=np.float64)
+        if not isinstance(self.index, RefinedIndex):
+            return vector
+        embedded: Matrix = self.index.form.embed(vector[np.newaxis])[0]
+        return embedded
+
+
+def group_ranking(compared: QueryComparison, count: int) -> Ranking:
+    """The ``count`` nearest; more candidates for a diverse search."""
+    return compared.rank(count * CANDIDATES_PER_CASE if compared.search.diverse > 0.0 else count)
+
+
+def shown_order(compared: QueryComparison, found: Ranking, k: int) -> Rows:
+    """Positions among the ranked cases of the ``k`` to show; a diverse search chooses cases that differ from each
+    other."""
+    if compared.search.diverse <= 0.0:
+        return np.arange(min(k, len(found.rows)))
+    coordinates = compared.coordinates(found.rows)
+    # In an order by marks, an earlier case counts as nearer.
+    return diverse_order(np.sort(found.distances), coordinates, k, compared.search.diverse)
+
+
+def nearest_others(compared: QueryComparison, found: Ranking, finding: str | None) -> tuple[Rows, Matrix]:
+    """The nearest cases with another finding than ``finding``, near-duplicates grouped; none for ``None``."""
+    if finding is None:
+        return np.empty(0, dtype=np.int64), np.empty(0)
+    loaded = compared.loaded
+    other = (loaded.finding_codes >= 0) & (loaded.finding_codes != loaded.code_of(finding))
+    near = np.flatnonzero(other[found.rows])[:OTHERS]
+    rows, distances = found.rows[near], found.distances[near]
+    if len(near) < OTHERS and compared.ordered is None and not isinstance(compared.index, RefinedIndex):
+        # A mark must not need a second comparison with all cases; the window ranks two hundred.
+        again = compared.rank(OTHERS, among=other)
+        rows, distances = again.rows, again.distances
+    return rows, distances
+
+
+def grouped_cases(compared: QueryComparison, found: Ranking) -> dict[int, GroupedCases]:
+    """The near-duplicates grouped at each rank."""
+    loaded, query = compared.loaded, compared.query
+    out: dict[int, GroupedCases] = {}
+    for at in np.flatnonzero(found.duplicate_counts).tolist():
+        place = int(found.rows[at])
+        equal = loaded.keys == loaded.keys[place]
+        if compared.search.hide_same_patient:
+            equal &= ~query.same_patient_cases(loaded.patient_codes)
+        copies = [one for one in np.flatnonzero(equal).tolist() if one not in (place, query.row)]
+        others = {loaded.findings[one] for one in copies} - {None, loaded.findings[place]}
+        copies = copies[:MAX_LISTED]
+        measured = compared.index.distances(query.embedded, np.array(copies, dtype=np.int64)).tolist()
+        out[place] = (
+            int(found.duplicate_counts[at]),
+            tuple(loaded.rows[copies].tolist()),
+            tuple(measured),
+            tuple(sorted(filter(None, others))),
+        )
+    return out
+
+
+class MeasuredQuery:
+    """``distances`` (n,) of all cases from ``query`` under the metric alone, and their ranks."""
+
+    def __init__(self, loaded: LoadedMetric, query: EmbeddedQuery) -> None:
+        self._loaded, self.query = loaded, query
+        self._rows = np.arange(len(loaded.rows))
+        self.distances: Matrix = loaded.index.distances(query.embedded, self._rows)
+        self._rankings: dict[tuple[bool, ...], Ranking] = {}
+        self._all_ranks: dict[tuple[bool, bool], Rows] = {}
+
+    @classmethod
+    def of(cls, loaded: LoadedMetric, query: EmbeddedQuery) -> MeasuredQuery:
+        """The cached one, or a new one for another query."""
+        cached = loaded.cache.get(cls)
+        if cached is not None and _is_same(cached.query, query):
+            return cached
+        return loaded.cache.keep(cls(loaded, query))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of what grows with the library."""
+        cases = self.__dict__.get("feedback_cases")
+        return 2 * self.distances.nbytes + (0 if cases is None else cases.nbytes)
+
+    @cached_property
+    def feedback_cases(self) -> FeedbackCases:
+        """What all orders by marks on this query have in common."""
+        shape = (len(self.distances), len(self.query.embedded))
+        return FeedbackCases(self._loaded.coordinates, shape, self.distances)
+
+    def ranking(self, compared: QueryComparison, count: int) -> Ranking:
+        """The first ``count`` cases of ``compared``, which compares this query by the metric alone; the same with and
+        without marks."""
+        search = compared.search
+        key = (search.hide_same_patient, search.group_duplicates, search.diverse > 0.0)
+        if key not in self._rankings:
+            self._rankings[key] = group_ranking(compared, count)
+        return self._rankings[key]
+
+    def shifts(self, search: Search, places: Sequence[int]) -> tuple[int, ...]:
+        """By how many ranks each case of the present order moved forward from its rank under the metric.
+
+        Ranks are counted among what ``search`` shows: without the query's own patient where it is hidden, and a group
+        of near-duplicates as one case.
+        """
+        before = self._ranks(search.hide_same_patient, search.group_duplicates)[list(places)].tolist()
+        return tuple(was - now for now, was in enumerate(before))
+
+    def _ranks(self, hide_same_patient: bool, group_duplicates: bool) -> Rows:
+        """(n,) the rank of every case that can be shown, from 0; equal ones as the index has them. Cases of a group
+        have the rank of their nearest."""
+        key = (hide_same_patient, group_duplicates)
+        if key in self._all_ranks:
+            return self._all_ranks[key]
+        loaded, query = self._loaded, self.query
+        if loaded.ties is not None and query.tie_break is not None:
+            apart = loaded.ties - query.tie_break
+            order = np.lexsort((self._rows, np.einsum("ij,ij->i", apart, apart), self.distances))
+        else:
+            order = np.argsort(self.distances, kind="stable")
+        patients, keys = loaded.patient_codes, loaded.keys
+        shown = ranked_cases(
+            len(order), query, patients if hide_same_patient else None, keys if group_duplicates else None
+        )
+        order = order[shown[order]]
+        first = first_of_each_key(order, keys if group_duplicates else None)
+        ranks = np.zeros(len(shown), dtype=np.int64)
+        ranks[order[first]] = np.arange(len(first))
+        if group_duplicates:
+            grouped = order[keys[order] >= 0]
+            _, nearest, group = np.unique(keys[grouped], return_index=True, return_inverse=True)
+            ranks[grouped] = ranks[grouped[nearest]][group]
+        self._all_ranks[key] = ranks
+        return ranks
+
+
+def _is_same(one: EmbeddedQuery, other: EmbeddedQuery) -> bool:
+    """Whether both are the same query of the same patient."""
+    arrays = ("embedded", "same_patient", "copies")
+    same = all(np.array_equal(_rows(getattr(one, name)), _rows(getattr(other, name))) for name in arrays)
+    return same and (one.row, one.patient, one.key) == (other.row, other.patient, other.key)
+
+
+def _rows(values: Matrix | Rows | None) -> Matrix | Rows:
+    return np.empty(0) if values is None else values

@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QInputDialog
+
+from semblance.app.search.hanging_page import HangingPage, saved_layouts
+from semblance.core.workflows.library.import_source import import_source
+from semblance.core.workflows.library.library_snapshot import read_snapshot
+from tests.helpers.dicom_files import MG, image, save
+from tests.helpers.widgets import show_widget
+
+VIEWS = [("R", "CC"), ("L", "CC"), ("R", "MLO"), ("L", "MLO")]
+
+
+@pytest.fixture
+def page(qtbot, context, jobs, tmp_path):
+    pixels = np.tile(np.arange(64, dtype=np.uint16) * 50, (64, 1))
+    for study in (1, 2):
+        for number, (side, view) in enumerate(VIEWS):
+            header = {
+                "SOPClassUID": MG,
+                "SOPInstanceUID": f"1.2.{study}.{number}",
+                "StudyInstanceUID": f"1.2.{study}",
+                "SeriesInstanceUID": f"1.2.{study}.9",
+                "StudyDate": f"202{study}0101",
+                "Modality": "MG",
+                "PatientID": "P1",
+                "ImageLaterality": side,
+                "ViewPosition": view,
+            }
+            save(image(pixels, **header), tmp_path / "mg" / f"{study}{number}.dcm")
+    import_source(tmp_path / "mg", tmp_path / "lib")
+    context.state.set_library(read_snapshot(tmp_path / "lib"))
+    made = show_widget(qtbot, HangingPage(context), 1200, 760)
+    made.show_patient(int(context.state.columns.case_row[0]))
+    jobs.run_pending()
+    return made
+
+
+def shown(page) -> list[str]:
+    cells = zip(page._cells, page.headers, page.panes, strict=True)
+    return [header._title.text() for cell, header, pane in cells if cell.isVisible() and pane.view.image]
+
+
+def menu_of(page) -> list[QAction]:
+    """The entries of the menu *Layout* as it opens."""
+    page.order.menu().aboutToShow.emit()
+    return page.order.menu().actions()
+
+
+def choose(page, text: str) -> None:
+    next(action for action in menu_of(page) if action.text() == text).trigger()
+
+
+def views(page) -> list[str]:
+    return [name.partition(",")[0].removeprefix("Mammogram ") for name in shown(page)]
+
+
+def test_two_studies_hang_one_below_the_other(page, qtbot, jobs):
+    names = [name.partition(",")[0] for name in shown(page)]
+    assert names == [f"Mammogram {side} {view}" for side, view in VIEWS] * 2
+    qtbot.keyClick(page, Qt.Key.Key_O)
+    jobs.run_pending()
+    assert len(shown(page)) == 4
+    assert page._context.settings.text("hanging_priors") == "no"
+
+
+def test_all_images_zoom_together_until_unlinked(page, qtbot):
+    first, second, *_ = (pane.view for pane in page.panes)
+    first.zoom_by(2.0)
+    # The places differ by a pixel.
+    assert second.viewport.zoom == pytest.approx(first.viewport.zoom, rel=0.02)
+    qtbot.keyClick(page, Qt.Key.Key_K)
+    first.zoom_by(2.0)
+    assert second.viewport.zoom == pytest.approx(first.viewport.zoom / 2, rel=0.02)
+    with qtbot.waitSignal(page.closed):
+        qtbot.keyClick(page, Qt.Key.Key_Escape)
+
+
+def test_the_order_of_the_views_is_kept_for_the_next_page(page, qtbot, jobs, context):
+    choose(page, "MLO, then CC")
+    jobs.run_pending()
+    order = [f"Mammogram {side} {view}" for side, view in [*VIEWS[2:], *VIEWS[:2]]]
+    assert [name.partition(",")[0] for name in shown(page)] == order * 2
+    following = show_widget(qtbot, HangingPage(context), 1200, 760)
+    following.show_patient(int(context.state.columns.case_row[0]))
+    jobs.run_pending()
+    assert shown(following) == shown(page)
+    assert [action.text() for action in menu_of(following) if action.isChecked()] == ["MLO, then CC"]
+
+
+def test_a_layout_made_by_mouse_and_keys_is_saved_under_a_name(page, qtbot, jobs, context, monkeypatch):
+    """The first header is dragged to the third view, then the keys exchange it with the second."""
+    header, target = page.headers[0], page.panes[2].view
+    drop = header.mapFromGlobal(target.mapToGlobal(target.rect().center()))
+    qtbot.mousePress(header, Qt.MouseButton.LeftButton, pos=QPoint(20, 8))
+    qtbot.mouseRelease(header, Qt.MouseButton.LeftButton, pos=drop)
+    jobs.run_pending()
+    assert views(page) == ["R MLO", "L CC", "R CC", "L MLO"] * 2, "both studies hang alike"
+    qtbot.keyClick(page.panes[2].view, Qt.Key.Key_Left, Qt.KeyboardModifier.ControlModifier)
+    jobs.run_pending()
+    own = ["R MLO", "R CC", "L CC", "L MLO"]
+    assert views(page) == own * 2
+
+    monkeypatch.setattr(QInputDialog, "getText", lambda *_args: ("Mine", True))
+    choose(page, "Save layout…")
+    choose(page, "CC, then MLO")
+    jobs.run_pending()
+    following = show_widget(qtbot, HangingPage(context), 1200, 760)
+    following.show_patient(int(context.state.columns.case_row[0]))
+    choose(following, "Mine")
+    jobs.run_pending()
+    assert views(following) == own * 2
+    delete = next(action for action in menu_of(following) if action.text() == "Delete layout").menu()
+    delete.actions()[0].trigger()
+    assert "Mine" not in [action.text() for action in menu_of(following)]
+    assert views(following) == own * 2, "the layout in use stays"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[", "[1]", '[["Mine", "RCC LCC", true]]', '[["Mine", "RCC RCC LCC LMLO", true]]']
+)
+def test_damaged_layouts_are_left_out(context, text):
+    context.settings.set_text("hanging_layouts", text)
+    assert saved_layouts(context.settings) == []

@@ -1,0 +1,105 @@
+"""A declared document is written by its keys, and read again."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from semblance.core.json_document import JsonDocument, JsonKeys
+from semblance.core.language import tr_lazy
+
+
+@dataclass(frozen=True)
+class Inner(JsonDocument):
+    JSON_KEYS: ClassVar[JsonKeys] = (("path", "file"), "number")
+
+    file: Path | None = None
+    number: int | None = None
+
+
+@dataclass(frozen=True)
+class Outer(JsonDocument):
+    JSON_KEYS: ClassVar[JsonKeys] = ("name", ("first", "inner"), "pairs", "several", ("on", "flag"), "size")
+
+    name: str
+    inner: Inner
+    pairs: tuple[tuple[str, float], ...] = ()
+    several: tuple[Inner, ...] = ()
+    flag: bool = True
+    size: float = 1.5
+
+
+INNER = st.builds(
+    Inner, st.none() | st.sampled_from([Path("a/b.png"), Path("c")]), st.none() | st.integers(-9, 9)
+)
+OUTER = st.builds(
+    Outer,
+    st.text(),
+    INNER,
+    st.lists(st.tuples(st.text(), st.floats(allow_nan=False))).map(tuple),
+    st.lists(INNER).map(tuple),
+    st.booleans(),
+    st.floats(allow_nan=False),
+)
+
+
+@given(OUTER)
+def test_what_was_written_is_read(document):
+    assert Outer.from_json(json.loads(json.dumps(document.to_json()))) == document
+
+
+@given(OUTER, st.sets(st.sampled_from(["name", "first", "pairs", "several", "on", "size"])))
+def test_what_is_missing_has_its_default_or_is_empty(document, missing):
+    data = {key: value for key, value in document.to_json().items() if key not in missing}
+    found = Outer.from_json(data).to_json()
+    empty = Outer("", Inner()).to_json()
+    assert found == {
+        key: empty[key] if key in missing else value for key, value in document.to_json().items()
+    }
+
+
+@dataclass(frozen=True)
+class Grouped(JsonDocument):
+    JSON_KEYS: ClassVar[JsonKeys] = ("a", ("hidden", ("b", ("c", "double"))), "text")
+    JSON_NULL: ClassVar[tuple[str, ...]] = ("text",)
+
+    a: int = 1
+    b: int = 2
+    text: str = ""
+
+    @property
+    def double(self) -> int:
+        return 2 * self.b
+
+
+def test_keys_are_grouped_named_and_null_where_empty():
+    assert json.dumps(Grouped().to_json()) == '{"a": 1, "hidden": {"b": 2, "c": 4}, "text": null}'
+    assert Grouped(text="x").to_json()["text"] == "x"
+
+
+def test_a_translatable_text_is_written_in_english():
+    text = tr_lazy("{n} cases", n=3)
+    assert json.dumps(Grouped(text=text).to_json()["text"]) == '"3 cases"'
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        5,
+        {"pairs": [["a", 1, 2]]},
+        {"pairs": 3},
+        {"several": [4]},
+        {"size": "large"},
+        {"first": {"number": float("inf")}},
+        {"first": {"path": [1]}},
+    ],
+)
+def test_other_data_is_refused_as_one_kind_of_error(data):
+    with pytest.raises(ValueError):
+        Outer.from_json(data)
