@@ -76,7 +76,7 @@ class Search:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """The search that :meth:`to_json` wrote, also an incomplete one. Version 0.1 wrote fold_alike.
+        """The search that :meth:`to_json` wrote, also an incomplete one.
 
         Raises:
             KeyError, TypeError, ValueError, AttributeError: other data.
@@ -91,7 +91,7 @@ class Search:
             tuple(Query.from_json(one) for one in data.get("unlike", ())),
             tuple((str(name), float(amount)) for name, amount in data.get("concepts", ())),
             bool(data.get("hide_same_patient", True)),
-            bool(data.get("fold_duplicates", data.get("fold_alike", True))),
+            bool(data.get("fold_duplicates", True)),
             float(data.get("diverse", 0.0)),
             float(data.get("unusual", NO_MATCH_RATE)),
             bool(data.get("without_patient", False)),

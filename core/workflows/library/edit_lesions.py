@@ -64,7 +64,7 @@ class Detection:
 
 
 def detect_groups(library: Path, *, reporter: Reporter = SILENT) -> Detection:
-    """Detect the same-lesion groups of a library that was imported before, such as with an earlier version.
+    """Detect the same-lesion groups of all images of a library anew.
 
     Images without a thumbnail are left out.
 

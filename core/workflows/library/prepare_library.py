@@ -566,7 +566,7 @@ def _feature_set_name(library: Library, extractor: str) -> str:
     """The feature set of ``extractor`` with its default settings, or a name for a new one."""
     made = make_extractor(extractor)
     known = {one.name: one for one in library.features.all()}
-    # A set that was measured before burnt-in marks were hidden is continued as it is.
+    # A set that was measured with burnt-in marks is continued as it is.
     for settings in (dict(made.settings), {**made.settings, BURNT_IN_MARKS: KEEP}):
         for one in known.values():
             if (one.extractor, one.version, dict(one.settings)) == (made.name, made.version, settings):

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 DRAWN, DRAWN_BYTES = 48, 8 << 20
 #: Of fewer cases only the embedding is stored: what else a search needs is computed as fast.
 FEWEST_KEPT = 20_000
-#: How endings of files of earlier versions were.
-_EARLIER_SUFFIX = ".npz"
 
 
 class CachedEmbedding(NamedTuple):
@@ -69,7 +67,7 @@ def load_embedding(file: Path) -> CachedEmbedding | None:
     """The data that :func:`save_embedding` wrote; ``None`` if there is nothing usable, because derived data is made
     again."""
     arrays = load_arrays(file)
-    # A file of another version has other names.
+    # The file may be damaged, or of another version of the program.
     if arrays is None or not set(_PLAIN) <= arrays.keys() <= set(chain(_PLAIN, *_PREPARED.values())):
         return None
     rows, embedding, ties, drawn = (arrays[name] for name in _PLAIN)
@@ -97,8 +95,7 @@ def is_readable(file: Path) -> bool:
 def save_embedding(file: Path, prepared: CachedEmbedding) -> None:
     """Write ``prepared`` and remove the earlier data of the same metric."""
     stem = file.name.partition(".")[0]
-    of_metric = chain(*(file.parent.glob(f"{stem}.*{one}") for one in (EMBEDDING_SUFFIX, _EARLIER_SUFFIX)))
-    older = [found for found in of_metric if found != file]
+    older = [found for found in file.parent.glob(f"{stem}.*{EMBEDDING_SUFFIX}") if found != file]
     arrays: dict[str, npt.NDArray[Any]] = {name: getattr(prepared, name) for name in _PLAIN}
     for field, names in _PREPARED.items():
         arrays |= zip(names, getattr(prepared, field) or (), strict=False)

@@ -157,7 +157,6 @@ def _close_in_outline(loaded: LoadedMetric, found: Pixels) -> list[str]:
     """The contents of the images that are closest in outline (1 or 2, 144), in any mirrored form."""
     if _OUTLINES not in loaded.cache:
         known = {key: value for key, value in loaded.library.thumbnails.outlines().items() if value}
-        # A library of an earlier version has no outlines until an import.
         values = np.frombuffer(b"".join(known.values()), dtype=np.float16).reshape(-1, OUTLINE_NUMBERS)
         several = {
             content: len(value) // (OUTLINE_NUMBERS * values.itemsize) for content, value in known.items()

@@ -353,14 +353,13 @@ def last_search(library: Path, *, reporter: Reporter = SILENT) -> ReopenedSearch
         return None
     notes: list[str] = []
     try:
-        # Versions without this choice refined every search. What is shown at the start is not refined unless chosen.
-        search, view = Search.from_json({"refined": False, **state}), dict(state.get("view") or {})
+        search, view = Search.from_json(state), dict(state.get("view") or {})
         name, stored = (
             str(state.get("name") or ""),
             [(str(c), float(d), int(n)) for c, d, n in _saved_lines(state)],
         )
     except (KeyError, TypeError, ValueError, AttributeError):
-        # An older version stored another format; the library opens as if it were new.
+        # Damaged, or of another version of the program: the library opens as if it were new.
         return None
     with open_library(library) as opened:
         there = _present(opened, search, notes)

@@ -62,7 +62,7 @@ def scores(accuracy, chance, macro, macro_chance):
     curve = IntervalCurve(tuple(range(1, 11)), *((value,) * 10 for value in (mean, mean - half, mean + half)))
     made = FindingScore(90, 10, of_findings, of_findings - macro_half, of_findings + macro_half)
     return MetricScores(
-        "held-out patients", 10, {"a": 70, "b": 20}, 10, 0, curve, curve, 0.5, {},
+        "held-out patients", 10, {"a": 70, "b": 20}, 10, 0, curve, curve, 0.5, {}, 90,
         chance=chance, macro=made, macro_chance=macro_chance,
     )  # fmt: skip
 

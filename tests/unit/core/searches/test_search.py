@@ -30,12 +30,6 @@ def test_round_trip_through_json(search):
     assert Search.from_json(json.loads(json.dumps(search.to_json()))) == search
 
 
-def test_scores_of_an_older_version_are_read():
-    old = {"query": {"case_id": "c0"}, "metric": "m", "hide_same_patient": False, "fold_alike": False}
-    restored = Search.from_json(old)
-    assert restored == Search("m", Query(case="c0"), hide_same_patient=False, group_duplicates=False)
-
-
 @pytest.mark.parametrize(
     ("search", "moved"),
     [
