@@ -73,7 +73,6 @@ def write(folder: Path, orders: list[ImageOrder], *, reporter: Reporter = SILENT
 
     Raises:
         OSError: the folder cannot be written.
-        Cancelled: the reporter was cancelled.
     """
     from PIL import Image
     from PIL.PngImagePlugin import PngInfo

@@ -193,7 +193,6 @@ def prepare_library(
     Raises:
         BadInput: no cases, or none that the extractor can measure.
         SemblanceError: the extractor cannot run, or the library cannot be written to.
-        Cancelled: the reporter was cancelled.
     """
     preparation = LibraryPreparation(library, seed, workers, reporter, metric_in_use)
     preparation.extract()

@@ -125,7 +125,6 @@ def import_metric(
     Raises:
         BadArguments: a name it cannot have.
         BadInput: no such file, no metric, a damaged one, or features that the library does not have.
-        SemblanceError: the library cannot be written to.
     """
     if name is not None:
         name = checked_name(name, tr_lazy("A metric"))

@@ -20,7 +20,6 @@ def open_search_metric(library: Path, search: Search, reporter: Reporter = SILEN
     Raises:
         BadArguments: no such metric or group, or all groups left out.
         BadInput: not a library, no case has the metric's features, or the metric cannot be trained again.
-        Cancelled: the reporter was cancelled.
     """
     loaded = open_metric(library, search.metric, reporter)
     refitted = _without_patient(loaded, search.query, reporter) if search.without_patient else None
