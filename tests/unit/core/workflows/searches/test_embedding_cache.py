@@ -56,7 +56,7 @@ def test_other_kinds_of_values_are_not_used(tmp_path, rows):
 
 
 def test_data_of_earlier_versions_of_the_metric_are_removed(tmp_path):
-    for name in ("m.1.npz", "m.2.embedding", "n.1.npz", "m.near"):
+    for name in ("m.1.embedding", "m.2.embedding", "n.1.embedding", "m.near"):
         (tmp_path / name).touch()
     save_embedding(tmp_path / "m.3.embedding", embedding())
-    assert {one.name for one in tmp_path.iterdir()} == {"m.3.embedding", "n.1.npz", "m.near"}
+    assert {one.name for one in tmp_path.iterdir()} == {"m.3.embedding", "n.1.embedding", "m.near"}
