@@ -119,7 +119,7 @@ def perimeter(mask: Mask) -> float:
     """Length of the border in pixels, by Cauchy and Crofton's formula with lines in four directions."""
     from skimage.measure import perimeter_crofton
 
-    return float(perimeter_crofton(mask, directions=4))
+    return float(perimeter_crofton(mask, directions=4))  # type: ignore[no-untyped-call]
 
 
 def outline_points(mask: Mask) -> Floats:
@@ -358,7 +358,8 @@ def _otsu(values: Floats) -> float:
 
     # Of scikit-image it is the middle of the last bin of the darker half.
     edges = np.histogram_bin_edges(values, 64)
-    return float(edges[np.searchsorted(edges, threshold_otsu(values, nbins=64))])
+    middle = threshold_otsu(values, nbins=64)  # type: ignore[no-untyped-call]
+    return float(edges[np.searchsorted(edges, middle)])
 
 
 #: Longest side, in pixels, of what is measured: a larger mass or breast is reduced to it.
