@@ -151,7 +151,7 @@ def stored_messages(texts: Iterable[str]) -> dict[str, Any]:
 def restored_text(text: str, messages: Any) -> str:
     """``text`` from a file as a message again, by what :func:`stored_messages` put beside it.
 
-    Texts of older libraries, which have no message, are translated only as a whole.
+    A text that has no message is translated only as a whole.
     """
     try:
         found = LazyText.from_json(messages[text])

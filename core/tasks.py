@@ -13,7 +13,8 @@ class Reporter:
     """Receives the progress of long work; this base class does nothing and never cancels.
 
     Functions of ``core`` that can take longer than 0.2 s accept one. They call :meth:`progress` and
-    :meth:`check_cancelled` at least every 0.1 s of work where that is possible.
+    :meth:`check_cancelled` at least every 0.1 s of work where that is possible. All of them raise :class:`Cancelled`
+    when it was cancelled; their docstrings say so only where something else is promised with it.
     """
 
     def progress(self, done: int, total: int | None, what: str) -> None:

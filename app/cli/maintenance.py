@@ -89,8 +89,6 @@ def show_audit_check(document: Any) -> None:
         echo(problem)
     if not document["problems"]:
         echo(f"No entry was changed or removed: {document['entries']:,} checked.")
-    if document["before_the_chain"]:
-        echo(f"{document['before_the_chain']:,} entries are from before the log had hashes.")
     echo(f"Hash of the last entry: {document['hash']}")
 
 

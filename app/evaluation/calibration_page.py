@@ -77,6 +77,4 @@ class CalibrationPage(QWidget):
 def _missing_reason(metric: ScoredMetric | None) -> str:
     if metric is None or metric.scores is None:
         return tr("Train a metric. Its estimate is calibrated on held-out cases.")
-    if not metric.has_calibration:
-        return tr("This metric was evaluated by an older version. Evaluate it again.")
     return tr("Too few cases with a finding were held out. At least 20 are needed.")

@@ -22,9 +22,8 @@ _LEFT, _TOP, _RIGHT, _BOTTOM = (
     Qt.DockWidgetArea.RightDockWidgetArea,
     Qt.DockWidgetArea.BottomDockWidgetArea,
 )
-#: The name under which the settings of earlier versions have it.
-#: The name in saved settings, kept from earlier versions.
-_KEY = "face"
+#: The name in saved settings.
+_KEY = "workspace"
 
 
 @dataclass(frozen=True)

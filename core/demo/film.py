@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from semblance.core.demo.noise import Field, Noise
+from semblance.core.demo.outlines import mirrored
 from semblance.core.demo.strokes import Points, Strokes
 
 _FINER = 3
@@ -73,9 +75,19 @@ class Film:
         self.soft_tissue = np.zeros(shape, dtype=np.float32)
         self.bones = np.zeros(shape, dtype=np.float32)
         self.lines = Strokes(shape)
+        self._is_mirrored = False
         fine, coarse = self.noise.grain(wavelength=5.0, octaves=0.9)
         #: Trabeculae: a net of thin bright struts, zero mean.
         self.trabeculae = np.asarray(0.7 * fine + 0.5 * coarse - 0.35 * np.abs(fine), dtype=np.float32)
+
+    def sides(self) -> Iterator[None]:
+        """Twice: what is drawn in the first turn is drawn mirrored in the second."""
+        for self._is_mirrored in (False, True):
+            yield
+        self._is_mirrored = False
+
+    def _placed(self, points: Points) -> Points:
+        return self.where(mirrored(points) if self._is_mirrored else points)
 
     def soft(self, outlines: list[Points] | Points, thickness: float, rounding: float) -> None:
         """Add a body of ``thickness``, rounded off within ``rounding`` of its edge; outlines are united."""
@@ -131,7 +143,7 @@ class Film:
 
     def line(self, points: Points, width: float, brightness: float) -> None:
         """A thin curve; negative ``brightness`` draws a dark one."""
-        self.lines.add(self.where(points), width * self.where.scale, brightness)
+        self.lines.add(self._placed(points), width * self.where.scale, brightness)
 
     def _rasterise(self, outlines: list[Points]) -> tuple[tuple[slice, slice] | None, Field, Field]:
         """Bounding box, coverage 0..1 and distance to the edge in pixels of united outlines."""
@@ -139,7 +151,7 @@ class Film:
         from scipy.ndimage import distance_transform_edt
 
         height, width = self.shape
-        placed = [self.where(outline) for outline in outlines]
+        placed = [self._placed(outline) for outline in outlines]
         every = np.concatenate(placed)
         # A border beyond the film keeps shapes that run off it open: no edge is seen where there is none.
         margin = 12

@@ -6,9 +6,7 @@ import csv
 import errno
 import hashlib
 import io
-import itertools
 import json
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +15,7 @@ import numpy as np
 
 from semblance.core.demo import mammogram
 from semblance.core.demo.images import NOTICE, RADIOGRAPHS, ImageOrder, write
-from semblance.core.engine import Engine, Task
+from semblance.core.engine.run_parts import run_parts
 from semblance.core.errors import SemblanceError
 from semblance.core.files import write_file
 from semblance.core.language import tr_lazy
@@ -28,8 +26,6 @@ VERSION = 1
 MANIFEST = "demo.json"
 COLUMNS = ("path", "label", "patient_id", "view", "laterality", "note")
 _BATCH = 8
-#: Number of batches submitted at a time; an engine takes a limited number.
-_AHEAD = 32
 _PROGRESS_TEXT = "Drawing demo images"
 
 
@@ -47,7 +43,7 @@ def generate(
     folder: Path,
     *,
     seed: int = 7,
-    executor: Executor | Engine | None = None,
+    in_processes: bool = False,
     reporter: Reporter = SILENT,
     patients: int = 100,
     per_category: int = 30,
@@ -56,7 +52,7 @@ def generate(
 
     The masses are benign or malignant, 7 for every 5 ``patients``, each in two views; the radiographs fall into six
     categories of ``per_category``. The same numbers always give the same images. A complete folder is not changed; an
-    incomplete one is drawn again. ``executor`` runs the work.
+    incomplete one is drawn again. ``in_processes``: in as many processes as are needed.
 
     Raises:
         SemblanceError: the folder cannot be written.
@@ -73,7 +69,7 @@ def generate(
         for where, orders in work:
             for parent in sorted({(where / order.path).parent for order in orders} | {where}):
                 parent.mkdir(parents=True, exist_ok=True)
-        _draw_all(work, executor, reporter)
+        _draw_all(work, reporter, in_processes=in_processes)
         for where, orders in work:
             write_file(where / "labels.csv", _labels(orders).encode())
         write_file(folder / MANIFEST, json.dumps(description, indent=1).encode())
@@ -111,45 +107,21 @@ def radiograph_orders(seed: int, per_category: int) -> list[ImageOrder]:
     return out
 
 
-def _draw_all(
-    work: list[tuple[Path, list[ImageOrder]]], executor: Executor | Engine | None, reporter: Reporter
-) -> None:
+def _draw_all(work: list[tuple[Path, list[ImageOrder]]], reporter: Reporter, *, in_processes: bool) -> None:
+    size = _BATCH if in_processes else 1
     batches = [
-        (where, orders[start : start + _BATCH])
+        (where, orders[start : start + size])
         for where, orders in work
-        for start in range(0, len(orders), _BATCH)
+        for start in range(0, len(orders), size)
     ]
-    total = sum(len(orders) for _, orders in batches)
-    reporter.progress(0, total, _PROGRESS_TEXT)
-    done = 0
-    if executor is None:
-        for where, orders in batches:
-            for order in orders:
-                reporter.check_cancelled()
-                done += write(where, [order])
-                reporter.progress(done, total, _PROGRESS_TEXT)
+    if in_processes:
+        run_parts(write, batches, title=_PROGRESS_TEXT, reporter=reporter)
         return
-    left = iter(batches)
-    waiting: set[Future[int]] = set()
-    try:
-        while True:
-            for where, orders in itertools.islice(left, _AHEAD - len(waiting)):
-                waiting.add(_submit_batches(executor, where, orders))
-            if not waiting:
-                return
-            reporter.check_cancelled()
-            finished, waiting = wait(waiting, timeout=0.1, return_when=FIRST_COMPLETED)
-            done += sum(future.result() for future in finished)
-            reporter.progress(done, total, _PROGRESS_TEXT)
-    finally:
-        for future in waiting:
-            future.cancel()
-        wait([future for future in waiting if not future.cancelled()])
-
-
-def _submit_batches(executor: Executor | Engine, where: Path, orders: list[ImageOrder]) -> Future[int]:
-    work = executor.submit(write, where, orders)
-    return work.future if isinstance(work, Task) else work
+    for done, batch in enumerate(batches):
+        reporter.progress(done, len(batches), _PROGRESS_TEXT)
+        reporter.check_cancelled()
+        write(batch)
+    reporter.progress(len(batches), len(batches), _PROGRESS_TEXT)
 
 
 def _labels(orders: list[ImageOrder]) -> str:

@@ -68,16 +68,16 @@ def _radiograph(rng: np.random.Generator, part: str, left: bool) -> Grey:
     return makers[part](rng, left)
 
 
-def write(folder: Path, orders: list[ImageOrder], *, reporter: Reporter = SILENT) -> int:
-    """Draw ``orders`` and put them into ``folder``; gives how many. Runs in worker processes.
+def write(work: tuple[Path, list[ImageOrder]], *, reporter: Reporter = SILENT) -> None:
+    """Draw orders and put them into the folder, the two parts of ``work``. Runs in worker processes.
 
     Raises:
         OSError: the folder cannot be written.
-        Cancelled: the reporter was cancelled.
     """
     from PIL import Image
     from PIL.PngImagePlugin import PngInfo
 
+    folder, orders = work
     for order in orders:
         reporter.check_cancelled()
         written = PngInfo()
@@ -89,4 +89,3 @@ def write(folder: Path, orders: list[ImageOrder], *, reporter: Reporter = SILENT
         # durable.
         with replacing(target, durable=False) as temporary:
             Image.fromarray(draw(order)).save(temporary, "PNG", pnginfo=written, compress_level=4)
-    return len(orders)

@@ -214,7 +214,6 @@ class SharingTasks:
         """Wait for a task and return its result. Results are asked for in the order of the arguments.
 
         Raises:
-            Cancelled: the reporter was cancelled.
             SemblanceError: as :meth:`ClusterTask.result`, and what the function raises.
         """
         while True:

@@ -19,7 +19,6 @@ def run_parts(
     """``function(part, reporter=...)`` of each of ``parts``, in their order; ``title`` stands beside the progress.
 
     Raises:
-        Cancelled: the reporter was cancelled.
         Exception: the first that ``function`` raised; the other parts are cancelled.
     """
     if not parts:

@@ -112,9 +112,6 @@ def case_units(
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.intp]]:
     """(n,) ids of all cases of ``library``, ascending, and a number for each, equal for cases of one patient, one
     same-lesion group or one image.
-
-    Raises:
-        Cancelled: the reporter was cancelled.
     """
     from semblance.core.library.lesion_groups import read_groups
 

@@ -136,16 +136,15 @@ class MetricScores:
     """Scores of one metric for searches with held-out cases among all other cases of the library.
 
     ``retrieval_accuracy`` of the nearest cases; ``ceiling``: the largest that any order reaches at each k, and
-    ``chance``: the expected one of a random order (both empty in scores of version 0.1): the mean over queries of the
-    share of their finding among the cases that the search can rank, without the query's patient and same-lesion group,
-    each other group counted once. ``macro``: the accuracy as the mean over findings, and ``macro_chance`` its chance
-    (``None`` in scores of version 0.2). ``knn_accuracy``, ``roc``:
-    of the plain vote, for the ROC of the ``voters`` nearest. ``mean_auc`` is the mean over findings of the areas in
+    ``chance``: the expected one of a random order: the mean over queries of the share of their finding among the cases
+    that the search can rank, without the query's patient and same-lesion group, each other group counted once.
+    ``macro``: the accuracy as the mean over findings, and ``macro_chance`` its chance. ``knn_accuracy``, ``roc``: of
+    the plain vote, for the ROC of the ``voters`` nearest. ``mean_auc`` is the mean over findings of the areas in
     ``roc`` (``None`` if undefined). ``findings`` counts the held-out cases of each finding. ``by_finding``: the
     accuracy for each finding. ``confusion[i][j]``: number of cases of the i-th finding (by name) for which most of
-    the ``voters`` nearest cases have the j-th; ties go to the nearer cases. Both are empty in scores of version 0.1.
+    the ``voters`` nearest cases have the j-th; ties go to the nearer cases.
     ``sampled_queries``: number of held-out cases that were queries, if these are a sample; ``None``: all.
-    ``gallery``: the number of cases searched; ``None`` in scores of version 0.1, which were measured in another way.
+    ``gallery``: the number of cases searched.
     """
 
     measured_on: str
@@ -157,10 +156,10 @@ class MetricScores:
     knn_accuracy: IntervalCurve
     mean_auc: float | None
     roc: Mapping[str, FindingRoc]
+    gallery: int
     by_finding: Mapping[str, FindingScore] = field(default_factory=dict)
     confusion: tuple[tuple[int, ...], ...] = ()
     sampled_queries: int | None = None
-    gallery: int | None = None
     ceiling: Numbers = ()
     chance: float | None = None
     macro: FindingScore | None = None
@@ -231,7 +230,7 @@ class MetricScores:
         """
         try:
             findings = {str(name): int(count) for name, count in values["findings"].items()}
-            n_queries = int(values.get("n_queries", sum(findings.values())))
+            n_queries = int(values["n_queries"])
             return cls(
                 measured_on=str(values["measured_on"]),
                 n_train=int(values["n_train"]),
@@ -243,20 +242,19 @@ class MetricScores:
                 mean_auc=None if values["auc"] is None else float(values["auc"]),
                 roc={str(name): FindingRoc.from_json(curve) for name, curve in values["roc"].items()},
                 by_finding={
-                    str(name): FindingScore.from_json(score)
-                    for name, score in values.get("by_finding", {}).items()
+                    str(name): FindingScore.from_json(score) for name, score in values["by_finding"].items()
                 },
-                confusion=tuple(tuple(int(count) for count in row) for row in values.get("confusion", ())),
+                confusion=tuple(tuple(int(count) for count in row) for row in values["confusion"]),
                 sampled_queries=n_queries if n_queries < sum(findings.values()) else None,
-                gallery=None if values.get("gallery") is None else int(values["gallery"]),
+                gallery=int(values["gallery"]),
                 ceiling=tuple(
-                    None if value is None else float(value) for value in values.get("retrieval_ceiling", ())
+                    None if value is None else float(value) for value in values["retrieval_ceiling"]
                 ),
-                chance=_number(values.get("retrieval_chance")),
+                chance=_number(values["retrieval_chance"]),
                 macro=FindingScore.from_json(values["macro_retrieval_accuracy"])
-                if values.get("macro_retrieval_accuracy")
+                if values["macro_retrieval_accuracy"]
                 else None,
-                macro_chance=_number(values.get("macro_retrieval_chance")),
+                macro_chance=_number(values["macro_retrieval_chance"]),
             )
         except (KeyError, TypeError, ValueError, AttributeError, IndexError) as problem:
             raise BadInput(

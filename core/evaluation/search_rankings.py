@@ -163,11 +163,7 @@ def search_rankings(
     *,
     reporter: Reporter = SILENT,
 ) -> SearchRankings:
-    """The first ``k`` ranks of a search with each of ``queries`` (q,), rows of ``gallery`` with a finding.
-
-    Raises:
-        Cancelled: the reporter was cancelled.
-    """
+    """The first ``k`` ranks of a search with each of ``queries`` (q,), rows of ``gallery`` with a finding."""
     nearest = np.full((len(queries), k), -1, dtype=np.intp)
     embedded_queries = (gallery.query(row) for row in queries.tolist())
     found = rank_many(gallery.index, embedded_queries, k, patients=gallery.patients, keys=gallery.lesions)

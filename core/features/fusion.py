@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.features.clinical import Clinical
 from semblance.core.features.extractor import Extractor, FeatureName
-from semblance.core.features.single_extractors import SINGLE_EXTRACTORS, find_extractor, stored_settings
+from semblance.core.features.single_extractors import SINGLE_EXTRACTORS, find_extractor
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.volume import Stack
@@ -46,7 +46,6 @@ def fused_sets(settings: Mapping[str, Any]) -> tuple[FusedSet, ...]:
     """
     try:
         sets = tuple(FusedSet(**one) for one in json.loads(settings["sets"]))
-        sets = tuple(replace(one, settings=stored_settings(one.extractor, one.settings)) for one in sets)
     except (KeyError, TypeError, ValueError):
         sets = ()
     if len(sets) < 2:

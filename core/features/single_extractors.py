@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from semblance.core.errors import BadArguments
 from semblance.core.features.clinical import Clinical
 from semblance.core.features.colour_edge_texture import ColourEdgeTexture
 from semblance.core.features.encoder.extractor import Encoder
-from semblance.core.features.extractor import BURNT_IN_MARKS, KEEP, Extractor
+from semblance.core.features.extractor import Extractor
 from semblance.core.features.gabor import Gabor
 from semblance.core.features.local.textons import Textons
 from semblance.core.features.local.visual_words import VisualWords
@@ -35,13 +34,6 @@ SINGLE_EXTRACTORS: tuple[type[Extractor], ...] = (
     Raw,
     Clinical,
 )
-
-
-def stored_settings(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The ``settings`` that were stored with a feature set of the extractor ``name``: sets that were measured before
-    there was ``burnt_in_marks`` were measured with marks."""
-    hide = any(extractor.name == name and extractor.hides_marks() for extractor in SINGLE_EXTRACTORS)
-    return {BURNT_IN_MARKS: KEEP, **settings} if hide else dict(settings)
 
 
 def find_extractor(name: str, extractors: Sequence[type[Extractor]]) -> type[Extractor]:

@@ -6,7 +6,4 @@ from semblance.core.imaging.image_reader import ImageReader, open_image
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.volume import Stack, Volume
 
-__all__ = ["Image", "ImageAddress", "ImageReader", "Region", "Stack", "Volume", "open_image", "open_picture"]
-
-#: The name of :func:`open_image` in version 0.1; it goes with the next version.
-open_picture = open_image
+__all__ = ["Image", "ImageAddress", "ImageReader", "Region", "Stack", "Volume", "open_image"]

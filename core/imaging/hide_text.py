@@ -30,22 +30,14 @@ class TextHider:
         self._found: dict[Hashable, Sequence[TextBox]] = {}
 
     def hide(self, image: Image, key: Hashable) -> tuple[Image, int]:
-        """A copy of ``image`` without the text, and the number of areas blacked out; ``key`` stands for the image.
-
-        Raises:
-            Cancelled: asked for by the reporter.
-        """
+        """A copy of ``image`` without the text, and the number of areas blacked out; ``key`` stands for the image."""
         if key not in self._found:
             self._reporter.check_cancelled()
             self._found[key] = self._detector.boxes(image)
         return blacked_out(image, self._found[key]), len(self._found[key])
 
     def thumbnail(self, image: Image, longest: int = LONGEST) -> bytes:
-        """:func:`semblance.core.imaging.thumbnail.thumbnail` of ``image`` without the text.
-
-        Raises:
-            Cancelled: asked for by the reporter.
-        """
+        """:func:`semblance.core.imaging.thumbnail.thumbnail` of ``image`` without the text."""
         self._reporter.check_cancelled()
         shown = decode(thumbnail(image, SEARCHED_SCALE * longest), image.name)
         return thumbnail(blacked_out(shown, self._detector.boxes(shown)), longest)
@@ -58,7 +50,6 @@ def find_displayed_text(
 
     Raises:
         SemblanceError: what finds text is not installed.
-        Cancelled: asked for by the reporter.
     """
     detector, found = text_detector(), []
     for pixels in images:

@@ -62,19 +62,16 @@ class AuditHead:
 
 @dataclass(frozen=True)
 class AuditCheck:
-    """The number of ``entries`` checked, of those written ``before`` there was a chain, the ``hash`` of the last, and
-    every problem in words."""
+    """The number of ``entries`` checked, the ``hash`` of the last, and every problem in words."""
 
     entries: int
     hash: str
     problems: tuple[str, ...]
-    before: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """The document of ``semblance audit-log --verify --json``."""
         return {
             "entries": self.entries,
-            "before_the_chain": self.before,
             "hash": self.hash,
             "intact": not self.problems,
             "problems": list(self.problems),
@@ -87,13 +84,11 @@ def entry_hash(previous: str, number: int, time: str, by: str, action: str, deta
     return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def check_chain(
-    entries: Iterable[AuditEntry], head: AuditHead, since: str = "", start: AuditHead | None = None
-) -> AuditCheck:
-    """Check ``entries``, which must be in order and lead from ``start`` to ``head``. ``since``: the hash of an earlier
+def check_chain(entries: Iterable[AuditEntry], head: AuditHead, since: str = "") -> AuditCheck:
+    """Check ``entries``, which must be in order, be complete and lead to ``head``. ``since``: the hash of an earlier
     last entry, which must still be among them; empty for none."""
-    last = start or AuditHead()
-    first, count, problems, found = last.number, 0, [], since in ("", last.hash)
+    last = AuditHead()
+    count, problems, found = 0, [], since in ("", last.hash)
     for entry in entries:
         count += 1
         found = found or entry.hash == since
@@ -118,7 +113,7 @@ def check_chain(
     if last.number < head.number:
         problems.append(
             tr_lazy("The last {n} entries are missing: {head} were written.", n=head.number - last.number,
-                    head=head.number - first)
+                    head=head.number)
         )  # fmt: skip
     elif last.number == head.number and last.hash != head.hash:
         problems.append(tr_lazy("The last entry is not the one that was written."))

@@ -26,7 +26,7 @@ from semblance.core.language import tr_lazy
 from semblance.core.library import schema
 from semblance.core.library.catalogue_damage import integrity_errors
 from semblance.core.library.catalogue_repair import copy_catalogue
-from semblance.core.library.database import disk_is_full, plain_error, plain_errors
+from semblance.core.library.database import disk_is_full, other_version_error, plain_error, plain_errors
 from semblance.core.library.feature_stores import DESCRIPTION, chunk_file
 from semblance.core.library.records import CATALOGUE, DERIVED, EXPORTS, EXPORTS_HEAD, METRIC_FILE, SUFFIX, now
 from semblance.core.limits import allow_memory, max_text_bytes, max_unpacked, size_text
@@ -287,11 +287,8 @@ def _check_catalogue(catalogue: Path, file: Path) -> None:
             ]
             row = connection.execute("SELECT value FROM meta WHERE key = 'schema'").fetchone()
         version = str(row[0]) if row else ""
-        if version.isdecimal() and int(version) > schema.VERSION:
-            raise BadInput(
-                tr_lazy("{file} was made by a newer version of Semblance.", file=file),
-                "Update Semblance to restore it.",
-            )
+        if version.isdecimal() and int(version) != schema.VERSION:
+            raise other_version_error(file, int(version))
         if not wrong and not version.isdecimal():
             wrong = [tr_lazy("it states no version")]
     if wrong:

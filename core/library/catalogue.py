@@ -59,7 +59,7 @@ class Catalogue:
         self.file, self.writable = file, writable
         self.engine = connect(file, writable=writable)
         try:
-            check_version(self.engine, file, writable=writable)
+            check_version(self.engine, file)
         except BaseException:
             self.engine.dispose()
             raise
@@ -97,13 +97,6 @@ class Catalogue:
         rows = query.subquery()
         lists = self.read(sa.select(*(sa.func.json_group_array(column) for column in rows.c)))[0]
         return tuple(json.loads(listed) for listed in lists)
-
-    def has_table(self, table: sa.Table) -> bool:
-        """Whether ``table`` is there: not where a library of an earlier version cannot be written to."""
-        if self.writable:
-            return True
-        with self.errors():
-            return sa.inspect(self.engine).has_table(table.name)
 
     def identity(self) -> tuple[int, int] | None:
         """The device and inode of the file; ``None`` while there is none."""

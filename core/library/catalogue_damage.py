@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from semblance.core.language import tr_lazy
 from semblance.core.library import schema
-from semblance.core.library.database import BUSY_S, disk_is_full, newer_version_error, plain_error
+from semblance.core.library.database import BUSY_S, disk_is_full, other_version_error, plain_error
 
 #: SQLite's answer to an integrity check of an intact file.
 INTACT = "ok"
@@ -64,8 +64,6 @@ def missing_columns(file: Path) -> list[str]:
     """Tables, columns and references that an intact catalogue of this version has and this one lacks."""
     with read_only(file) as connection:
         existing = {table.name: columns_of(connection, table.name) for table in schema.tables.sorted_tables}
-        if _version(connection, existing["meta"]) not in (None, schema.VERSION):
-            return []
         found = [
             tr_lazy("its table '{table}' has no '{column}'", table=table.name, column=column.name)
             for table in schema.tables.sorted_tables
@@ -79,16 +77,16 @@ def missing_columns(file: Path) -> list[str]:
         return found
 
 
-def refuse_newer(file: Path) -> None:
+def refuse_other_version(file: Path) -> None:
     """Refuse a catalogue whose tables this version of the program does not know.
 
     Raises:
-        BadInput: it was made by a newer version.
+        BadInput: it was made by another version.
     """
     with contextlib.suppress(sqlite3.DatabaseError), read_only(file) as connection:
         version = _version(connection, columns_of(connection, "meta"))
-        if version is not None and version > schema.VERSION:
-            raise newer_version_error(file, version)
+        if version not in (None, schema.VERSION):
+            raise other_version_error(file.parent, version)
 
 
 def _version(connection: sqlite3.Connection, columns: Sequence[str]) -> int | None:
@@ -131,7 +129,7 @@ def unreadable_rows(file: Path) -> dict[str, list[int]]:
 
 
 def existing_columns(connection: sqlite3.Connection, table: sa.Table) -> list[sa.Column[Any]]:
-    """Columns of ``table`` that exist in a catalogue, which an older program may have written."""
+    """Columns of ``table`` that exist in a catalogue, which may be damaged."""
     existing = columns_of(connection, table.name)
     return [column for column in table.columns if column.name in existing]
 

@@ -166,8 +166,7 @@ def _new_header(head: bytes, size: int) -> bytes:
 
 
 def _rewrite_table_definitions(file: Path) -> None:
-    """Write the definitions of tables whose own cannot be read. The order of the columns is the same in every
-    catalogue, whichever version made it."""
+    """Write the definitions of tables whose own cannot be read."""
     with contextlib.closing(sqlite3.connect(file, timeout=BUSY_S)) as connection, connection:
         connection.text_factory = text_of
         connection.execute("PRAGMA writable_schema=ON")
@@ -210,7 +209,7 @@ def _name_of_renamed_table(table: sa.Table, existing: Mapping[str, Sequence[str]
     """The name of an unknown table that has all columns of ``table``; empty where there is none."""
     required = {column.name for column in table.columns}
     unknown = [name for name in existing if name not in schema.tables.tables]
-    return next((name for name in unknown if set(existing[name]) - {schema.DROPPED_COLUMN} == required), "")
+    return next((name for name in unknown if set(existing[name]) == required), "")
 
 
 def _match_columns(required: Sequence[str], existing: Sequence[str]) -> dict[str, int]:
@@ -218,7 +217,7 @@ def _match_columns(required: Sequence[str], existing: Sequence[str]) -> dict[str
     one."""
     found = {name: existing.index(name) for name in required if name in existing}
     missing = [name for name in required if name not in existing]
-    unknown = [place for place, name in enumerate(existing) if name not in (*required, schema.DROPPED_COLUMN)]
+    unknown = [place for place, name in enumerate(existing) if name not in required]
     if len(missing) == len(unknown) == 1:
         found[missing[0]] = unknown[0]
     return found

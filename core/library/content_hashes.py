@@ -61,7 +61,7 @@ def hash_of_volume(volume: Volume) -> str:
 
 
 def content_of_numbers(values: tuple[float, ...]) -> str:
-    """The hash of ready numbers; earlier versions used it for the rows of tables, too."""
+    """The hash of ready numbers."""
     return content_hash(repr(values).encode())
 
 

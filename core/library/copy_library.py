@@ -40,7 +40,7 @@ def copy_library(source: Library, target: Library, reporter: Reporter = SILENT) 
     meanwhile; what they add later is not copied.
 
     Raises:
-        BadInput: ``target`` holds something already, or ``source`` is of an earlier version or damaged.
+        BadInput: ``target`` holds something already, or ``source`` is damaged.
         SemblanceError: what was written does not read back as it was.
         Cancelled: the reporter was cancelled; ``target`` is as it was.
     """

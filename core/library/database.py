@@ -163,12 +163,11 @@ def create_tables(file: Path) -> None:
         engine.dispose()
 
 
-def check_version(engine: sa.Engine, file: Path, *, writable: bool) -> None:
-    """Migrate an older catalogue; refuse a newer or incomplete one.
+def check_version(engine: sa.Engine, file: Path) -> None:
+    """Refuse a catalogue of another version, and an incomplete one.
 
     Raises:
-        BadInput: no version in it, or one this program does not know yet.
-        SemblanceError: it has to be migrated but cannot be written.
+        BadInput: no version in it, or one that this program does not read.
     """
     with plain_errors(file):
         try:
@@ -183,31 +182,32 @@ def check_version(engine: sa.Engine, file: Path, *, writable: bool) -> None:
                 tr_lazy("{parent} is not a complete library: its catalogue is empty.", parent=file.parent),
                 "It may be incomplete. Restore a backup, or make a new library from the images.",
             )
-        if version > schema.VERSION:
-            raise newer_version_error(file, version)
-        if version < schema.READABLE_FROM and not writable:
-            raise SemblanceError(
-                tr_lazy(
-                    "{parent} was made by an older version of Semblance and cannot be changed here.",
-                    parent=file.parent.name,
-                ),
-                "Open it once where it can be written to.",
-            )
-        if version < schema.VERSION and writable:
-            _migrate(engine, file)
+        if version != schema.VERSION:
+            raise other_version_error(file.parent, version)
 
 
-def newer_version_error(file: Path, version: int) -> BadInput:
-    """The error for a library of a newer version of the program."""
+def other_version_error(file: Path, version: int) -> BadInput:
+    """The error for the catalogue of another ``version`` in ``file``: a library or a backup."""
+    if version > schema.VERSION:
+        return BadInput(
+            tr_lazy(
+                "{parent} was made by a newer version of Semblance (catalogue {version}; this version"
+                " reads up to {version2}).",
+                parent=file.name,
+                version=version,
+                version2=schema.VERSION,
+            ),
+            "Update Semblance to open it.",
+        )
     return BadInput(
         tr_lazy(
-            "{parent} was made by a newer version of Semblance (catalogue {version}; this version"
-            " reads up to {version2}).",
-            parent=file.parent.name,
+            "{file} was made by a version of Semblance that is too old (catalogue {version}; this version reads"
+            " {version2}).",
+            file=file,
             version=version,
             version2=schema.VERSION,
         ),
-        "Update Semblance to open it.",
+        "Open it once with the version before this one, which updates it, or import its images again.",
     )
 
 
@@ -216,20 +216,6 @@ def _version(connection: sa.Connection, file: Path) -> int | None:
     if found is not None and not str(found).isdecimal():
         raise _damage_error(file, tr_lazy("its version is '{found}'", found=found))
     return None if found is None else int(found)
-
-
-def _migrate(engine: sa.Engine, file: Path) -> None:
-    """Migrate from the stored version in one transaction, after other writers have finished."""
-    with transaction(engine, file) as connection:
-        version = _version(connection, file)
-        if version is None or version >= schema.VERSION:
-            return
-        for step in range(version, schema.VERSION):
-            for statement in schema.MIGRATIONS[step]:
-                connection.exec_driver_sql(statement)
-        connection.execute(
-            schema.meta.update().where(schema.meta.c.key == "schema").values(value=str(schema.VERSION))
-        )
 
 
 def upsert(connection: sa.Connection, table: sa.Table, keys: Sequence[str]) -> Any:

@@ -395,9 +395,7 @@ def recorded_edit(library: Library, kind: str, summary: Mapping[str, Any]) -> It
 
 
 def read_edits(library: Library) -> list[Edit]:
-    """The edits, oldest first; none in a library of an earlier version that cannot be written to."""
-    if not library.catalogue.has_table(edits):
-        return []
+    """The edits, oldest first."""
     columns = [column for column in edits.c if column is not edits.c.changes]
     return [_edit(r) for r in library.catalogue.read(sa.select(*columns).order_by(edits.c.id))]
 

@@ -6,7 +6,6 @@ is in the catalogue, which shows when both files are missing.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Sequence
@@ -58,8 +57,8 @@ def append_exports(connection: sa.Connection, folder: Path, lines: Sequence[str]
 
 
 def counted_exports(connection: sa.Connection) -> int:
-    """The number of the last line, as the catalogue has it; 0 where an earlier version wrote the log. It is no row, so
-    that a copy of the tables to another home does not take it along."""
+    """The number of the last line, as the catalogue has it. It is no row, so that a copy of the tables to another home
+    does not take it along."""
     return int(connection.exec_driver_sql("PRAGMA user_version").scalar_one())
 
 
@@ -85,31 +84,27 @@ def plain_exports(folder: Path, count: int | None = None) -> list[str]:
 
 def check_exports(folder: Path, counted: int, since: str = "") -> AuditCheck:
     """Check the log in ``folder``, of which the catalogue ``counted`` lines; see
-    :func:`semblance.core.library.audit.check_chain`. Lines of earlier versions have no hash; the first that has one
-    covers all of them.
+    :func:`semblance.core.library.audit.check_chain`.
 
     Raises:
         OSError: it cannot be read.
     """
-    lines = _lines(folder)
-    entries = [_entry(line.decode("utf-8", "replace")) for line in lines]
-    before = next((place for place, entry in enumerate(entries) if entry is not None), len(lines))
-    chained = entries[before:]
+    entries = [_entry(line.decode("utf-8", "replace")) for line in _lines(folder)]
+    written = [entry for entry in entries if entry is not None]
     damaged = tuple(
         tr_lazy("Line {number} of the log was not written by Semblance.", number=place + 1)
         for place, entry in enumerate(entries)
-        if entry is None and place >= before
+        if entry is None
     )
-    start = AuditHead(before, _hash_of(lines[:before]))
     head = _head(folder)
-    if head is None and chained:
+    if head is None and written:
         damaged += (tr_lazy("The file {name} is missing.", name=EXPORTS_HEAD),)
-    if counted > (head or start).number:
+    head = head or AuditHead()
+    if counted > head.number:
         # One that was written before it was noted is no damage.
-        hashes = (entry.hash for entry in chained if entry is not None and entry.number == counted)
-        head = AuditHead(counted, next(hashes, START))
-    found = check_chain([entry for entry in chained if entry is not None], head or AuditHead(), since, start)
-    return AuditCheck(found.entries, found.hash, damaged + found.problems, before)
+        head = AuditHead(counted, next((entry.hash for entry in written if entry.number == counted), START))
+    found = check_chain(written, head, since)
+    return AuditCheck(found.entries, found.hash, damaged + found.problems)
 
 
 def last_export(folder: Path) -> AuditHead:
@@ -124,7 +119,7 @@ def last_export(folder: Path) -> AuditHead:
     entry = _entry(lines[-1].decode("utf-8", "replace")) if lines else None
     if entry is not None and entry.number == len(lines):
         return AuditHead(entry.number, entry.hash)
-    return head or AuditHead(len(lines), _hash_of(lines))
+    return head or AuditHead()
 
 
 def _head(folder: Path) -> AuditHead | None:
@@ -144,10 +139,6 @@ def _ends_with_line_break(file: Path) -> bool:
     with file.open("rb") as opened:
         opened.seek(-1, os.SEEK_END)
         return opened.read(1) == b"\n"
-
-
-def _hash_of(lines: Sequence[bytes]) -> str:
-    return hashlib.sha256(b"\n".join(lines)).hexdigest() if lines else START
 
 
 def _entry(line: str) -> AuditEntry | None:

@@ -26,13 +26,12 @@ from semblance.core.tasks import SILENT, Reporter
 class StoreState:
     """The result of reading a whole feature set.
 
-    ``description``: whether the store's own description can be used; ``checked``: chunks carry checksums;
-    ``damaged``: numbers of the chunks that cannot be read, lack rows, or are not the ones that were written;
-    ``cases``: cases in those chunks; ``intact``: cases in the others.
+    ``description``: whether the store's own description can be used; ``damaged``: numbers of the chunks that cannot be
+    read, lack rows, or are not the ones that were written; ``cases``: cases in those chunks; ``intact``: cases in the
+    others.
     """
 
     description: bool
-    checked: bool
     damaged: tuple[int, ...]
     cases: int
     intact: int
@@ -49,7 +48,7 @@ def store_state(features: FeatureSets, feature_set: FeatureSet, reporter: Report
     array = _open_array(store, len(feature_set.columns), max(needed, default=-1) + 1)
     if array is None:
         n_lost = sum(counts.values())
-        return StoreState(False, False, tuple(needed), n_lost, 0)
+        return StoreState(False, tuple(needed), n_lost, 0)
     damaged = []
     for done, number in enumerate(needed):
         reporter.check_cancelled()
@@ -57,8 +56,7 @@ def store_state(features: FeatureSets, feature_set: FeatureSet, reporter: Report
         if not _is_intact(array, number, known[number]) or _is_changed(features, feature_set, number, sums):
             damaged.append(number)
     n_lost = sum(counts[number] for number in damaged)
-    checked = any(type(codec).__name__ == "Crc32cCodec" for codec in array.metadata.codecs)
-    return StoreState(True, checked, tuple(damaged), n_lost, sum(counts.values()) - n_lost)
+    return StoreState(True, tuple(damaged), n_lost, sum(counts.values()) - n_lost)
 
 
 def _open_array(store: Path, width: int, chunks: int) -> Any:
@@ -137,17 +135,10 @@ def count_unknown_rows(catalogue: Catalogue) -> int:
 def rewrite_description(features: FeatureSets, feature_set: FeatureSet, dtype: str) -> None:
     """Write the description of a store again from the catalogue, so that its chunks can be read.
 
-    The old description must have been moved away. Whether the chunks carry checksums is found by reading them;
-    where none can be read, new chunks will carry them.
+    The old description must have been moved away.
     """
-    known = features.chunk_rows(feature_set)
-    store, width = features.store_of(feature_set), len(feature_set.columns)
-    rows = (max(known, default=-1) + 1) * CHUNK
-    for checked in (True, False, True):
-        (store / DESCRIPTION).unlink(missing_ok=True)
-        create_store(store, rows, width, dtype, checked=checked)
-        if not known or len(store_state(features, feature_set).damaged) < len(known):
-            return
+    rows = (max(features.chunk_rows(feature_set), default=-1) + 1) * CHUNK
+    create_store(features.store_of(feature_set), rows, len(feature_set.columns), dtype)
 
 
 def dtype_of(store: Path) -> str | None:

@@ -99,9 +99,6 @@ class FeatureSets:
         Raises:
             BadArguments: a set of that name has another extractor or other settings.
         """
-        from semblance.core.features.single_extractors import stored_settings
-
-        settings = stored_settings(extractor, settings)
         with self._catalogue.transaction() as connection:
             for known in _records(connection.execute(sa.select(feature_sets)).all()):
                 if known.name == name:
@@ -208,7 +205,7 @@ class FeatureSets:
         return number in sums and chunk_checksum(self.store_of(feature_set), number) != sums[number]
 
     def chunk_sums(self, feature_set: FeatureSet) -> dict[int, int]:
-        """Chunk number -> checksum of its file; chunks written before version 6 have none."""
+        """Chunk number -> checksum of its file, except where a recovered catalogue lost it."""
         query = sa.select(feature_chunks.c.chunk, feature_chunks.c.file_sum).where(
             feature_chunks.c.feature_set == feature_set.id, feature_chunks.c.file_sum.is_not(None)
         )
@@ -396,15 +393,13 @@ def features_stamp(chunks: Mapping[int, npt.NDArray[np.int64]]) -> str:
 
 
 def _records(rows: Sequence[sa.Row[Any]]) -> list[FeatureSet]:
-    from semblance.core.features.single_extractors import stored_settings
-
     return [
         FeatureSet(
             r.id,
             r.name,
             r.extractor,
             r.version,
-            stored_settings(r.extractor, r.settings),
+            dict(r.settings),
             tuple((n, g) for n, g in r.columns),
         )
         for r in rows

@@ -13,11 +13,8 @@ DESCRIPTION = "zarr.json"
 _SUM_BYTES = 4
 
 
-def create_store(store: Path, rows: int, width: int, dtype: str, *, checked: bool = True) -> None:
-    """Create an empty store; ``checked``: each chunk carries a CRC-32C, and is not read where it does not agree.
-
-    Older stores have no such checksums.
-    """
+def create_store(store: Path, rows: int, width: int, dtype: str) -> None:
+    """Create an empty store, in which each chunk carries a CRC-32C, and is not read where it does not agree."""
     import zarr
     from zarr.codecs import Crc32cCodec, ZstdCodec
 
@@ -27,7 +24,7 @@ def create_store(store: Path, rows: int, width: int, dtype: str, *, checked: boo
         chunks=(CHUNK, max(1, width)),
         dtype=dtype,
         fill_value=np.nan,
-        compressors=[ZstdCodec(level=0), Crc32cCodec()] if checked else [ZstdCodec(level=0)],
+        compressors=[ZstdCodec(level=0), Crc32cCodec()],
     )
 
 
@@ -37,7 +34,7 @@ def chunk_file(store: Path, number: int) -> Path:
 
 
 def chunk_checksum(store: Path, number: int) -> int | None:
-    """The last bytes of a chunk's file, its CRC-32C where it has one; ``None`` where there is no such file.
+    """The last bytes of a chunk's file, its CRC-32C; ``None`` where there is no such file.
 
     The catalogue stores it, so that an intact file of another chunk or of an older one is recognised.
     """

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import sqlalchemy as sa
 
-from semblance.core.library.schema import HEADER_TEXT, HEADER_TEXTS
+from semblance.core.library.schema import HEADER_TEXTS
 
 RunQuery = Callable[[sa.Select[Any]], Sequence[sa.Row[Any]]]
 
@@ -24,18 +24,7 @@ def rows_with_word(read: RunQuery, word: str) -> npt.NDArray[np.int64]:
     parts = re.findall(r"\w+", word)
     if not parts:
         return np.empty(0, dtype=np.int64)
-    is_there: sa.Select[Any] = sa.select(sa.literal_column("1")).select_from(
-        sa.table("sqlite_master", sa.column("name"))
-    )
-    if read(is_there.where(sa.column("name") == HEADER_TEXTS)):
-        texts = sa.table(HEADER_TEXTS, sa.column("rowid"))
-        match = f'"{" ".join(parts)}"*'
-        found = read(
-            sa.select(texts.c.rowid).where(sa.text(f"{HEADER_TEXTS} MATCH :match").bindparams(match=match))
-        )
-    else:
-        # A library of an earlier version that cannot be written to has no index.
-        text: sa.ColumnClause[str] = sa.literal_column("' ' || " + HEADER_TEXT.format(case="cases"))
-        pattern = f"% {'%'.join(parts)}%"
-        found = read(sa.select(sa.column("id")).select_from(sa.table("cases")).where(text.like(pattern)))
+    texts = sa.table(HEADER_TEXTS, sa.column("rowid"))
+    match = sa.text(f"{HEADER_TEXTS} MATCH :match").bindparams(match=f'"{" ".join(parts)}"*')
+    found = read(sa.select(texts.c.rowid).where(match))
     return np.sort(np.array([r[0] for r in found], dtype=np.int64))

@@ -12,7 +12,6 @@ import sqlalchemy as sa
 
 from semblance.core.library.label_staleness import CHANGED_LESIONS, note_in_scores
 from semblance.core.library.lesion_group_rows import BY_HAND, DETECTED, GroupMember, groups_in, write_groups
-from semblance.core.library.schema import lesion_groups
 
 if TYPE_CHECKING:
     from semblance.core.library.catalogue import Catalogue
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
 
 def read_groups(catalogue: Catalogue) -> dict[int, GroupMember]:
     """Row id of a case -> the group it is in, for the cases that are in one."""
-    if not catalogue.has_table(lesion_groups):
-        return {}
     with catalogue.errors(), catalogue.engine.connect() as connection:
         return groups_in(connection)
 

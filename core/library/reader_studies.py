@@ -32,10 +32,7 @@ class ReaderStudyTable:
 
     def all(self) -> tuple[StoredStudy, ...]:
         """The studies, oldest first."""
-        catalogue = self._catalogue
-        if not catalogue.has_table(reader_studies):
-            return ()
-        rows = catalogue.read(sa.select(reader_studies).order_by(reader_studies.c.id))
+        rows = self._catalogue.read(sa.select(reader_studies).order_by(reader_studies.c.id))
         return tuple(StoredStudy(r.id, r.name, r.design, r.created) for r in rows)
 
     def get(self, name: str) -> StoredStudy:

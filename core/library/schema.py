@@ -1,4 +1,4 @@
-"""Tables of the catalogue, their version, and the steps from older versions to this one."""
+"""Tables of the catalogue and their version."""
 
 from __future__ import annotations
 
@@ -10,17 +10,8 @@ from sqlalchemy.ext.compiler import compiles
 
 #: The database of a library on a server, as SQLAlchemy calls it.
 POSTGRESQL = "postgresql"
-#: Version of the tables below. Raise it with every change and add the step to MIGRATIONS.
+#: Version of the tables below. Raise it with every change: CONTRIBUTING.md says where the step from this one goes.
 VERSION = 10
-#: The oldest version that can be read as it is; where it can be written to, it is migrated.
-READABLE_FROM = 6
-
-#: Version 6 had a checksum of each row in this column of these tables; it was hardly ever read.
-DROPPED_COLUMN = "row_sum"
-_DROPPED_FROM = (
-    "cases", "concept_marks", "concepts", "feature_chunks", "feature_failures", "feature_sets", "files",
-    "judgements", "meta", "metrics", "searches", "slices", "sources",
-)  # fmt: skip
 
 #: The index of the headers of cases, and the SQL of that text for the row ``{case}`` of the table cases.
 #: Keys of patients, studies and files are left out: nobody reads them.
@@ -41,104 +32,6 @@ HEADER_INDEX = (
     f"{_ADD_HEADER_TEXT} SELECT new.id, {HEADER_TEXT.format(case='new')}; END",
     f"CREATE TRIGGER header_text_removed AFTER DELETE ON cases BEGIN {_DROP_HEADER_TEXT} END",
 )
-
-#: From version -> statements that lead to the next one; run inside one transaction.
-MIGRATIONS: dict[int, tuple[str, ...]] = {
-    1: (
-        "ALTER TABLE cases ADD COLUMN depth INTEGER",
-        "CREATE TABLE slices ("
-        '"case" INTEGER NOT NULL REFERENCES cases (id), '
-        "place INTEGER NOT NULL, "
-        "file INTEGER NOT NULL REFERENCES files (id), "
-        "frame INTEGER, "
-        'PRIMARY KEY ("case", place))',
-        "CREATE INDEX ix_slices_file ON slices (file)",
-    ),
-    # Earlier imports kept the original ids, and their case ids must not change.
-    2: ("ALTER TABLE sources ADD COLUMN identified BOOLEAN NOT NULL DEFAULT 1",),
-    3: (
-        "CREATE TABLE judgements ("
-        "id INTEGER NOT NULL PRIMARY KEY, "
-        "ledger TEXT NOT NULL, "
-        "kind TEXT NOT NULL, "
-        '"query" TEXT NOT NULL, '
-        '"case" TEXT NOT NULL, '
-        "other TEXT, "
-        "region JSON, "
-        "shown JSON NOT NULL, "
-        "author TEXT NOT NULL, "
-        "time TEXT NOT NULL, "
-        "undone INTEGER)",
-        "CREATE INDEX ix_judgements_ledger ON judgements (ledger)",
-    ),
-    4: (
-        "CREATE TABLE concepts ("
-        "id INTEGER NOT NULL PRIMARY KEY, "
-        "name TEXT NOT NULL, "
-        "author TEXT NOT NULL, "
-        "time TEXT NOT NULL, "
-        "deleted TEXT)",
-        "CREATE TABLE concept_marks ("
-        "id INTEGER NOT NULL PRIMARY KEY, "
-        "concept INTEGER NOT NULL REFERENCES concepts (id), "
-        '"case" TEXT NOT NULL, '
-        "has BOOLEAN NOT NULL, "
-        "author TEXT NOT NULL, "
-        "time TEXT NOT NULL, "
-        'UNIQUE (concept, "case"))',
-    ),
-    5: (
-        "ALTER TABLE feature_chunks ADD COLUMN file_sum INTEGER",
-        *(f"ALTER TABLE {table} ADD COLUMN {DROPPED_COLUMN} INTEGER" for table in _DROPPED_FROM),
-    ),
-    6: tuple(f"ALTER TABLE {table} DROP COLUMN {DROPPED_COLUMN}" for table in _DROPPED_FROM),
-    7: (
-        "CREATE TABLE reader_studies ("
-        "id INTEGER NOT NULL PRIMARY KEY, "
-        "name TEXT NOT NULL UNIQUE, "
-        "design JSON NOT NULL, "
-        "created TEXT NOT NULL)",
-        "CREATE TABLE reader_answers ("
-        "study INTEGER NOT NULL REFERENCES reader_studies (id), "
-        "reader TEXT NOT NULL, "
-        "number INTEGER NOT NULL, "
-        "finding TEXT NOT NULL, "
-        "confidence INTEGER NOT NULL, "
-        "seconds FLOAT NOT NULL, "
-        "time TEXT NOT NULL, "
-        "PRIMARY KEY (study, reader, number))",
-        "CREATE TABLE lesion_groups ("
-        '"case" INTEGER NOT NULL PRIMARY KEY REFERENCES cases (id), '
-        '"group" INTEGER NOT NULL, '
-        "source TEXT NOT NULL)",
-    ),
-    8: (
-        "CREATE TABLE edits ("
-        "id INTEGER NOT NULL PRIMARY KEY, "
-        "kind TEXT NOT NULL, "
-        "summary JSON NOT NULL, "
-        "changes JSON NOT NULL, "
-        "author TEXT NOT NULL, "
-        "time TEXT NOT NULL, "
-        "undone TEXT)",
-        *HEADER_INDEX,
-        f"{_ADD_HEADER_TEXT} SELECT id, {HEADER_TEXT.format(case='cases')} FROM cases",
-    ),
-    # Everybody may mark a case; before, a second mark replaced the first. SQLite cannot change a constraint.
-    9: (
-        "ALTER TABLE concept_marks RENAME TO earlier_marks",
-        "CREATE TABLE concept_marks ("
-        "id INTEGER NOT NULL PRIMARY KEY, "
-        "concept INTEGER NOT NULL REFERENCES concepts (id), "
-        '"case" TEXT NOT NULL, '
-        "has BOOLEAN NOT NULL, "
-        "author TEXT NOT NULL, "
-        "time TEXT NOT NULL, "
-        'UNIQUE (concept, "case", author))',
-        "INSERT INTO concept_marks SELECT * FROM earlier_marks",
-        "DROP TABLE earlier_marks",
-    ),
-}
 
 
 class JsonText(sa.TypeDecorator[Any]):
@@ -332,7 +225,7 @@ feature_chunks = sa.Table(
     sa.Column("feature_set", sa.ForeignKey("feature_sets.id"), primary_key=True),
     sa.Column("chunk", sa.Integer, primary_key=True),
     sa.Column("case_rows", sa.LargeBinary, nullable=False, doc="int64 ids of cases, in row order"),
-    sa.Column("file_sum", LARGE, doc="the end of its file; NULL where it was written before version 6"),
+    sa.Column("file_sum", LARGE, doc="the end of its file"),
 )
 
 feature_failures = sa.Table(

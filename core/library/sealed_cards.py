@@ -32,12 +32,12 @@ def seal_scores(
 
 
 def check_card(name: str, card: Mapping[str, Any], scores: Mapping[str, Any] | None) -> None:
-    """Check a stored card against its hash. Cards of older versions have none.
+    """Check a stored card against its hash.
 
     Raises:
         BadInput: the card or the scores were changed after they were written.
     """
-    if HASH in card and sealed_card(card, scores)[HASH] != card[HASH]:
+    if sealed_card(card, scores)[HASH] != card.get(HASH):
         raise BadInput(
             tr_lazy(
                 "The card of the metric '{name}' or its scores were changed after they were written.",

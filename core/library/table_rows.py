@@ -50,8 +50,7 @@ def put_rows(
 ) -> WrittenRows:
     """Write rows of a table and its file in one transaction; known rows are replaced and keep their ids.
 
-    Rows whose numbers changed lose their features. The others keep their content, which earlier versions hashed in
-    another way.
+    Rows whose numbers changed lose their features.
     """
     written = WrittenRows()
     with catalogue.transaction() as connection:
@@ -91,7 +90,7 @@ def put_rows(
                         "finding": finding,
                         "patient": patient,
                         "attributes": dict(attributes),
-                        "content": before.content if same else content,
+                        "content": content,
                         "numbers": numbers,
                     }
                 )

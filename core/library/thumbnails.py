@@ -113,7 +113,6 @@ class ThumbnailStore:
         try:
             return int(self._connection.execute(query).fetchone()[0])
         except sqlite3.Error:
-            # Such as in a library of an earlier version that cannot be written to: it has no outlines.
             return 0
 
     def forget_outlines(self) -> None:

@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.constraints import finding_codes
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.card import MetricCard
@@ -25,14 +24,11 @@ from semblance.core.metrics.scikit_learn import (
     column_names,
     if_embedding,
 )
-from semblance.core.metrics.training_data.chunked_rows import ChunkedRows
 from semblance.core.metrics.training_data.content_order import in_content_order
 from semblance.core.metrics.training_data.rows import check_usable, training_rows
 from semblance.core.metrics.training_data.training_input import TrainingInput
 from semblance.core.metrics.training_data.training_sample import (
     TRAINING_CASES,
-    sample_note,
-    stratified_sample,
     training_sample,
 )
 from semblance.core.parameters import Parameter, Value, checked
@@ -110,29 +106,6 @@ class Learner(TupleEstimator, abc.ABC):
             self._fit_usable(data)
         self._feature_names = column_names(X)
         self._note(notes)
-        return self
-
-    def fit_chunks(self, rows: ChunkedRows, reporter: Reporter) -> Self:
-        """What :func:`semblance.core.metrics.fit_in_chunks` does for this learner; parameters are checked.
-
-        Here :meth:`fit` on the sample that it would draw of all the rows, or on all of them where it draws none.
-
-        Raises:
-            BadInput: as :meth:`fit`, or the rows do not fit into memory.
-            Cancelled: the reporter was cancelled; the learner is then as before the call.
-        """
-        seed = self.random_state or 0
-        chosen, notes = np.arange(rows.n), list[str]()
-        if 0 < self._most_cases < rows.n:
-            strata = np.zeros(rows.n, dtype=np.int64) if rows.y is None else finding_codes(rows.y)[0]
-            hashes = rows.hashes(seed)
-            reporter.check_cancelled()
-            chosen = stratified_sample(strata, self._most_cases, seed, rows.groups, hashes)
-            notes.append(sample_note(len(chosen), rows.n, rows.groups, seed))
-        y, groups = (None if labels is None else labels[chosen] for labels in (rows.y, rows.groups))
-        data = TrainingInput(rows.take(chosen), y, None, None, groups, reporter, seed)
-        self._fit_usable(in_content_order(data, self.accepts))
-        self._note(tuple(notes))
         return self
 
     def _fit_usable(self, data: TrainingInput) -> None:

@@ -36,7 +36,7 @@ from semblance.core.reports.document import (
     ReportDocument,
 )
 from semblance.core.reports.formatting import distance_text, region_text, time_text
-from semblance.core.reports.pdf_archive import add_archive_parts
+from semblance.core.reports.pdf_archive import add_archive_parts, archive_streams
 from semblance.core.reports.pdf_fonts import REGULAR, FontCoverage, font_coverage, register, width_of
 from semblance.core.reports.pdf_parts import (
     BODY,
@@ -140,7 +140,8 @@ def _numbered_canvas(document: ReportDocument, *, conforms: bool) -> type:
                 _head_and_foot(self, document, number, len(self._page_states))
                 super().showPage()
             add_archive_parts(self, current_language(), conforms=conforms)
-            super().save()
+            with archive_streams():
+                super().save()
 
     return NumberedCanvas
 

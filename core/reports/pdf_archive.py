@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import threading
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 from xml.sax.saxutils import escape
@@ -33,17 +36,25 @@ _CONFORMANCE = "<pdfaid:part>2</pdfaid:part>\n<pdfaid:conformance>B</pdfaid:conf
 
 
 _END = b"endstream\n"
-_format_stream = PDFStream.format
+_SAVING = threading.Lock()
 
 
-def _format_stream_with_line_end(stream: Any, document: Any) -> bytes:
-    """A stream as ReportLab writes it, with the end of line before its last word that ISO 19005-2, 6.1.7.1 asks for."""
-    written: bytes = _format_stream(stream, document)
-    return written.removesuffix(_END) + b"\n" + _END
+@contextlib.contextmanager
+def archive_streams() -> Iterator[None]:
+    """A context in which ReportLab writes streams with the end of line before their last word that ISO 19005-2, 6.1.7.1
+    asks for. It makes the streams of pages, fonts and images itself and has no other place to change them."""
+    with _SAVING:
+        format_stream = PDFStream.format
 
+        def format_with_line_end(stream: Any, document: Any) -> bytes:
+            written: bytes = format_stream(stream, document)
+            return written.removesuffix(_END) + b"\n" + _END
 
-# ReportLab makes the streams of pages, fonts and images itself and has no other place to change them.
-PDFStream.format = _format_stream_with_line_end
+        PDFStream.format = format_with_line_end
+        try:
+            yield
+        finally:
+            PDFStream.format = format_stream
 
 
 class _Metadata(PDFObject):  # type: ignore[misc]

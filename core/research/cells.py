@@ -109,7 +109,6 @@ def run_cell(
 
     Raises:
         BadArguments: an invalid setting.
-        Cancelled: the reporter was cancelled.
     """
     from semblance.core.metrics.training import versions
 

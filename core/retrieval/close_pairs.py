@@ -33,9 +33,6 @@ def close_pairs(
     mirrored. Of each form the ``most`` closest rows are paired. Many rows are divided into cells around some of them,
     drawn at random (an inverted file), and only the cells nearest to a query are searched: for 100,000 rows about one
     pair in sixty is compared.
-
-    Raises:
-        Cancelled: the reporter was cancelled.
     """
     n = len(rows)
     found: dict[tuple[int, int], float] = {}

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 
 from semblance.core.demo import generate
-from semblance.core.engine import Engine
 from semblance.core.evaluation.neighbour_votes import VOTERS
 from semblance.core.library.open_library import open_library, open_or_create_library
 from semblance.core.library.records import CATALOGUE
@@ -50,8 +49,7 @@ def make_demo(library: Path | None = None, *, reporter: Reporter = SILENT) -> Pa
     with open_library(path) as opened:
         if METRIC in [record.name for record in opened.metrics()]:
             return path
-    with Engine() as engine:
-        images = generate(path / "images", per_category=PER_CATEGORY, executor=engine, reporter=reporter)
+    images = generate(path / "images", per_category=PER_CATEGORY, in_processes=True, reporter=reporter)
     for source in (images.masses, images.radiographs):
         import_source(source, path, kind="folder", reporter=reporter)
     prepared = prepare_library(path, reporter=reporter)

@@ -1,4 +1,4 @@
-"""A table of a million rows: import, features, a search by the command line, and learners that read it from disk.
+"""A table of a million rows: import, features, a search by the command line, and learners.
 
 Each runs in a process of its own. Times are processor seconds, because other work on the machine changes the clock
 time. ``SEMBLANCE_LEARNERS=rca,bdm`` measures these learners alone, and an empty value none.
@@ -21,8 +21,8 @@ from tests.benchmarks.harness import row
 ROWS, FEATURES = 1_000_000, 32
 #: Seconds and megabytes of each step.
 TARGETS = {"import": (60.0, 700.0), "features": (30.0, 700.0), "search": (2.0, 700.0)}
-#: The features of the rows that learners read, in single precision, and the kinds of files they read them from.
-WIDE, FILES = 64, ("memmap", "zarr", "parquet")
+#: The features of the rows that learners are fitted on, in single precision.
+WIDE = 64
 LEARNERS = ("bdm", "bdm_v", "passive_aggressive", "ccml", "rca")
 #: Seconds and megabytes of a learner.
 FIT_TARGETS = (300.0, 4096.0)
@@ -41,16 +41,8 @@ elif step == "features":
     extract_features(library, "raw")
 elif step.startswith("fit "):
     import numpy as np
-    from semblance.core.metrics import fit_in_chunks, make_learner
-    y = np.load(library)
-    if source.suffix == ".npy":
-        rows = np.load(source, mmap_mode="r")
-    elif source.suffix == ".zarr":
-        import zarr
-        rows = zarr.open_array(source, mode="r")
-    else:
-        rows = source
-    learner = fit_in_chunks(make_learner(step.removeprefix("fit "), random_state=0), rows, y)
+    from semblance.core.metrics import make_learner
+    learner = make_learner(step.removeprefix("fit "), random_state=0).fit(np.load(source), np.load(library))
     assert learner.metric().n_features == 64
 elif step == "train":
     from semblance.core.workflows.metrics.train_metric import train_metric
@@ -79,33 +71,19 @@ def write(file: Path) -> None:
                 out.write(f"c{number},p{number // 2},{cells},{'abcd'[number % 4]}\n")
 
 
-def write_wide(folder: Path) -> tuple[dict[str, Path], Path]:
-    """Rows with eight overlapping findings: their files by kind, and that of the findings."""
-    import pyarrow
-    import zarr
-    from pyarrow import parquet
-
+def write_wide(folder: Path) -> tuple[Path, Path]:
+    """Rows with eight overlapping findings, and the findings."""
     rng = np.random.default_rng(1)
     centres = rng.normal(size=(8, WIDE))
     # Directions of noise alone, so that a metric has something to learn.
     scale = np.geomspace(0.5, 8.0, WIDE)
     y = rng.integers(0, len(centres), ROWS)
-    files = {
-        "memmap": folder / "rows.npy",
-        "zarr": folder / "rows.zarr",
-        "parquet": folder / "rows.parquet",
-    }
-    array = np.lib.format.open_memmap(files["memmap"], "w+", np.float32, (ROWS, WIDE))
-    stored = zarr.create_array(files["zarr"], shape=array.shape, chunks=(50_000, WIDE), dtype="float32")
-    schema = pyarrow.schema([(f"f{column}", pyarrow.float32()) for column in range(WIDE)])
-    with parquet.ParquetWriter(files["parquet"], schema) as writer:
-        for start in range(0, ROWS, 50_000):
-            part = slice(start, min(ROWS, start + 50_000))
-            block = (centres[y[part]] + scale * rng.normal(size=(len(y[part]), WIDE))).astype(np.float32)
-            array[part] = stored[part] = block
-            writer.write_table(pyarrow.table(list(block.T), schema=schema))
+    array = np.lib.format.open_memmap(folder / "rows.npy", "w+", np.float32, (ROWS, WIDE))
+    for start in range(0, ROWS, 50_000):
+        part = slice(start, min(ROWS, start + 50_000))
+        array[part] = centres[y[part]] + scale * rng.normal(size=(len(y[part]), WIDE))
     np.save(folder / "findings.npy", y)
-    return files, folder / "findings.npy"
+    return folder / "rows.npy", folder / "findings.npy"
 
 
 def measured(step: str, source: Path, library: Path) -> tuple[float, float]:
@@ -138,18 +116,16 @@ def run(_data: Path | None) -> list[dict[str, Any]]:
         learners = [
             name for name in os.environ.get("SEMBLANCE_LEARNERS", ",".join(LEARNERS)).split(",") if name
         ]
-        files, findings = write_wide(Path(folder)) if learners else ({}, source)
+        wide, findings = write_wide(Path(folder)) if learners else (source, source)
         for name in learners:
-            for kind, file in files.items():
-                measures = measured(f"fit {name}", file, findings)
-                for what, value, unit, target in zip(
-                    (f"{name} from {kind}, {ROWS:,} x {WIDE}", "  its peak memory"),
-                    measures,
-                    ("s", "MB"),
-                    FIT_TARGETS,
-                    strict=True,
-                ):
-                    rows.append(row(what, value, unit, target, value < target))
+            for what, value, unit, target in zip(
+                (f"{name}, {ROWS:,} x {WIDE}", "  its peak memory"),
+                measured(f"fit {name}", wide, findings),
+                ("s", "MB"),
+                FIT_TARGETS,
+                strict=True,
+            ):
+                rows.append(row(what, value, unit, target, value < target))
     return rows
 
 

@@ -21,9 +21,8 @@ from pathlib import Path
 from semblance.core.tasks import Reporter
 from tests.kills.small_disk import on_small_disk
 
-#: "again" imports a source of which many images have changed since their numbers were worked out; "migrate"
-#: opens a library of the first version.
-PHASES = ("import", "features", "train", "click", "save", "migrate", "backup", "again")
+#: "again" imports a source of which many images have changed since their numbers were worked out.
+PHASES = ("import", "features", "train", "click", "save", "backup", "again")
 EXTRACTOR = "colour_edge_texture"
 METRIC = "mine"
 #: Small enough for many transactions in a short life.
@@ -71,7 +70,7 @@ def work(phase: str, library: Path, source: Path, log: Path) -> None:
     elif phase == "train":
         train_metric(library, TrainRequest("bdm_v", METRIC, settings={"rounds": ROUNDS}), reporter=reporter)
     else:
-        {"click": click, "save": save, "migrate": migrate, "backup": back_up}[phase](library, reporter)
+        {"click": click, "save": save, "backup": back_up}[phase](library, reporter)
     reporter.write(finished=True)
 
 
@@ -106,13 +105,6 @@ def save(library: Path, reporter: Logging) -> None:
         for number in range(SEARCHES):
             opened.save_search(f"search {number // 3}", searched(number))
             reporter.write(done=number + 1)
-
-
-def migrate(library: Path, reporter: Logging) -> None:
-    from semblance.core.library.library import Library
-
-    with Library.open(library, writable=True) as opened:
-        reporter.write(done=len(opened.catalogue.all_cases()))
 
 
 def backup_of(library: Path) -> Path:

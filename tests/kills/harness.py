@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import glob
 import json
 import os
 import random
-import re
 import shlex
 import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 import threading
@@ -28,7 +25,6 @@ from semblance.core.library.content_hashes import content_of_file
 from semblance.core.library.lesion_groups import read_groups
 from semblance.core.library.library import Library
 from semblance.core.library.records import CATALOGUE
-from semblance.core.library.schema import MIGRATIONS
 from semblance.core.metrics.metric import load_metric
 from semblance.core.workflows.maintenance.backup import restore
 from tests.helpers.images import striped_folder
@@ -140,10 +136,8 @@ class Harness:
         log, whole, changed = self.folder / "whole.log", self.folder / "whole", self.folder / "changed"
         for phase in ("import", "features", "train"):
             self._do(child, phase, whole, log)
-        for phase in ("click", "save", "migrate", "backup"):
+        for phase in ("click", "save", "backup"):
             copy = Path(shutil.copytree(whole, self.folder / f"whole {phase}"))
-            if phase == "migrate":
-                step_back(copy)
             self._do(child, phase, copy, log)
         for phase in ("import", "features"):
             shutil.copytree(images, self.sources["again"], dirs_exist_ok=True)
@@ -306,17 +300,3 @@ def end_of(library: Path) -> End:
             groups.setdefault(member.group, set()).add(names[row])
         lesions = {frozenset(group) for group in groups.values()}
         return End(cases, files, numbers, metric, scores, judgements, searches, lesions)
-
-
-def step_back(library: Path) -> None:
-    """Make the library one of the first version, which had a few tables only."""
-    with contextlib.closing(sqlite3.connect(library / CATALOGUE)) as connection, connection:
-        for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
-            connection.execute(f"DROP TRIGGER {name}")
-        later = "".join(statement for step in MIGRATIONS.values() for statement in step)
-        for table in reversed(re.findall(r"CREATE (?:VIRTUAL )?TABLE (\w+)", later)):
-            connection.execute(f"DROP TABLE IF EXISTS {table}")
-        connection.execute("ALTER TABLE feature_chunks DROP COLUMN file_sum")
-        connection.execute("ALTER TABLE sources DROP COLUMN identified")
-        connection.execute("ALTER TABLE cases DROP COLUMN depth")
-        connection.execute("UPDATE meta SET value = '1' WHERE key = 'schema'")

@@ -6,7 +6,7 @@ import numpy as np
 
 from semblance.core.demo.development import Grey, develop
 from semblance.core.demo.film import Film, pose
-from semblance.core.demo.outlines import blob, ellipse, mirrored, path, smooth, tube
+from semblance.core.demo.outlines import blob, ellipse, path, smooth, tube
 from semblance.core.demo.strokes import Points, random_curve
 
 SHAPE = (304, 320)
@@ -164,7 +164,7 @@ def _girdle(film: Film) -> None:
     rng = film.rng
     rise = float(rng.normal(0.0, 0.03))
     swing = float(rng.uniform(0.0, 0.1))
-    for side in (1.0, -1.0):
+    for _ in film.sides():
         clavicle = np.array(
             [(0.055, -0.58), (0.2, -0.615 + rise / 2), (0.45, -0.70 + rise), (0.66, -0.77 + rise)]
         )
@@ -184,8 +184,7 @@ def _girdle(film: Film) -> None:
             (head, 0.45, 0.012),
             (tube(arm, [0.085, 0.065, 0.06]), 0.5, 0.02),
         ):
-            placed = outline if side > 0 else mirrored(outline)
-            film.bone(placed, thickness, cortex=cortex, marrow=0.55, rounding=0.05)
+            film.bone(outline, thickness, cortex=cortex, marrow=0.55, rounding=0.05)
 
 
 def _vessels(film: Film) -> None:

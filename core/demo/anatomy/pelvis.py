@@ -6,24 +6,19 @@ import numpy as np
 
 from semblance.core.demo.development import Grey, develop
 from semblance.core.demo.film import Film, pose
-from semblance.core.demo.outlines import blob, ellipse, mirrored, path, smooth, tube
-from semblance.core.demo.strokes import Points
+from semblance.core.demo.outlines import blob, ellipse, path, smooth, tube
 
 SHAPE = (272, 332)
 _SIDES = (1.0, -1.0)
-
-
-def _mirror_to_side(outline: Points, side: float) -> Points:
-    return outline if side > 0 else mirrored(outline)
 
 
 def radiograph(rng: np.random.Generator, left: bool) -> Grey:
     """(272, 332) grey; ``left`` only chooses the marker."""
     film = Film(rng, SHAPE, pose(rng, SHAPE, zoom=0.98, turn=0.03, shift=0.02))
     _soft(film)
-    for side in _SIDES:
-        _femur(film, side)
-        _hip_bone(film, side)
+    for _ in film.sides():
+        _femur(film)
+        _hip_bone(film)
     _sacrum(film)
     return develop(
         film, bone_weight=float(rng.uniform(1.15, 1.5)), marker="L" if left else "R", shutters=0.45
@@ -53,57 +48,51 @@ def _soft(film: Film) -> None:
     film.soft(ellipse(0.0, 0.13, 0.26, 0.15), 0.12, 0.12)
 
 
-def _hip_bone(film: Film, side: float) -> None:
+def _hip_bone(film: Film) -> None:
     wing = smooth(
         [(0.225, -0.33), (0.25, -0.56), (0.40, -0.74), (0.64, -0.80), (0.85, -0.70)],
         [(0.945, -0.50), (0.90, -0.36), (0.80, -0.24), (0.81, -0.13), (0.75, -0.06)],
         [(0.66, -0.065), (0.545, 0.0), (0.50, 0.07), (0.435, 0.03), (0.39, -0.06)],
         [(0.31, -0.16), (0.25, -0.21)],
     )
-    film.bone(_mirror_to_side(wing, side), 0.50, cortex=0.022, marrow=0.5, rounding=0.12, texture=0.12)
+    film.bone(wing, 0.50, cortex=0.022, marrow=0.5, rounding=0.12, texture=0.12)
     film.hollow(
-        _mirror_to_side(
-            smooth([(0.36, -0.5), (0.55, -0.68), (0.78, -0.62), (0.82, -0.45), (0.6, -0.26)]), side
-        ),
+        smooth([(0.36, -0.5), (0.55, -0.68), (0.78, -0.62), (0.82, -0.45), (0.6, -0.26)]),
         0.34,
         0.16,
     )
     crest = path([(0.25, -0.58), (0.40, -0.735), (0.64, -0.79), (0.84, -0.69), (0.93, -0.50)])
-    film.bone(
-        _mirror_to_side(tube(crest, [0.02, 0.028, 0.03, 0.03, 0.03]), side), 0.24, cortex=0.012, marrow=0.4
-    )
+    film.bone(tube(crest, [0.02, 0.028, 0.03, 0.03, 0.03]), 0.24, cortex=0.012, marrow=0.4)
     roof = path([(0.80, -0.075), (0.74, -0.085), (0.66, -0.08), (0.575, -0.01), (0.545, 0.1)])
-    film.line(_mirror_to_side(roof, side), 0.013, 0.26)
+    film.line(roof, 0.013, 0.26)
     brim = path(
         [(0.22, -0.2), (0.30, -0.155), (0.39, -0.05), (0.44, 0.05), (0.40, 0.19), (0.22, 0.28), (0.06, 0.315)]
     )
-    film.line(_mirror_to_side(brim, side), 0.010, 0.2)
+    film.line(brim, 0.010, 0.2)
     upper = path([(0.53, 0.15), (0.46, 0.145), (0.36, 0.21), (0.20, 0.29), (0.085, 0.335)])
     film.bone(
-        _mirror_to_side(tube(upper, [0.07, 0.08, 0.055, 0.05, 0.07]), side),
+        tube(upper, [0.07, 0.08, 0.055, 0.05, 0.07]),
         0.44,
         cortex=0.018,
         marrow=0.5,
         texture=0.12,
     )
     pubis = smooth([(0.028, 0.30), (0.10, 0.28), (0.14, 0.34), (0.12, 0.44), (0.06, 0.50), (0.032, 0.45)])
-    film.bone(_mirror_to_side(pubis, side), 0.40, cortex=0.014, marrow=0.5, rounding=0.05)
+    film.bone(pubis, 0.40, cortex=0.014, marrow=0.5, rounding=0.05)
     lower = path(
         [(0.085, 0.44), (0.17, 0.53), (0.29, 0.61), (0.40, 0.60), (0.475, 0.46), (0.50, 0.26), (0.505, 0.17)]
     )
     film.bone(
-        _mirror_to_side(tube(lower, [0.04, 0.04, 0.05, 0.09, 0.085, 0.065, 0.06]), side),
+        tube(lower, [0.04, 0.04, 0.05, 0.09, 0.085, 0.065, 0.06]),
         0.42,
         cortex=0.018,
         marrow=0.5,
         texture=0.13,
     )
-    film.line(
-        _mirror_to_side(path([(0.42, 0.08), (0.445, 0.19), (0.47, 0.22), (0.49, 0.16)]), side), 0.008, 0.2
-    )
+    film.line(path([(0.42, 0.08), (0.445, 0.19), (0.47, 0.22), (0.49, 0.16)]), 0.008, 0.2)
 
 
-def _femur(film: Film, side: float) -> None:
+def _femur(film: Film) -> None:
     rng = film.rng
     head = ellipse(0.665, 0.085, 0.140, 0.145)
     turn = float(rng.uniform(-0.03, 0.03))
@@ -114,20 +103,20 @@ def _femur(film: Film, side: float) -> None:
         [(0.80 + turn, 0.56), (0.765 + turn, 0.475), (0.79, 0.40), (0.79, 0.31)],
         [(0.72, 0.225), (0.62, 0.215), (0.545, 0.15), (0.545, 0.05)],
     )
-    film.bone(_mirror_to_side(upper, side), 0.66, cortex=0.03, marrow=0.48, rounding=0.11, texture=0.14)
-    film.bone(_mirror_to_side(head, side), 0.22, cortex=0.008, marrow=0.2, texture=0.16)
+    film.bone(upper, 0.66, cortex=0.03, marrow=0.48, rounding=0.11, texture=0.14)
+    film.bone(head, 0.22, cortex=0.008, marrow=0.2, texture=0.16)
     film.bone(
-        _mirror_to_side(smooth([(0.90, 0.10), (0.99, 0.12), (1.03, 0.22), (1.02, 0.34), (0.94, 0.30)]), side),
+        smooth([(0.90, 0.10), (0.99, 0.12), (1.03, 0.22), (1.02, 0.34), (0.94, 0.30)]),
         0.2,
         marrow=0.35,
     )
-    film.bone(_mirror_to_side(ellipse(0.795, 0.45, 0.045, 0.06, 0.3), side), 0.16, marrow=0.4)
+    film.bone(ellipse(0.795, 0.45, 0.045, 0.06, 0.3), 0.16, marrow=0.4)
     # Trabeculae along the lines of load, from the head through the neck into the shaft.
     for shift in np.linspace(-0.05, 0.05, 6):
         load = path([(0.64 + shift, -0.02), (0.70 + shift, 0.12), (0.79 + shift * 0.6, 0.30), (0.81, 0.42)])
-        film.line(_mirror_to_side(load, side), 0.005, 0.06)
+        film.line(load, 0.005, 0.06)
         arch = path([(0.60, 0.14 + shift), (0.72, 0.06 + shift), (0.88, 0.14 + shift), (0.98, 0.34 + shift)])
-        film.line(_mirror_to_side(arch, side), 0.005, 0.045)
+        film.line(arch, 0.005, 0.045)
 
 
 def _sacrum(film: Film) -> None:

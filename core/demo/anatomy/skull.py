@@ -6,15 +6,11 @@ import numpy as np
 
 from semblance.core.demo.development import Grey, develop
 from semblance.core.demo.film import Film, pose
-from semblance.core.demo.outlines import blob, ellipse, mirrored, path, smooth, tube
+from semblance.core.demo.outlines import blob, ellipse, path, smooth, tube
 from semblance.core.demo.strokes import Points
 
 SHAPE = (328, 264)
 _SIDES = (1.0, -1.0)
-
-
-def _mirror_to_side(outline: Points, side: float) -> Points:
-    return outline if side > 0 else mirrored(outline)
 
 
 def radiograph(rng: np.random.Generator, left: bool) -> Grey:
@@ -38,8 +34,8 @@ def _soft(film: Film) -> None:
         [(-0.58, -0.66), (-0.33, -0.88)],
     )
     film.soft(head, 0.85, 0.42)
-    for side in _SIDES:
-        film.soft(_mirror_to_side(ellipse(0.665, 0.12, 0.05, 0.13, 0.1), side), 0.14, 0.04)
+    for _ in film.sides():
+        film.soft(ellipse(0.665, 0.12, 0.05, 0.13, 0.1), 0.14, 0.04)
 
 
 def _vault(film: Film) -> None:
@@ -55,17 +51,15 @@ def _vault(film: Film) -> None:
 
 def _base(film: Film, tilt: float) -> None:
     """Petrous ridges, sphenoid wings and the dense middle of the skull base."""
-    for side in _SIDES:
+    for _ in film.sides():
         ridge = path([(0.08, 0.14 + tilt), (0.2, 0.07 + tilt), (0.36, 0.075 + tilt), (0.53, 0.14 + tilt)])
-        film.bone(
-            _mirror_to_side(tube(ridge, [0.03, 0.05, 0.065, 0.05]), side), 0.42, cortex=0.012, marrow=0.35
-        )
+        film.bone(tube(ridge, [0.03, 0.05, 0.065, 0.05]), 0.42, cortex=0.012, marrow=0.35)
         mastoid = smooth([(0.46, 0.1), (0.57, 0.12), (0.575, 0.3), (0.52, 0.40), (0.46, 0.3)])
-        film.bone(_mirror_to_side(mastoid, side), 0.42, cortex=0.012, marrow=0.3, texture=0.3)
+        film.bone(mastoid, 0.42, cortex=0.012, marrow=0.3, texture=0.3)
         wing = path([(0.14, -0.03), (0.25, -0.1), (0.36, -0.15), (0.43, -0.19)])
-        film.bone(_mirror_to_side(tube(wing, [0.012, 0.010, 0.005]), side), 0.16, cortex=0.006, marrow=0.1)
+        film.bone(tube(wing, [0.012, 0.010, 0.005]), 0.16, cortex=0.006, marrow=0.1)
         # The innominate line, where the side wall of the temporal fossa is seen edge on.
-        film.line(_mirror_to_side(path([(0.40, -0.19), (0.36, -0.04), (0.345, 0.12)]), side), 0.007, 0.3)
+        film.line(path([(0.40, -0.19), (0.36, -0.04), (0.345, 0.12)]), 0.007, 0.3)
     film.bone(
         smooth([(-0.16, -0.06), (0.16, -0.06), (0.14, 0.2), (0, 0.27), (-0.14, 0.2)]), 0.45, cortex=0.01
     )
@@ -84,26 +78,24 @@ def _face(film: Film) -> None:
         rounding=0.2,
     )
     orbit_width, orbit_height = float(rng.uniform(0.135, 0.155)), float(rng.uniform(0.125, 0.145))
-    for side in _SIDES:
+    for _ in film.sides():
         orbit = smooth(
             [(0.225 - orbit_width, 0.0), (0.16, -orbit_height), (0.28, -orbit_height * 0.98)],
             [(0.225 + orbit_width, -0.04), (0.36, 0.07), (0.27, orbit_height)],
             [(0.15, orbit_height * 0.9)],
         ) + np.array([0.0, 0.02])
-        film.hollow(_mirror_to_side(orbit, side), 0.52, 0.03)
+        film.hollow(orbit, 0.52, 0.03)
         rim = np.vstack([orbit, orbit[:1]])
-        film.line(_mirror_to_side(rim, side), 0.009, 0.15)
-        film.line(_mirror_to_side(rim[: len(rim) // 2], side), 0.010, 0.16)
+        film.line(rim, 0.009, 0.15)
+        film.line(rim[: len(rim) // 2], 0.010, 0.16)
         antrum = smooth([(0.12, 0.22), (0.25, 0.2), (0.36, 0.25), (0.31, 0.36), (0.19, 0.42), (0.13, 0.36)])
-        film.hollow(_mirror_to_side(antrum, side), 0.45, 0.03)
-        film.air(_mirror_to_side(antrum, side), 0.2, 0.05)
-        film.line(_mirror_to_side(np.vstack([antrum, antrum[:1]]), side), 0.006, 0.12)
+        film.hollow(antrum, 0.45, 0.03)
+        film.air(antrum, 0.2, 0.05)
+        film.line(np.vstack([antrum, antrum[:1]]), 0.006, 0.12)
         cheek = path([(0.34, 0.16), (0.44, 0.17), (0.53, 0.13), (0.585, 0.08)])
-        film.bone(
-            _mirror_to_side(tube(cheek, [0.05, 0.04, 0.025, 0.02]), side), 0.42, cortex=0.012, marrow=0.5
-        )
+        film.bone(tube(cheek, [0.05, 0.04, 0.025, 0.02]), 0.42, cortex=0.012, marrow=0.5)
         brow = path([(0.37, -0.03), (0.41, 0.06), (0.40, 0.17)])
-        film.bone(_mirror_to_side(tube(brow, [0.025, 0.03, 0.05]), side), 0.35, cortex=0.01, marrow=0.45)
+        film.bone(tube(brow, [0.025, 0.03, 0.05]), 0.35, cortex=0.01, marrow=0.45)
     frontal = blob(rng, 0.0, -0.165, float(rng.uniform(0.10, 0.20)), float(rng.uniform(0.05, 0.075)), 0.2)
     film.hollow(frontal, 0.38, 0.03)
     film.line(np.vstack([frontal, frontal[:1]]), 0.005, 0.16)
@@ -114,9 +106,9 @@ def _face(film: Film) -> None:
     film.hollow(nose, 0.55, 0.03)
     film.air(nose, 0.25, 0.04)
     film.line(path([(0.0, 0.03), (rng.normal(0, 0.012), 0.2), (0.0, 0.38)]), 0.008, 0.4)
-    for side in _SIDES:
+    for _ in film.sides():
         film.line(
-            _mirror_to_side(path([(0.075, 0.2), (0.045, 0.24), (0.06, 0.30), (0.08, 0.33)]), side),
+            path([(0.075, 0.2), (0.045, 0.24), (0.06, 0.30), (0.08, 0.33)]),
             0.012,
             0.22,
         )

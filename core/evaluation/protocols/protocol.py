@@ -77,7 +77,6 @@ class Protocol(abc.ABC):
         Raises:
             BadArguments: no learner, one named twice, an unknown one, or a refused parameter.
             BadInput: too few cases, findings or patients.
-            Cancelled: the reporter was cancelled.
         """
 
     @abc.abstractmethod

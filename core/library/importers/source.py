@@ -5,7 +5,6 @@ from __future__ import annotations
 import abc
 import io
 import os
-import re
 import stat
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -20,6 +19,7 @@ from semblance.core.imaging.image_address import IN_ZIP, ImageAddress, address_i
 from semblance.core.imaging.pseudonyms import Pseudonyms
 from semblance.core.imaging.zip_archive import ZipArchive, modified_ns, open_regular_file, read_file
 from semblance.core.language import tr_lazy
+from semblance.core.library.natural_key import natural_key
 
 Kind = Literal["folder", "zip", "file"]
 
@@ -89,9 +89,9 @@ class Source(abc.ABC):
         """The files that may be read, in natural order ("2.png" before "10.png")."""
         if self._entries is None:
             listed = [entry for entry in self._list() if not self._ignore_clutter(entry.path)]
-            self._entries = sorted(listed, key=lambda entry: natural_key(entry.path))
-            self.refused.sort(key=lambda item: natural_key(item[0]))
-            self.ignored.sort(key=lambda item: natural_key(item[0]))
+            self._entries = sorted(listed, key=lambda entry: _in_order(entry.path))
+            self.refused.sort(key=lambda item: _in_order(item[0]))
+            self.ignored.sort(key=lambda item: _in_order(item[0]))
         return self._entries
 
     def label(self, path: str) -> str:
@@ -378,17 +378,8 @@ def _is_dicom(archive: ZipArchive, name: str) -> bool:
         return False
 
 
-def natural_key(path: str) -> list[tuple[bool, int, str]]:
-    """Sorts runs of digits by their value and the rest without regard to case, the path last of all."""
-    parts: list[tuple[bool, int, str]] = []
-    for part in re.findall(r"[0-9]+|[^0-9]+", path):
-        if part[0] in "0123456789":
-            digits = part.lstrip("0")
-            parts.append((False, len(digits), digits))
-        else:
-            parts.append((True, 0, part.casefold()))
-    parts.append((False, -1, path))
-    return parts
+def _in_order(path: str) -> tuple[str, str]:
+    return natural_key(path), path
 
 
 def clutter_reason(path: str) -> str | None:

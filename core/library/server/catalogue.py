@@ -29,8 +29,8 @@ from semblance.core.library.server.connection import (
     server_errors,
     transaction,
 )
-from semblance.core.library.server.migrate import check_revision
 from semblance.core.library.server.projects import check_open
+from semblance.core.library.server.revision import check_revision
 from semblance.core.library.server.tables import LOBBY, library_state, thumbnails
 
 
@@ -86,10 +86,6 @@ class ServerCatalogue(Catalogue):
         if not rows:
             return tuple([] for _ in query.selected_columns)
         return tuple(list(column) for column in zip(*rows, strict=True))
-
-    def has_table(self, table: sa.Table) -> bool:
-        """Always: older tables are migrated before they are read."""
-        return True
 
     def identity(self) -> tuple[int, int] | None:
         """The same value for the same library."""

@@ -23,10 +23,10 @@ from semblance.core.library.server.catalogue import ServerCatalogue
 from semblance.core.library.server.connection import connect, removal_of_refused
 from semblance.core.library.server.embeddings import ServerEmbedding, embedding_indexes
 from semblance.core.library.server.files import ServerFiles
-from semblance.core.library.server.migrate import create_tables
 from semblance.core.library.server.pages import known_roles, run_page
 from semblance.core.library.server.people import Person, people_of, right_of_user, set_right
 from semblance.core.library.server.projects import no_removal_error, projects_of
+from semblance.core.library.server.revision import create_tables
 from semblance.core.library.server.tables import (
     AUDIT_SCHEMA,
     LOBBY,

@@ -239,7 +239,6 @@ def renew_catalogue(library: ServerLibrary, reporter: Reporter = SILENT) -> Copy
     Raises:
         AccessRefused: the user may not read the library any more.
         ServerUnavailable: the server does not answer any more; the copy is as it was.
-        Cancelled: the reporter was cancelled.
     """
     folder, known = library.files.folder, copy_facts(library.path)
     if known is not None and (known.library, known.right) != (library.catalogue.library_id, library.right):
@@ -281,7 +280,6 @@ def copy_thumbnails(library: ServerLibrary, reporter: Reporter = SILENT) -> tupl
 
     Raises:
         ServerUnavailable: the server does not answer any more.
-        Cancelled: the reporter was cancelled.
     """
     contents = {r[0] for r in library.catalogue.read(sa.select(cases.c.content).distinct())}
     kept = library.thumbnails.kept

@@ -34,10 +34,10 @@ _MAKER = sa.text(
 )
 
 
-def run_page(connection: sa.Connection, page: str, roles: Mapping[str, str], **more: str) -> None:
+def run_page(connection: sa.Connection, page: str, roles: Mapping[str, str]) -> None:
     """Run a page within the running transaction, with nothing in reach but what PostgreSQL has and the page names."""
     database = str(connection.execute(sa.select(sa.func.current_database())).scalar_one())
-    values = {**roles, "database": database, "revision": REVISION, "schema": str(VERSION), **more}
+    values = {**roles, "database": database, "revision": REVISION, "schema": str(VERSION)}
 
     def filled(found: re.Match[str]) -> str:
         value = values[found[2]]
@@ -48,14 +48,6 @@ def run_page(connection: sa.Connection, page: str, roles: Mapping[str, str], **m
     connection.exec_driver_sql(
         _PLACEHOLDER.sub(filled, text), execution_options={"no_parameters": True}
     ).close()
-
-
-def apply_rights(connection: sa.Connection, roles: Mapping[str, str]) -> None:
-    """Make all functions, triggers, policies and grants of the library, in place of those that there are."""
-    for cleaned in (OWNER, AUDIT):
-        run_page(connection, "clean", roles, cleaned=roles[cleaned])
-    for page in ("audit", "functions", "projects", "rights"):
-        run_page(connection, page, roles)
 
 
 def check_maker(connection: sa.Connection, address: ServerAddress) -> None:
@@ -86,15 +78,15 @@ def check_maker(connection: sa.Connection, address: ServerAddress) -> None:
         raise no_right_error(address, tr_lazy("a superuser has to run {what} first", what=what))
 
 
-def make_roles(connection: sa.Connection, address: ServerAddress, known: Mapping[str, str]) -> dict[str, str]:
-    """Name -> role, of all roles of the library, named for its database; those that are not ``known`` are created.
+def make_roles(connection: sa.Connection, address: ServerAddress) -> dict[str, str]:
+    """Create all roles of the library, named for its database: name -> role.
 
     Raises:
         SemblanceError: the server has roles of these names that are not the library's.
     """
     database = str(connection.execute(sa.select(sa.func.current_database())).scalar_one())
-    roles = {name: known.get(name, f"{database}_{name}") for name in ROLES}
-    made = [role for name, role in roles.items() if name not in known]
+    roles = {name: f"{database}_{name}" for name in ROLES}
+    made = list(roles.values())
     if any(len(role.encode()) > LONGEST for role in made):
         raise SemblanceError(
             tr_lazy("The name of the database {name} is too long for the names of its roles.", name=database),

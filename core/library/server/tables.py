@@ -11,8 +11,8 @@ from semblance.core.library.schema import TEXT
 
 #: The schema of the database that holds all tables of a library.
 SCHEMA = "semblance"
-#: The revision of the tables, and the one before it, which is updated. The folder ``sql`` has a page for each step.
-REVISION, EARLIER = "0007", ("0006",)
+#: The revision of the tables. CONTRIBUTING.md says where the step from this one goes.
+REVISION = "0007"
 
 #: The schema of the functions that people call in place of rights to tables, and that of the audit log.
 LOBBY, AUDIT_SCHEMA = "semblance_projects", "semblance_audit"

@@ -78,10 +78,6 @@ class CCMLOptimiser:
         self.round = 0
         self.accuracy = 0.0
 
-    def take(self, rows: LabelledRows) -> None:
-        """Draw the batches from these rows from now on."""
-        self._rows, self._queue = rows, self._queue[:0]
-
     def step(self) -> None:
         """One batch; does nothing once all rounds are done."""
         if self.round >= self.rounds:

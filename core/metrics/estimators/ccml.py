@@ -5,12 +5,8 @@ Im, Taylor: Learning a metric for class-conditional KNN. IJCNN 2016. Equation nu
 
 from __future__ import annotations
 
-import functools
-import itertools
-import math
-import operator
-from collections.abc import Callable, Iterator
-from typing import ClassVar, Self
+from collections.abc import Callable
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,19 +20,13 @@ from semblance.core.metrics.class_conditional.optimiser import (
 )
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, linear_point
-from semblance.core.metrics.numerics.moments import Moments
 from semblance.core.metrics.numerics.row_space import RowSpace
-from semblance.core.metrics.training_data.chunked_rows import ChunkedRows
 from semblance.core.metrics.training_data.labelled_rows import (
     LabelledRows,
-    codes_to_learn_from,
     labelled_rows,
 )
-from semblance.core.metrics.training_data.rows import check_different
 from semblance.core.metrics.training_data.training_input import TrainingInput
-from semblance.core.metrics.training_data.validation import rows_to_choose_on
 from semblance.core.parameters import Parameter
-from semblance.core.tasks import Reporter
 
 Places = npt.NDArray[np.intp]
 
@@ -138,59 +128,17 @@ class CCML(LinearLearner):
         # The learning rates suit numbers of about 1.
         scale = float(np.sqrt(np.square(space.rows).mean()))
         rows = LabelledRows(space.rows / scale, found.codes, found.names)
-        return self._ascend(rows, found.groups(data), len(rows.X), data, lambda A: space.map(A) / scale)
-
-    def fit_chunks(self, rows: ChunkedRows, reporter: Reporter) -> Self:
-        """As :meth:`Learner.fit_chunks`: its batches are drawn from one share of the rows after another.
-
-        A share is drawn at random from all rows, so their order changes nothing. The rows are read three times: for
-        their scale, to draw the shares, and to store these in a temporary file, which takes 8 bytes a number.
-        """
-        codes, names = codes_to_learn_from(self.title, rows.n, rows.y)
-        if rows.n <= rows.chunk_rows:
-            return super().fit_chunks(rows, reporter)
-        seed = self.random_state or 0
-        classes = np.where(codes >= 0, 0, -1)
-        moments = functools.reduce(
-            operator.add, rows.map(lambda X, start: Moments.of(X, classes[start : start + len(X)], 1))
-        )
-        scale = math.sqrt(float(np.trace(moments.scatter)) / moments.n / rows.n_features)
-        if scale == 0.0:
-            check_different(np.zeros((2, 1)))
-        known, hashes = np.flatnonzero(codes >= 0), rows.hashes(seed)
-
-        def in_turn(places: Places) -> Places:
-            return places[np.lexsort((codes[places], hashes[places]))]
-
-        parts = np.array_split(in_turn(known), -(-len(known) // rows.chunk_rows))
-        chosen = in_turn(rows_to_choose_on(codes, rows.groups, seed, lambda: hashes))
-        groups = None if rows.groups is None else rows.groups[chosen]
-        facts = TrainingInput(np.zeros((rows.n, 1)), rows.y, None, None, rows.groups, reporter, seed)
-        with rows.stored_parts([*parts, chosen]) as rows_of:
-
-            def share(number: int) -> LabelledRows:
-                places = [*parts, chosen][number]
-                return LabelledRows((rows_of(number) - moments.mean) / scale, codes[places], names)
-
-            shares = (share(number) for number in itertools.cycle(range(len(parts))))
-            found = self._ascend(share(len(parts)), groups, len(known), facts, lambda A: A / scale, shares)
-            self._keep(found, facts)
-        return self
+        return self._ascend(rows, found.groups(data), data, lambda A: space.map(A) / scale)
 
     def _ascend(
         self,
         rows: LabelledRows,
         groups: npt.NDArray[np.generic] | None,
-        n: int,
         data: TrainingInput,
         map_of: Callable[[Matrix], Matrix],
-        shares: Iterator[LabelledRows] | None = None,
     ) -> LearntMap:
-        """The map ``map_of`` the one that is learnt in the coordinates of ``rows``, from patients ``groups``.
-
-        With ``shares`` of ``n`` rows these are learnt from, one after another, and ``rows`` only choose parameters.
-        """
-        reporter = data.reporter
+        """The map ``map_of`` the one that is learnt in the coordinates of ``rows``, from patients ``groups``."""
+        reporter, n = data.reporter, len(rows.X)
         batch = self.batch or (_SMALL_BATCH if n < _SMALL else _BATCH)
         usual = _SMALL_ROUNDS if n < _SMALL else _ROUNDS
         rounds = self.rounds or max(usual, -(-_PASSES * n // batch))
@@ -212,17 +160,10 @@ class CCML(LinearLearner):
         chosen = best_hyperparameters(
             rows, candidates, begin, groups=groups, seed=data.seed, tick=tick, n_jobs=self.n_jobs
         )
-        share = rows if shares is None else next(shares)
-        ascent = begin(share, chosen)
+        ascent = begin(rows, chosen)
         notes = [_described(chosen, len(candidates) > 1)]
-        left = len(share.X) // batch
         while ascent.round < rounds:
             tick()
-            if shares is not None and left == 0:
-                share = next(shares)
-                ascent.take(share)
-                left = max(1, len(share.X) // batch)
-            left -= 1
             ascent.step()
             if ascent.round * _POINTS // rounds > (ascent.round - 1) * _POINTS // rounds:
                 reporter.partial(linear_point(ascent.round, 1.0 - ascent.accuracy, map_of(ascent.A)))

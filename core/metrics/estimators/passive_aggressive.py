@@ -6,7 +6,6 @@ Progress in Artificial Intelligence 2, 2013. Equation numbers are theirs.
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import math
 from collections.abc import Iterator
@@ -32,16 +31,12 @@ from semblance.core.metrics.numerics.margin_model import (
 from semblance.core.metrics.numerics.psd import psd_root
 from semblance.core.metrics.numerics.row_space import RowSpace
 from semblance.core.metrics.scikit_learn import as_value_errors, column_names
-from semblance.core.metrics.training import TrainingPoint, begin_card, count_findings, count_patients
-from semblance.core.metrics.training_data.chunked_rows import ChunkedRows
-from semblance.core.metrics.training_data.content_order import content_order
-from semblance.core.metrics.training_data.labelled_rows import codes_of_findings
+from semblance.core.metrics.training import TrainingPoint, begin_card
 from semblance.core.metrics.training_data.memory import check_features
 from semblance.core.metrics.training_data.pairs import Pairs, drawn_pairs, training_pairs
 from semblance.core.metrics.training_data.parallel_map import parallel_map
 from semblance.core.metrics.training_data.rows import check_different
 from semblance.core.metrics.training_data.training_input import TrainingInput
-from semblance.core.metrics.training_data.validation import rows_to_choose_on
 from semblance.core.parameters import Parameter
 from semblance.core.tasks import Reporter
 
@@ -219,56 +214,6 @@ class PassiveAggressive(Learner):
         self._learn_further(data, source, self.C or (self.C_ if fitted else FALLBACK_C), fitted)
         if not fitted:
             self._feature_names = column_names(X)
-        return self
-
-    def fit_chunks(self, rows: ChunkedRows, reporter: Reporter) -> Self:
-        """As :meth:`Learner.fit_chunks`: :meth:`partial_fit` of each chunk; C is chosen on a sample of all."""
-        if rows.y is None:
-            raise BadInput(
-                tr_lazy("{title} learns from findings.", title=self.title),
-                "Give the findings of the training cases.",
-            )
-        seed = self.random_state or 0
-        fresh = copy.copy(self)
-        for name in ("model_", "C_", "_card"):
-            fresh.__dict__.pop(name, None)
-        C = self.C or FALLBACK_C
-        if not self.C and self.variant != "pa":
-            codes = codes_of_findings(rows.n, rows.y)[0]
-            chosen = rows_to_choose_on(codes, rows.groups, seed, lambda: rows.hashes(seed))
-            X, y = rows.take(chosen), rows.y[chosen]
-            order = content_order(X, y, None)
-            X, y = X[order], y[order]
-            source = training_pairs(self.title, len(X), y, None, draw=self.draw, seed=seed)
-            space = RowSpace(fresh._base(X.shape[1]).embed(X), plain=True)
-            C = fresh._aggressiveness(fresh._initial(space.rows, source), space.rows, source, seed, reporter)
-        findings = rows.y
-
-        def learn(X: Matrix, start: int) -> None:
-            data = TrainingInput(X, findings[start : start + len(X)], None, None, None, reporter, seed)
-            try:
-                source = training_pairs(self.title, len(X), data.y, None, draw=self.draw, seed=seed)
-            except BadInput as problem:
-                raise BadInput(
-                    tr_lazy(
-                        "From the rows {first:,} to {last:,} nothing can be learnt: {reason}",
-                        first=start + 1,
-                        last=start + len(X),
-                        reason=problem.message,
-                    ),
-                    tr_lazy("Put the rows into random order, or take larger chunks (chunk_rows)."),
-                ) from problem
-            fresh._learn_further(data, source, C, hasattr(fresh, "model_"))
-
-        for done, _ in enumerate(rows.in_turn(learn), 1):
-            reporter.progress(done, rows.n_chunks, self.title)
-        fresh._card = dataclasses.replace(
-            fresh._card,
-            n_cases=rows.n,
-            findings=count_findings(findings),
-            n_patients=count_patients(rows.groups),
-        )
-        self.__dict__.update(fresh.__dict__)
         return self
 
     def _learn_further(self, data: TrainingInput, source: Pairs, C: float, fitted: bool) -> None:

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import ClassVar
 
-import numpy as np
-
 from semblance.core.language import tr_lazy
-from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.linear_learner import LearntMap
-from semblance.core.metrics.moment_learner import Cases, MomentLearner
-from semblance.core.metrics.numerics.moments import Codes, Moments
+from semblance.core.metrics.linear_learner import LearntMap, LinearLearner
 from semblance.core.metrics.steps.pca import PCA
 from semblance.core.metrics.training_data.training_input import TrainingInput
 from semblance.core.parameters import Parameter
 
 
-class PrincipalComponents(MomentLearner):
+class PrincipalComponents(LinearLearner):
     """L = the directions of largest variance; see the step ``pca``.
 
     Example:
@@ -60,29 +54,9 @@ class PrincipalComponents(MomentLearner):
     def _learn(self, data: TrainingInput) -> LearntMap:
         n, d = data.X.shape
         step = PCA(self.components or min(n, d)).fit(data.X)
-        return self._kept(step, step.transform(data.X).var(axis=0))
-
-    def _classes(self, data: TrainingInput) -> Codes:
-        return np.zeros(len(data.X), dtype=np.int64)
-
-    def _learn_from(
-        self,
-        moments: Moments,
-        cases: Callable[[], Cases | None],
-        seed: int,
-        fourth: Callable[[], float],
-    ) -> LearntMap:
-        step = PCA(self.components or min(int(moments.n), len(moments.scatter)))
-        step.fit_scatter(moments.scatter, moments.mean)
-        spread = np.einsum(
-            "ij,jk,ik->i", step.components_, moments.covariance, step.components_, optimize=True
-        )
-        return self._kept(step, spread)
-
-    def _kept(self, step: PCA, spread: Matrix) -> LearntMap:
-        """The components of ``step`` that are kept, of which ``spread`` (m,) are the variances."""
         n_components = len(step.components_)
         if not self.components:
+            spread = step.transform(data.X).var(axis=0)
             n_components = 1 + int((spread.cumsum() < self.variance * spread.sum() * (1.0 - 1e-12)).sum())
             n_components = min(n_components, len(step.components_))
         return LearntMap(step.components_[:n_components], (tr_lazy("{n} components.", n=n_components),))

@@ -16,8 +16,7 @@ from semblance.core.constraints import checked_pairs
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.linear_learner import LearntMap
-from semblance.core.metrics.moment_learner import SHRINKAGE, Cases, Maps, ShrunkLearner
+from semblance.core.metrics.moment_learner import SHRINKAGE, Maps, ShrunkLearner
 from semblance.core.metrics.numerics.covariance import ShrunkRoots
 from semblance.core.metrics.numerics.moments import Codes, Moments
 from semblance.core.metrics.training_data.labelled_rows import codes_of_findings
@@ -67,16 +66,9 @@ class RCA(ShrunkLearner):
     def _maps(self, moments: Moments, estimate: Callable[[], float]) -> Maps:
         return ShrunkRoots(moments.covariance, estimate).root
 
-    def _learn_from(
-        self,
-        moments: Moments,
-        cases: Callable[[], Cases | None],
-        seed: int,
-        fourth: Callable[[], float],
-    ) -> LearntMap:
+    def _check(self, moments: Moments) -> None:
         if not moments.scatter.any():
             raise BadInput("Cases that are alike have the same features.", "Nothing is left to learn.")
-        return super()._learn_from(moments, cases, seed, fourth)
 
     def _notes(self, moments: Moments, L: Matrix) -> tuple[str, ...]:
         return (tr_lazy("{chunklets} groups of like cases.", chunklets=len(moments.counts)),)

@@ -40,9 +40,6 @@ def minimise(
     ``point`` makes the partial result for ``reporter`` after each of at most ``rounds`` iterations. ``ended`` is
     called with the position after each, and stops the minimisation if it returns true. ``least`` is the lower bound
     of all values.
-
-    Raises:
-        Cancelled: the reporter was cancelled.
     """
     from scipy import optimize
 

@@ -1,4 +1,4 @@
-"""Means of classes and the scatter about them, of rows that may come in parts."""
+"""Means of classes and the scatter about them."""
 
 from __future__ import annotations
 

@@ -56,10 +56,6 @@ class PCA(Step):
         gram = blas.dsyrk(1.0, centred.T, trans=1 if n <= d else 0, lower=1)
         return self._solve(gram, mean, centred if n <= d else None, min(self.n_components, n, d))
 
-    def fit_scatter(self, scatter: Matrix, mean: Matrix) -> Self:
-        """As :meth:`fit` on rows with this ``scatter`` (d, d) about their ``mean`` (d,), more rows than d."""
-        return self._solve(scatter, mean, None, min(self.n_components, len(mean)))
-
     def _solve(self, gram: Matrix, mean: Matrix, centred: Matrix | None, count: int) -> Self:
         """``gram`` (lower half) of columns, or of the rows ``centred`` (n, d)."""
         from scipy.linalg import eigh

@@ -12,7 +12,7 @@ from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.training_data.content_order import row_hashes
 from semblance.core.metrics.training_data.parallel_map import parallel_map
 from semblance.core.metrics.training_data.parameter_search import error_of, gallery_sample, hold_out_rows
-from semblance.core.metrics.training_data.training_sample import Hashes, stratified_sample
+from semblance.core.metrics.training_data.training_sample import stratified_sample
 from semblance.core.parameters import Parameter
 
 Rows = npt.NDArray[np.intp]
@@ -68,20 +68,6 @@ def set_aside(
     return Validation(X, codes, fitted, queries)
 
 
-def rows_to_choose_on(
-    codes: Codes, groups: npt.NDArray[np.generic] | None, seed: int, hashes: Callable[[], Hashes]
-) -> Rows:
-    """The rows with a finding (``codes`` (n,), -1 for none), or a sample of them where there are many.
-
-    ``hashes`` gives the :func:`row_hashes` (n,).
-    """
-    known = np.flatnonzero(codes >= 0)
-    if len(known) <= _CASES:
-        return known
-    units = None if groups is None else groups[known]
-    return known[stratified_sample(codes[known], _CASES, seed, units, hashes()[known])]
-
-
 def best_shrinkage(
     X: Matrix,
     codes: Codes,
@@ -96,7 +82,10 @@ def best_shrinkage(
     findings, -1 for none. ``None`` where there are too few cases to choose. Splits are taken by ``n_jobs`` threads.
     """
     names = None if groups is None else np.asarray(groups)
-    known = rows_to_choose_on(codes, names, seed, lambda: row_hashes(X, seed))
+    known = np.flatnonzero(codes >= 0)
+    if len(known) > _CASES:
+        units = None if names is None else names[known]
+        known = known[stratified_sample(codes[known], _CASES, seed, units, row_hashes(X, seed)[known])]
     rows, findings = X[known], codes[known]
     units = None if names is None else names[known]
 

@@ -101,7 +101,6 @@ def compare_encoders(
         BadArguments: an unknown learner, or two encoders of one name.
         BadInput: an encoder's file or its settings cannot be read, there are too few cases with images and findings,
             no encoder could be run, or no learner be scored.
-        Cancelled: the reporter was cancelled.
     """
     names = [one.name for one in request.contenders]
     if len(set(names)) < len(names):

@@ -60,7 +60,6 @@ def evaluate(request: EvaluateRequest, *, reporter: Reporter = SILENT) -> dict[s
     Raises:
         BadArguments: unknown names, or not exactly one of library and table.
         BadInput: data the protocol cannot use.
-        Cancelled: the reporter was cancelled.
     """
     protocol, specs = _parsed(request)
     return _document(*_evaluated(request, protocol, specs, reporter))
@@ -79,7 +78,6 @@ def evaluate_tables(
     Raises:
         BadArguments: unknown names, a library besides the tables, or a table named twice.
         BadInput: no table can be used.
-        Cancelled: the reporter was cancelled.
     """
     twice = next((table for table in tables if tables.count(table) > 1), None)
     if twice is not None:

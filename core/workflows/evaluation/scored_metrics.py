@@ -46,7 +46,6 @@ class ScoredMetric:
     seed: int | None
     calibration: Calibration | None = None
     #: Whether the scoring tried to calibrate its vote.
-    has_calibration: bool = False
     control: ShuffledControl | None = None
     openings: tuple[VaultOpening, ...] = ()
 
@@ -280,7 +279,6 @@ def _scored(metric: MetricFacts, snapshot: LibrarySnapshot) -> ScoredMetric:
         scores is None or _outdated(metric, scores, snapshot),
         seed if isinstance(seed, int) else None,
         stored_calibration(metric.scores),
-        "calibration" in (metric.scores or {}),
         stored_control(metric.scores),
         stored_openings(metric.scores),
     )
@@ -293,10 +291,9 @@ def _at_10(metric: ScoredMetric) -> float:
 
 
 def _outdated(metric: MetricFacts, scores: MetricScores, snapshot: LibrarySnapshot) -> bool:
-    """Whether the scores are out of date: findings, patients or cases changed since, the scores are of version 0.1,
-    which ranked among the held-out cases alone, or the library has more held-out cases now, as far as the columns
-    tell."""
-    if scores.gallery is None or is_changed_since(metric.scores):
+    """Whether the scores are out of date: findings, patients or cases changed since, or the library has more held-out
+    cases now, as far as the columns tell."""
+    if is_changed_since(metric.scores):
         return True
     having = next((s.cases for s in snapshot.feature_sets if s.name == metric.features), 0)
     if having != len(snapshot.columns) or metric.card.get("findings_map"):

@@ -53,9 +53,6 @@ def detect_same_lesions(library: Library, *, reporter: Reporter = SILENT) -> Non
     """Group the cases of ``library`` that are of one lesion, by their thumbnails and tables.
 
     Cases of earlier calls are compared with new cases only.
-
-    Raises:
-        Cancelled: the reporter was cancelled.
     """
     images = library.catalogue.shown_images()
     contents = {r.id: str(r.content) for r in library.catalogue.cases_of_lesions() if r.id in images}
@@ -71,9 +68,6 @@ def detect_crops(
     """Group the cases whose image is a part of another, or nearly equal, by the encoder's ``feature_set``.
 
     The cases ``new`` are compared with those nearest to them.
-
-    Raises:
-        Cancelled: the reporter was cancelled.
     """
     rows, numbers = library.features.read(feature_set)
     images = library.catalogue.shown_images()

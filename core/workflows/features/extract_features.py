@@ -110,7 +110,6 @@ def extract_features(
     Raises:
         BadArguments: unknown extractor or setting, or ``name`` is a feature set made with others.
         BadInput: no case of the library suits the extractor.
-        Cancelled: the reporter was cancelled.
     """
     start = time.monotonic()
     configured = make_extractor(extractor, **(settings or {}))
@@ -399,7 +398,6 @@ def measure_cases(
 
     Raises:
         BadArguments: no such extractor or setting.
-        Cancelled: the reporter was cancelled.
     """
     extractor = make_extractor(name, **settings)
     batch = Batch(extractor)

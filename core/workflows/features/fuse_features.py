@@ -35,7 +35,6 @@ def fused_features(library: Path, features: str | None, reporter: Reporter = SIL
 
     Raises:
         BadArguments: a set that does not exist, is named twice or cannot be fused.
-        SemblanceError: the library cannot be written to.
     """
     if features is None or "," not in features:
         return features

@@ -21,7 +21,6 @@ def measure_new_cases(
     Raises:
         BadArguments: no such feature set, or the set or one it is made of was made by another version.
         SemblanceError: the extractor cannot run, or the library cannot be written to.
-        Cancelled: the reporter was cancelled.
     """
     with open_library(library) as opened:
         feature_set = opened.features.get(features)

@@ -25,9 +25,6 @@ def measure_first(library: Path, rows: Sequence[int], *, reporter: Reporter = SI
     The request replaces an earlier one. A running extraction measures these cases next, and a later one begins with
     them. Cases that are already measured are skipped. The call is fast and does not write to the catalogue, so no
     metric is loaded again.
-
-    Raises:
-        SemblanceError: the library cannot be written to.
     """
     write_file(_file(library), json.dumps([int(row) for row in rows]).encode(), durable=False)
 

@@ -116,7 +116,6 @@ def card_image_without_text(
     Raises:
         BadInput: the case has no image, or it cannot be read.
         SemblanceError: what finds text is not installed.
-        Cancelled: asked for by the reporter.
     """
     hider, case = TextHider(reporter), cached_library(library).catalogue.details([row]).get(row)
     if case is None or case.address is None:

@@ -89,7 +89,6 @@ def check_data(library: Path, features: str | None = None, *, reporter: Reporter
     Raises:
         BadArguments: no such feature set.
         BadInput: the library cannot be read.
-        Cancelled: the reporter was cancelled.
     """
     start = time.monotonic()
     with open_library(library) as opened:
@@ -161,11 +160,7 @@ def settle_issue(
 
 
 def undo_settlement(library: Path, *, reporter: Reporter = SILENT) -> DataReview | None:
-    """Undo the last :func:`settle_issue`; ``None`` where there is none.
-
-    Raises:
-        SemblanceError: the library cannot be written to.
-    """
+    """Undo the last :func:`settle_issue`; ``None`` where there is none."""
     with open_library(library, writable=True) as opened:
         return undo_review(opened)
 
@@ -269,11 +264,7 @@ def _to_measure(case: CheckedCase, details: CaseDetails) -> _ImageToMeasure:
 def measure_images(
     images: list[_ImageToMeasure], *, reporter: Reporter
 ) -> tuple[dict[int, ImageMeasures], dict[int, str]]:
-    """Row id -> measures of its image, and row id -> why it cannot be read; runs in a worker.
-
-    Raises:
-        Cancelled: the reporter was cancelled.
-    """
+    """Row id -> measures of its image, and row id -> why it cannot be read; runs in a worker."""
     measures: dict[int, ImageMeasures] = {}
     failed: dict[int, str] = {}
     with ImageReader() as reader:

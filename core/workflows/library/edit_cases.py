@@ -98,11 +98,7 @@ class EditTransaction:
 
     @contextmanager
     def edit(self, *, outdates: bool = True) -> Iterator[EditInProgress]:
-        """``outdates``: scores are out of date by a change.
-
-        Raises:
-            SemblanceError: the library cannot be written to.
-        """
+        """``outdates``: scores are out of date by a change."""
         from semblance.core.library.edit_log import recorded_edit
 
         with open_library(self._path, writable=True) as opened:
@@ -142,7 +138,6 @@ def set_finding(
         LabelConflict: another label than was seen, and not the new one either; nothing was changed.
         BadArguments: no case, or a finding that cannot be called so.
         BadInput: no such case.
-        SemblanceError: the library cannot be written to.
     """
     name = None if finding is None else checked_label(finding, tr_lazy("A finding"))
     summary = {"n": len(set(case_ids)), "cases": list(case_ids[:1]), "finding": name}
@@ -167,7 +162,6 @@ def set_patient(
         LabelConflict: another label than was seen, and not the new one either; nothing was changed.
         BadArguments: no case, or a patient that cannot be called so.
         BadInput: no such case.
-        SemblanceError: the library cannot be written to.
     """
     name = None if patient is None else checked_label(patient, tr_lazy("A patient"))
     summary = {"n": len(set(case_ids)), "cases": list(case_ids[:1]), "patient": name}
@@ -248,7 +242,6 @@ def remove_cases(
     Raises:
         BadArguments: no case.
         BadInput: no such case.
-        SemblanceError: the library cannot be written to.
     """
     summary = {"n": len(set(case_ids)), "cases": list(case_ids[:1])}
     transaction = EditTransaction(library, EditKind.REMOVE_CASES, summary, dry_run=dry_run)

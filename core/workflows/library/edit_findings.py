@@ -66,7 +66,6 @@ def add_finding(
 
     Raises:
         BadArguments: there is one of this name, or it cannot be called so.
-        SemblanceError: the library cannot be written to.
     """
     name = checked_label(name, tr_lazy("A finding"))
     transaction = EditTransaction(library, EditKind.ADD_FINDING, {"name": name}, dry_run=dry_run)
@@ -84,7 +83,6 @@ def rename_finding(
 
     Raises:
         BadArguments: no finding ``old``, there is one called ``new``, or it cannot be called so.
-        SemblanceError: the library cannot be written to.
     """
     new = checked_label(new, tr_lazy("A finding"))
     transaction = EditTransaction(library, EditKind.RENAME_FINDING, {"old": old, "new": new}, dry_run=dry_run)
@@ -105,7 +103,6 @@ def merge_findings(
 
     Raises:
         BadArguments: no such finding, nothing to merge, or a finding that cannot be called so.
-        SemblanceError: the library cannot be written to.
     """
     into = checked_label(into, tr_lazy("A finding"))
     merged = [name for name in dict.fromkeys(names) if name != into]
@@ -130,7 +127,6 @@ def recolour_finding(
 
     Raises:
         BadArguments: no such finding or colour.
-        SemblanceError: the library cannot be written to.
     """
     if colour not in PALETTE:
         raise BadArguments(
@@ -152,7 +148,6 @@ def order_findings(
 
     Raises:
         BadArguments: no such finding.
-        SemblanceError: the library cannot be written to.
     """
     transaction = EditTransaction(library, EditKind.ORDER_FINDINGS, {"names": list(names)}, dry_run=dry_run)
     with transaction.edit(outdates=False) as running:
@@ -169,7 +164,6 @@ def delete_finding(
 
     Raises:
         BadArguments: no such finding.
-        SemblanceError: the library cannot be written to.
     """
     transaction = EditTransaction(library, EditKind.DELETE_FINDING, {"name": name}, dry_run=dry_run)
     with transaction.edit() as running:

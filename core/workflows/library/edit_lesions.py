@@ -64,13 +64,9 @@ class Detection:
 
 
 def detect_groups(library: Path, *, reporter: Reporter = SILENT) -> Detection:
-    """Detect the same-lesion groups of a library that was imported before, such as with an earlier version.
+    """Detect the same-lesion groups of all images of a library anew.
 
     Images without a thumbnail are left out.
-
-    Raises:
-        SemblanceError: the library cannot be written to.
-        Cancelled: the reporter was cancelled.
     """
     from semblance.core.library.lesion_groups import read_groups
     from semblance.core.workflows.features.detect_same_lesions import (
@@ -99,7 +95,6 @@ def join_lesions(
     Raises:
         BadArguments: fewer than two cases.
         BadInput: no such case.
-        SemblanceError: the library cannot be written to.
     """
     from semblance.core.library.lesion_groups import joined
 
@@ -116,7 +111,6 @@ def split_lesions(
     Raises:
         BadArguments: no case.
         BadInput: no such case.
-        SemblanceError: the library cannot be written to.
     """
     from semblance.core.library.lesion_groups import split_off
 

@@ -20,7 +20,6 @@ def rename_metric(
 
     Raises:
         BadArguments: no metric ``old``, there is one called ``new``, or it cannot be called so.
-        SemblanceError: the library cannot be written to.
     """
     from semblance.core.library.library import CURRENT_METRIC
     from semblance.core.library.schema import metrics
@@ -80,7 +79,6 @@ def delete_metric(
 
     Raises:
         BadArguments: no such metric.
-        SemblanceError: the library cannot be written to.
     """
     from semblance.core.library.schema import metrics
 
@@ -98,7 +96,6 @@ def rename_features(
 
     Raises:
         BadArguments: no set ``old``, there is one called ``new``, or it cannot be called so.
-        SemblanceError: the library cannot be written to.
     """
     from semblance.core.library.schema import feature_sets
 
@@ -157,7 +154,6 @@ def delete_features(
 
     Raises:
         BadArguments: no such feature set.
-        SemblanceError: the library cannot be written to.
     """
     from semblance.core.library.schema import metrics
 

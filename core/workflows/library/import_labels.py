@@ -111,7 +111,6 @@ def import_labels(
     Raises:
         BadArguments: unknown settings.
         BadInput: no such file, no table, or one without a column of names and one of labels.
-        SemblanceError: the library cannot be written to.
     """
     from semblance.core.library.schema import cases
 
@@ -135,7 +134,6 @@ def preview_labels(library: Path, file: Path, *, reporter: Reporter = SILENT) ->
 
     Raises:
         BadInput: as :func:`import_labels`.
-        SemblanceError: the library cannot be written to.
     """
     return import_labels(library, file, dry_run=True)
 
@@ -145,7 +143,6 @@ def apply_labels(library: Path, file: Path, *, reporter: Reporter = SILENT) -> E
 
     Raises:
         BadInput: as :func:`import_labels`.
-        SemblanceError: the library cannot be written to.
     """
     return import_labels(library, file).edit
 

@@ -128,7 +128,6 @@ def import_source(
         BadInput: the source cannot be read or is of no known kind; ``must_exist``, and there is no library.
         BadArguments: unknown ``kind`` or setting; ``identified``, and the source is in the library without ids.
         SemblanceError: the library or the source was removed meanwhile.
-        Cancelled: the reporter was cancelled.
     """
     check_path_is_text(source)
     with Source.open(source) as opened:

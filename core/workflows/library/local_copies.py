@@ -28,7 +28,6 @@ def renew_copy(
     Raises:
         AccessRefused: the user may not read the library any more. The copy was removed.
         ServerUnavailable: the server does not answer any more; the copy is as it was.
-        Cancelled: the reporter was cancelled.
     """
     if not limit:
         remove_copies()

@@ -193,7 +193,6 @@ def prepare_library(
     Raises:
         BadInput: no cases, or none that the extractor can measure.
         SemblanceError: the extractor cannot run, or the library cannot be written to.
-        Cancelled: the reporter was cancelled.
     """
     preparation = LibraryPreparation(library, seed, workers, reporter, metric_in_use)
     preparation.extract()
@@ -566,7 +565,7 @@ def _feature_set_name(library: Library, extractor: str) -> str:
     """The feature set of ``extractor`` with its default settings, or a name for a new one."""
     made = make_extractor(extractor)
     known = {one.name: one for one in library.features.all()}
-    # A set that was measured before burnt-in marks were hidden is continued as it is.
+    # A set that was measured with burnt-in marks is continued as it is.
     for settings in (dict(made.settings), {**made.settings, BURNT_IN_MARKS: KEEP}):
         for one in known.values():
             if (one.extractor, one.version, dict(one.settings)) == (made.name, made.version, settings):

@@ -42,7 +42,6 @@ def relink(library: Path, folder: Path, *, reporter: Reporter = SILENT) -> Relin
 
     Raises:
         BadInput: ``folder`` does not exist.
-        SemblanceError: the library cannot be written to.
     """
     if not folder.exists():
         raise BadInput(

@@ -61,11 +61,7 @@ def read_history(library: Path, *, reporter: Reporter = SILENT) -> EditHistory:
 
 
 def forget_deleted(library: Path, *, reporter: Reporter = SILENT) -> int:
-    """Remove the files of deleted feature sets and metrics for good; the bytes that became free.
-
-    Raises:
-        SemblanceError: the library cannot be written to.
-    """
+    """Remove the files of deleted feature sets and metrics for good; the bytes that became free."""
     from semblance.core.library import edit_log
 
     with open_library(library, writable=True) as opened:

@@ -11,7 +11,6 @@ from semblance.core.language import tr_lazy
 from semblance.core.library.records import MetricRecord
 from semblance.core.metrics.registry import learner_class
 from semblance.core.metrics.relevance_feedback.refined_metric import LEARNER as CLICKS
-from semblance.core.metrics.training_data.training_sample import TRAINING_CASES
 from semblance.core.workflows.metrics.slider_steps import slider_of
 from semblance.core.workflows.metrics.train_request import ONLY_IN_WINDOW, REQUESTED
 
@@ -68,9 +67,6 @@ def _command(record: MetricRecord, features: str) -> str:
     for parameter in learner_class(record.learner).parameters:
         if parameter.name in parameters and parameters[parameter.name] != parameter.default:
             arguments += ["--set", f"{parameter.name}={parameters[parameter.name]}"]
-        elif parameter is TRAINING_CASES and parameters and parameter.name not in parameters:
-            # It was trained by a version without samples, on all cases.
-            arguments += ["--set", f"{parameter.name}=0"]
     if seed := _part(card, "split").get("seed"):
         arguments += ["--seed", str(seed)]
     if findings_map := card.get("findings_map"):

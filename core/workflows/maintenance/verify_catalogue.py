@@ -19,7 +19,7 @@ def verify_catalogue(library: Path, result: VerificationResult, repairer: Repair
     """Whether the catalogue can be used, possibly after a repair. Otherwise nothing else can be verified.
 
     Raises:
-        BadInput: it was made by a newer version.
+        BadInput: it was made by another version.
     """
     result.checked["catalogues"] = 1
     file = library / CATALOGUE
@@ -31,9 +31,13 @@ def verify_catalogue(library: Path, result: VerificationResult, repairer: Repair
 
 
 def _verify_structure(file: Path, result: VerificationResult, repairer: Repairer | None) -> bool:
-    from semblance.core.library.catalogue_damage import integrity_errors, missing_columns, refuse_newer
+    from semblance.core.library.catalogue_damage import (
+        integrity_errors,
+        missing_columns,
+        refuse_other_version,
+    )
 
-    refuse_newer(file)
+    refuse_other_version(file)
     if not (wrong := integrity_errors(file) or missing_columns(file)):
         return True
     finding = Problem(

@@ -266,19 +266,6 @@ def _verify_features(
                 finding = replace(finding, remedy=done)
             state = replace(state, intact=total - lost)
             result.add(finding, repaired)
-        elif not state.checked and total:
-            finding = Problem(
-                tr_lazy("features"),
-                relative_path,
-                tr_lazy(
-                    "Feature set '{feature_set}' was made before features had checksums. It can be read "
-                    "completely, but a changed value would not be noticed.",
-                    feature_set=feature_set.name,
-                ),
-                tr_lazy("Extract it again under another name to add checksums."),
-                harm=False,
-            )
-            result.add(finding)
         if state.intact:
             result.works.append(
                 tr_lazy(

@@ -37,7 +37,6 @@ def library_changes(library: Path, *, reporter: Reporter = SILENT) -> Iterator[L
         BadArguments: the library is in a folder.
         AccessRefused: the user may not read the library any more. What this computer had of it was removed.
         ServerUnavailable: the server does not answer at first.
-        Cancelled: the reporter was cancelled.
     """
     from semblance.core.library.server.changes import ChangeListener
     from semblance.core.library.server.connection import removal_of_refused

@@ -31,7 +31,6 @@ def calibrate_estimate(
 
     Raises:
         BadInput: no case was held out.
-        Cancelled: the reporter was cancelled.
     """
     searches = held_out_searches(library, metric, held_out, VOTERS, seed=seed, reporter=reporter)
     return calibrate_rankings(searches.rankings, held_out, measured_on=measured_on, seed=seed)

@@ -36,9 +36,6 @@ def shuffled_control(
 ) -> ShuffledControl | None:
     """The control of ``metric``: ``fit`` on training cases whose findings were shuffled among patients, searched with
     held-out cases. ``None`` where it was not trained on findings alone, was stopped, or cannot be trained so.
-
-    Raises:
-        Cancelled: the reporter was cancelled.
     """
     split, cases = data.split, data.cases
     if split is None or not request.control or not request.from_findings or request.judgements:

@@ -52,7 +52,6 @@ def held_out_searches(
 
     Raises:
         BadInput: no case was held out.
-        Cancelled: the reporter was cancelled.
     """
     everything = held_out.everything
     assert everything.case_rows is not None

@@ -27,11 +27,7 @@ ELSEWHERE = "trained_elsewhere"
 
 
 class IdentityIndex:
-    """All cases of a library, also those without features, and which are of one patient, one lesion or one image.
-
-    Raises:
-        Cancelled: the reporter was cancelled.
-    """
+    """All cases of a library, also those without features, and which are of one patient, one lesion or one image."""
 
     def __init__(self, library: Library, reporter: Reporter = SILENT) -> None:
         self._library = library

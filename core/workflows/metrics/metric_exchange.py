@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
-from semblance.core.features.single_extractors import stored_settings
 from semblance.core.files import replacing
 from semblance.core.language import tr_lazy
 from semblance.core.library.export_log import log_export
@@ -126,7 +125,6 @@ def import_metric(
     Raises:
         BadArguments: a name it cannot have.
         BadInput: no such file, no metric, a damaged one, or features that the library does not have.
-        SemblanceError: the library cannot be written to.
     """
     if name is not None:
         name = checked_name(name, tr_lazy("A metric"))
@@ -282,7 +280,6 @@ def _mark(library: Library) -> str:
 
 
 def _matching(library: Library, required: Mapping[str, Any], file: Path) -> FeatureSet:
-    required = {**required, "settings": stored_settings(str(required["extractor"]), required["settings"])}
     for feature_set in library.features.all():
         if json.loads(json.dumps(_features(feature_set))) == required:
             return feature_set
@@ -375,9 +372,7 @@ def _read(file: Path) -> tuple[dict[str, Any], zipfile.ZipFile]:
         )
         if not valid or _name_problem(about["name"]):
             raise _damaged(file)
-        # Files of older versions have none.
-        written_hash = about.pop(HASH, None)
-        if written_hash not in (None, hash_of(about)):
+        if about.pop(HASH, None) != hash_of(about):
             raise BadInput(
                 tr_lazy(
                     "The card or the scores in {file} were changed after it was exported.", file=file.name

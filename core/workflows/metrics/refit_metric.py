@@ -60,7 +60,6 @@ def refit_metric(
     Raises:
         BadInput: it was not trained in this library, or too few cases are left.
         BadArguments: this version does not have the learner or its settings.
-        Cancelled: the reporter was cancelled.
     """
     training = np.setdiff1d(record.training, excluded)
     file = _file_of(library, record, training)

@@ -52,7 +52,6 @@ def score_metric(library: Path, name: str, *, reporter: Reporter = SILENT) -> di
     Raises:
         BadArguments: no such metric.
         BadInput: no case was held out.
-        Cancelled: the reporter was cancelled.
     """
     with open_library(library, writable=True) as opened:
         record = opened.metric(name)
@@ -77,7 +76,6 @@ def held_out_scores(
 
     Raises:
         BadInput: no case was held out.
-        Cancelled: the reporter was cancelled.
     """
     searches = held_out_searches(library, metric, held_out, MOST_RETRIEVED, seed=seed, reporter=reporter)
     scores = score_rankings(

@@ -79,7 +79,6 @@ def train_metric(
         BadArguments: unknown learner, setting, step or feature set, or a learner that has no such parts for a cluster.
         SemblanceError: the cluster cannot be used or was lost.
         BadInput: too few cases or findings, or data the learner cannot use.
-        Cancelled: the reporter was cancelled.
     """
     start = time.monotonic()
     request = replace(request, name=checked_name(request.name, tr_lazy("A metric")))
@@ -140,7 +139,6 @@ def fit_and_score(
     Raises:
         BadArguments: unknown step.
         BadInput: data the learner cannot use.
-        Cancelled: the reporter was cancelled.
     """
     unfitted = deepcopy(learner)
     metric, curve = fit_training_part(library, request, learner, data, reporter)

@@ -79,7 +79,7 @@ def card_document(
         *_failures(measured),
         *_subgroups(measured, stored_subgroups(scores), calibration),
         *_shortcuts(measured, stored_probes(scores)),
-        *_calibration(measured, calibration, has_calibration="calibration" in (scores or {})),
+        *_calibration(measured, calibration),
         _section(tr_lazy("Origin"), _origin(card)),
     ]
     current = scored_card(card, scores).to_json()
@@ -424,22 +424,12 @@ def _gap(one: SubgroupScore) -> str:
     return tr_lazy("beyond chance: {what}", what=join_texts(found)) if found else ""
 
 
-def _calibration(
-    scores: MetricScores | None, calibration: Calibration | None, *, has_calibration: bool
-) -> list[Section]:
+def _calibration(scores: MetricScores | None, calibration: Calibration | None) -> list[Section]:
     if scores is None:
         return []
     if calibration is None:
-        few, before = (
-            tr_lazy("too few cases with a finding were held out"),
-            tr_lazy("score the metric again to get one"),
-        )
-        return [
-            _section(
-                tr_lazy("Calibration"),
-                [(tr_lazy("Estimates"), tr_lazy("none: {why}", why=few if has_calibration else before))],
-            )
-        ]
+        why = tr_lazy("too few cases with a finding were held out")
+        return [_section(tr_lazy("Calibration"), [(tr_lazy("Estimates"), tr_lazy("none: {why}", why=why))])]
     patients = (
         ""
         if calibration.n_patients is None

@@ -93,7 +93,6 @@ def report_document(
     Raises:
         BadInput: an image that cannot be read.
         SemblanceError: burnt-in text is to be blacked out, and what finds it is not installed.
-        Cancelled: asked for by the reporter.
     """
     images = _Images((hider or TextHider(reporter)) if options.clean_pixels else None, window_level)
     result, search = ranked_search.result, ranked_search.search

@@ -91,7 +91,6 @@ def reopen_report(library: Path, report: Path, *, reporter: Reporter = SILENT) -
 
     Raises:
         BadInput: no JSON report, one of another library, or its metric, case or image no longer exists.
-        SemblanceError: the library cannot be written to.
     """
     values = _read(report)
     with open_library(library) as opened:

@@ -125,7 +125,6 @@ def export_experiment(
     Raises:
         BadInput: no experiment, or one that cannot be read.
         SemblanceError: nothing is measured yet, or ``to`` cannot be written.
-        Cancelled: the reporter was cancelled.
     """
     state = read_state(ExperimentStore.open(folder))
     files = export_results(state, to, identified=identified, plots=plots, reporter=reporter)

@@ -66,7 +66,7 @@ def load_embedding(file: Path) -> CachedEmbedding | None:
     """The data that :func:`save_embedding` wrote; ``None`` if there is nothing usable, because derived data is made
     again."""
     arrays = load_arrays(file)
-    # A file of another version has other names.
+    # The file may be damaged, or of another version of the program.
     if arrays is None or not set(_PLAIN) <= arrays.keys() <= set(chain(_PLAIN, *_PREPARED.values())):
         return None
     rows, embedding, ties, drawn = (arrays[name] for name in _PLAIN)

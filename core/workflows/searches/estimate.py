@@ -41,9 +41,6 @@ NOT_READABLE = tr_lazy(
     "The stored calibration of this metric cannot be read. Score it again to get an estimate."
 )
 NOT_SCORED = tr_lazy("This metric has no score yet, on which an estimate would rest.")
-SCORE_AGAIN = tr_lazy(
-    "This metric was scored before estimates were calibrated. Score it again to get an estimate."
-)
 REFINED = tr_lazy("The ranking was refined since the metric was scored. Save it as a metric and score it.")
 SHIFTED = tr_lazy("Concepts moved the query. The metric was scored with queries as they are.")
 FEWER = tr_lazy("The metric was scored with all groups of features; this ranking is without some.")
@@ -119,9 +116,7 @@ def _not_calibrated(loaded: LoadedMetric) -> str:
         return chance_note(stored_scores(scores))
     if not scores:
         return NOT_SCORED
-    if "calibration" not in scores:
-        return SCORE_AGAIN
-    if scores["calibration"] and not loaded.without_patient:
+    if scores.get("calibration") and not loaded.without_patient:
         return NOT_READABLE
     return NOT_CALIBRATED if scores.get("n_queries", 0) < MIN_CASES else ONE_FINDING
 

@@ -184,7 +184,6 @@ def preload_feature_groups(library: Path, search: Search, *, reporter: Reporter 
     Raises:
         BadArguments: no such metric.
         BadInput: not a library, or no case has the metric's features.
-        Cancelled: the reporter was cancelled.
     """
     open_search_metric(library, dataclasses.replace(search, without=()), reporter).transformed.prepare(
         reporter

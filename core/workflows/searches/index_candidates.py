@@ -95,7 +95,6 @@ def index_candidates(
     Raises:
         BadArguments: the library is in a folder, or no such metric.
         SemblanceError: the user may not, or another program builds one.
-        Cancelled: the reporter was cancelled.
     """
     from semblance.core.library.server.library import ServerLibrary
 

@@ -325,9 +325,6 @@ class LoadedMetric:
     def refitted(self, refitted: RefittedMetric, reporter: Reporter = SILENT) -> LoadedMetric:
         """The same cases under the metric trained again without some of its training cases; only the last one is
         cached, and nothing is written to disk.
-
-        Raises:
-            Cancelled: the reporter was cancelled.
         """
         key = refitted.training.tobytes()
         if self._refitted is None or self._refitted[0] != key:
@@ -401,11 +398,7 @@ class LoadedMetric:
         return found
 
     def identity_index(self, reporter: Reporter = SILENT) -> IdentityIndex:
-        """The index of cases that share a patient, a lesion or an image, made on first use.
-
-        Raises:
-            Cancelled: the reporter was cancelled.
-        """
+        """The index of cases that share a patient, a lesion or an image, made on first use."""
         if self._identities is None:
             self._identities = IdentityIndex(self.library, reporter)
         return self._identities

@@ -74,7 +74,6 @@ def judge(
     Raises:
         BadArguments: no such earlier judgement.
         BadInput: a case that the library does not have, or, for comparisons, a metric that cannot be refined.
-        SemblanceError: the library cannot be written to.
     """
     if all(is_mark(judgement, search.query) for judgement in judgements):
         loaded = open_search_metric(library, search, reporter)
@@ -160,9 +159,6 @@ def influence(library: Path, search: Search, *, k: int = 20, reporter: Reporter 
     """The effect of each judgement in force on the ranks on screen; the metric is refined once for each of them.
 
     ``most_moved`` is the catalogue row of the case.
-
-    Raises:
-        Cancelled: the reporter was cancelled.
     """
     entries = open_metric(library, search.metric, reporter).ledger(search.ledger).in_force
     marking = [entry for entry in entries if is_mark(entry.judgement, search.query)]
@@ -266,7 +262,6 @@ def save_refined(
 
     Raises:
         BadInput: no judgement is in force, or the name is that of the original metric.
-        SemblanceError: the library cannot be written to.
     """
     session = open_search_refinement(library, search, reporter)
     entries = session.loaded.ledger(search.ledger).in_force

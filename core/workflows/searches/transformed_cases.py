@@ -73,7 +73,6 @@ class TransformedCases:
 
         Raises:
             BadInput: no case has the metric's features.
-            Cancelled: the reporter was cancelled.
         """
         groups = self._explained_groups
         each = 8 * len(self._order) * self._metric.distance.n_features

@@ -55,7 +55,6 @@ def context(qapp):
 WHY_NOT = {
     reasons.TRAINED: lambda one: one.trained,
     reasons.NOT_SCORED: lambda one: one.scores is None,
-    reasons.SCORE_AGAIN: lambda one: one.scores is not None and "calibration" not in one.scores,
     reasons.NOT_READABLE: lambda one: bool((one.scores or {}).get("calibration")) and not one.calibrated,
     reasons.NOT_CALIBRATED: lambda one: not one.calibrated and one.scores["n_queries"] < MIN_CASES,
     reasons.ONE_FINDING: lambda one: not one.calibrated and one.scores["n_queries"] >= MIN_CASES,
@@ -75,7 +74,6 @@ OF_DISTANCES = {reasons.NO_MATCH}
 FINDINGS = ("benign", "benign", "malignant", "malignant", "other")
 SCORES = (
     None,
-    {"n_queries": 50},
     {"n_queries": 50, "calibration": {"damaged": True}},
     {"n_queries": MIN_CASES - 1, "calibration": None},
     {"n_queries": 50, "calibration": None},

@@ -150,7 +150,7 @@ CREATE TRIGGER only_added BEFORE UPDATE OR DELETE OR TRUNCATE ON semblance_audit
 CREATE CONSTRAINT TRIGGER log_changes AFTER INSERT ON semblance_audit.audit_pending DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW EXECUTE FUNCTION semblance_audit.log_change();
 
--- Of an entry of any kind, those of earlier versions included; NULL where it names no project.
+-- Of an entry of any kind; NULL where it names no project.
 CREATE FUNCTION semblance_audit.project_of(detail text) RETURNS text LANGUAGE plpgsql IMMUTABLE
 SET search_path = pg_catalog, pg_temp AS $$
 BEGIN

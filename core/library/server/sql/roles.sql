@@ -1,4 +1,4 @@
--- Roles and schemas. Run by the account that makes or updates the library; none of these roles can log in, and
+-- Roles and schemas. Run by the account that makes the library, and again when it opens a restored one; none of these roles can log in, and
 -- nobody is a member of the owner and of the audit role but this account, which has to change to them to use them.
 
 GRANT :"project_reader" TO :"project_annotator", :"reader";

@@ -42,7 +42,6 @@ class RefinementSession:
         """
         Raises:
             BadInput: a metric that cannot be refined.
-            Cancelled: the reporter was cancelled.
         """
         self.loaded = loaded
         rows = loaded.transformed.rows(reporter)

@@ -355,7 +355,6 @@ def test_a_bin_of_the_calibration_shows_its_cases(panel, context, qtbot):
 @pytest.mark.parametrize(
     ("facts", "expected"),
     [
-        (metric("old", 0.8), "Evaluate it again"),
         (
             replace(metric("few", 0.8), scores={**metric("few", 0.8).scores, "calibration": None}),
             "At least 20",

@@ -3,7 +3,6 @@ from __future__ import annotations
 import csv
 import json
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,6 @@ from PIL import Image
 
 from semblance.core.demo import DemoImages, generate
 from semblance.core.demo.generate import COLUMNS, MANIFEST, mass_orders, radiograph_orders
-from semblance.core.engine import Engine
 from semblance.core.errors import SemblanceError
 from semblance.core.tasks import Cancelled, Reporter
 
@@ -117,19 +115,9 @@ def test_a_broken_manifest_is_replaced(tmp_path: Path, broken: str) -> None:
     assert json.loads((tmp_path / MANIFEST).read_text())["seed"] == 7
 
 
-def test_an_executor_draws_the_same_images(tmp_path: Path, made: tuple[Path, DemoImages]) -> None:
+def test_processes_draw_the_same_images(tmp_path: Path, made: tuple[Path, DemoImages]) -> None:
     folder, images = made
-    with ThreadPoolExecutor(2) as executor:
-        shared = generate(tmp_path, executor=executor, patients=3, per_category=2)
-    assert shared.n_masses == images.n_masses
-    for path in folder.rglob("*.png"):
-        assert (tmp_path / path.relative_to(folder)).read_bytes() == path.read_bytes()
-
-
-def test_an_engine_draws_the_same_images(tmp_path: Path, made: tuple[Path, DemoImages]) -> None:
-    folder, _ = made
-    with Engine(1) as engine:
-        generate(tmp_path, executor=engine, patients=3, per_category=2)
+    assert generate(tmp_path, in_processes=True, patients=3, per_category=2).n_masses == images.n_masses
     for path in folder.rglob("*.png"):
         assert (tmp_path / path.relative_to(folder)).read_bytes() == path.read_bytes()
 

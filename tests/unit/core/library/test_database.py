@@ -15,6 +15,8 @@ from semblance.core.library import database, schema
 from semblance.core.library.database import plain_errors, transaction
 from semblance.core.library.library import Library
 from semblance.core.library.records import CATALOGUE
+from semblance.core.workflows.maintenance.backup import back_up, restore
+from semblance.core.workflows.maintenance.verify_library import verify_library
 from tests.helpers.libraries import case_rows, fill, make_library, numbers_set, raw, tables_of
 
 NOW = schema.VERSION
@@ -25,95 +27,43 @@ def path(tmp_path):
     return make_library(tmp_path / "lib")
 
 
-@pytest.fixture
-def newer(monkeypatch):
-    """This program reads two versions more than the real one, in two steps."""
-    monkeypatch.setattr(schema, "VERSION", schema.VERSION + 2)
-    monkeypatch.setattr(schema, "READABLE_FROM", schema.VERSION)
-    steps = {
-        NOW: (
-            "ALTER TABLE cases ADD COLUMN laterality TEXT",
-            "UPDATE cases SET laterality = 'L:R' WHERE id % 2",
-        ),
-        NOW + 1: ("CREATE TABLE ledger (id INTEGER PRIMARY KEY, entry TEXT NOT NULL)",),
-    }
-    monkeypatch.setattr(schema, "MIGRATIONS", steps)
-    return steps
-
-
-def version_of(path: Path) -> str:
-    with raw(path) as connection:
-        return connection.execute("SELECT value FROM meta WHERE key='schema'").fetchone()[0]
-
-
 # Versions
 
 
-def test_an_older_library_is_brought_up_to_date(path, newer):
-    before = tables_of(path)
-    with Library.open(path) as opened:
-        assert opened.summary()["cases"] == 6
-    assert version_of(path) == str(NOW + 2)
-    after = tables_of(path)
-    assert [row[:-1] for row in after["cases"]] == before["cases"]
-    assert [row[-1] for row in after["cases"]].count("L:R") == 3
-    assert after["ledger"] == []
-    with Library.open(path, writable=False) as opened:
-        assert opened.summary()["cases"] == 6
-
-
-def test_a_migration_that_fails_leaves_the_old_version_whole(path, newer):
-    newer[NOW + 1] = ("CREATE TABLE ledger (id INTEGER PRIMARY KEY)", "INSERT INTO nowhere VALUES (1)")
-    before = tables_of(path)
-    with pytest.raises(SemblanceError, match=r"could not be used"):
-        Library.open(path)
-    assert tables_of(path) == before
-    newer[NOW + 1] = ("CREATE TABLE ledger (id INTEGER PRIMARY KEY)",)
-    Library.open(path).close()
-    assert version_of(path) == str(NOW + 2)
-
-
-def test_an_older_library_that_cannot_be_written_is_refused(path, newer):
-    before = tables_of(path)
-    with pytest.raises(
-        SemblanceError, match=r"made by an older version of Semblance.*Open it once where it can"
-    ):
-        Library.open(path, writable=False)
-    assert tables_of(path) == before
-
-
-def test_programs_that_open_an_older_library_at_once_migrate_it_once(path, newer):
-    errors: list[Exception] = []
-
-    def open_it() -> None:
-        try:
-            Library.open(path).close()
-        except SemblanceError as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=open_it) for _ in range(4)]
-    with raw(path) as writer:
-        # All of them read the old version while somebody else holds the catalogue.
-        writer.execute("BEGIN IMMEDIATE")
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(0.1)
-    for thread in threads:
-        thread.join()
-    assert errors == []
-    assert version_of(path) == str(NOW + 2)
-
-
-@pytest.mark.parametrize("writable", [True, False])
-def test_a_newer_library_is_refused_unchanged(path, writable):
+def another_version(path: Path, version: int) -> dict:
     with raw(path) as connection:
-        connection.execute(f"UPDATE meta SET value = '{NOW + 1}' WHERE key = 'schema'")
-    before = tables_of(path)
-    says = rf"lib was made by a newer version of Semblance \(catalogue {NOW + 1}.*up to {NOW}\)\. Update Sem"
+        connection.execute(f"UPDATE meta SET value = '{version}' WHERE key = 'schema'")
+    return tables_of(path)
+
+
+@pytest.mark.parametrize("use", ["open", "read", "doctor", "repair"])
+@pytest.mark.parametrize("version", [*range(NOW), NOW + 1, NOW + 90])
+def test_a_library_of_another_version_is_refused_unchanged_by_all_that_open_one(path, version, use):
+    before = another_version(path, version)
+    ways = {
+        "open": lambda: Library.open(path),
+        "read": lambda: Library.open(path, writable=False),
+        "doctor": lambda: verify_library(path),
+        "repair": lambda: verify_library(path, repair=True),
+    }
+    says = (
+        rf"lib was made by a version of Semblance that is too old \(catalogue {version}; this version reads {NOW}\)\."
+        r" Open it once with the version before this one"
+        if version < NOW
+        else rf"lib was made by a newer version of Semblance \(catalogue {version}.*up to {NOW}\)\. Update Sem"
+    )
     with pytest.raises(BadInput, match=says):
-        Library.open(path, writable=writable)
+        ways[use]()
     assert tables_of(path) == before
+
+
+@pytest.mark.parametrize(("version", "says"), [(NOW - 1, "too old"), (NOW + 1, "newer version")])
+def test_a_backup_of_a_library_of_another_version_is_not_restored(path, tmp_path, version, says):
+    another_version(path, version)
+    back_up(path, tmp_path / "backup.zip")
+    with pytest.raises(BadInput, match=rf"backup\.zip was made by a .*{says}"):
+        restore(tmp_path / "backup.zip", tmp_path / "restored")
+    assert not (tmp_path / "restored").exists()
 
 
 @pytest.mark.parametrize(

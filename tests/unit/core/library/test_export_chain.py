@@ -17,8 +17,7 @@ from tests.helpers.libraries import make_library
 @pytest.fixture
 def library(tmp_path):
     made = make_library(tmp_path / "lib")
-    # As an earlier version wrote it.
-    (made / FILE).write_text('{"time": "t", "by": "a", "what": "old", "kind": "pdf", "identified": false}\n')
+    log_export(made, "old", "pdf")
     for number in range(5):
         log_export(made, f"report {number}", "pdf", files=number)
     return made
@@ -32,12 +31,12 @@ def changed(library, change):
 
 def test_an_untouched_log_is_intact_also_after_a_backup(library, tmp_path):
     found = check_audit(library)
-    assert (found.entries, found.before, found.problems) == (5, 1, ())
+    assert (found.entries, found.problems) == (6, ())
     assert [line["what"] for line in read_exports(library)] == ["old", *(f"report {n}" for n in range(5))]
     back_up(library, tmp_path / "backup.zip")
     restored = tmp_path / "restored.semblance"
     restore(tmp_path / "backup.zip", restored)
-    assert check_audit(restored).problems == () and check_audit(restored).entries == 5
+    assert check_audit(restored).problems == () and check_audit(restored).entries == 6
     log_export(restored, "report", "pdf")
     assert check_audit(restored, found.hash).problems == ()
 
@@ -51,11 +50,15 @@ def test_an_untouched_log_is_intact_also_after_a_backup(library, tmp_path):
         ),
         (lambda lines: [*lines[:3], *lines[4:]], "Entry 4 is missing"),
         (lambda lines: [*lines[:2], *lines[5:]], "Entries 3 to 5 are missing"),
-        (lambda lines: lines[:-2], "The last 2 entries are missing: 5 were written"),
+        (lambda lines: lines[:-2], "The last 2 entries are missing: 6 were written"),
         (lambda lines: [*lines[:2], lines[3], lines[2], *lines[4:]], "Entry 3 is not in its place"),
         (lambda lines: [*lines[:4], lines[3], *lines[4:]], "Entry 4 is not in its place"),
-        (lambda lines: [*lines[:4], lines[0], *lines[4:]], "Line 5 of the log was not written by Semblance"),
-        (lambda lines: [lines[0].replace("old", "new"), *lines[1:]], "Entry 2 was changed"),
+        (lambda lines: ['{"what": "x"}', *lines], "Line 1 of the log was not written by Semblance"),
+        (
+            lambda lines: [*lines[:4], '{"what": "x"}', *lines[4:]],
+            "Line 5 of the log was not written by Semblance",
+        ),
+        (lambda lines: [lines[0].replace("old", "new"), *lines[1:]], "Entry 1 was changed"),
         (lambda lines: lines[:0], "The last 6 entries are missing"),
     ],
 )
@@ -71,7 +74,7 @@ def test_a_program_killed_between_the_line_and_its_head_leaves_an_intact_log(lib
     (library / EXPORTS_HEAD).write_bytes(head)
     assert check_audit(library).problems == ()
     log_export(library, "report", "pdf")
-    assert (check_audit(library).problems, check_audit(library).entries) == ((), 7)
+    assert (check_audit(library).problems, check_audit(library).entries) == ((), 8)
 
 
 def test_the_command_says_what_is_wrong(library, capsys):

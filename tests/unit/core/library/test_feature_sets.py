@@ -257,7 +257,7 @@ def test_a_chunk_the_disk_cannot_read_is_damaged_and_the_others_are_checked(libr
         read(library, made)
 
 
-def test_chunks_written_before_there_were_sums_of_them_are_read(library):
+def test_chunks_are_read_whose_sums_a_recovered_catalogue_lost(library):
     made, rows = numbers_set(library), case_rows(library)
     library.features.write_chunk(made, rows, values_of(rows))
     with library.catalogue.transaction() as connection:

@@ -8,7 +8,6 @@ from semblance.core.library.lesion_group_rows import BY_HAND, DETECTED
 from semblance.core.library.lesion_groups import add_detected, lesion_codes, read_groups
 from semblance.core.library.library import Library
 from tests.helpers.libraries import fill, join, make_library, split
-from tests.helpers.older_libraries import older_library
 
 
 @pytest.fixture
@@ -84,13 +83,3 @@ def test_a_changed_image_leaves_a_detected_group_but_not_one_set_by_a_user(tmp_p
         source = library.catalogue.sources()[0]
         library.catalogue.remove(source, [], ["s/2.png"])
         assert set(read_groups(library.catalogue)) == {4}
-
-
-def test_a_read_only_library_of_an_earlier_version_has_no_groups(tmp_path):
-    with Library.open(older_library(tmp_path / "old", 7), writable=False) as library:
-        assert read_groups(library.catalogue) == {}
-    with Library.open(older_library(tmp_path / "new", 8), writable=False) as library:
-        assert {row: member.source for row, member in read_groups(library.catalogue).items()} == {
-            1: DETECTED,
-            3: BY_HAND,
-        }

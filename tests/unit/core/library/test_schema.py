@@ -1,109 +1,82 @@
-"""Libraries of every version there ever was open whole, and are then as if made by this one."""
+"""A library that the version before this one wrote opens as one of this; the sample is never changed."""
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from semblance.core.errors import SemblanceError
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.library import schema
-from semblance.core.library.concepts import ConceptTable
+from semblance.core.library.feature_stores import create_store
 from semblance.core.library.library import Library
-from semblance.core.library.records import CATALOGUE, CaseRecord, FileRecord
-from semblance.core.workflows.maintenance.verify_library import verify_library
-from tests.helpers.libraries import make_library, raw
-from tests.helpers.older_libraries import VERSIONS, described, older_library
+from semblance.core.library.records import CATALOGUE, CHUNK
+from tests.helpers.libraries import make_library
+
+SAMPLE = Path(__file__).parents[3] / "helpers" / "catalogue_10.sql"
 
 
-def test_each_version_has_its_text():
-    """Whoever raises the version adds ``tests/helpers/schemas/version_N.sql``."""
-    assert tuple(range(1, schema.VERSION + 1)) == VERSIONS
+@pytest.fixture
+def path(tmp_path):
+    """Four cases and a volume, values without checksums, a search, a metric without its file and a judgement."""
+    import zarr
+
+    folder = tmp_path / "before"
+    for subfolder in ("features", "metrics"):
+        (folder / subfolder).mkdir(parents=True)
+    with contextlib.closing(sqlite3.connect(folder / CATALOGUE)) as connection, connection:
+        connection.executescript(SAMPLE.read_text(encoding="utf-8"))
+    create_store(folder / "features" / "1.zarr", CHUNK, 2, "float32")
+    values = np.arange(8, dtype=np.float32).reshape(4, 2)
+    zarr.open_array(folder / "features" / "1.zarr", mode="r+")[:4] = values
+    return folder
 
 
-def holds_all(opened: Library, version: int) -> None:
-    """Everything of :func:`older_library` can be read."""
-    cases = {r.case_id: r.finding for r in opened.catalogue.all_cases()}
-    assert cases.pop("s/v", "benign") == "benign"
-    assert cases == {
-        "s/0.png": "benign",
-        "s/1.png": "malignant",
-        "s/2.png": "benign",
-        "s/3.png": "malignant",
-    }
-    details = opened.catalogue.details([1, 2])
-    assert (details[1].depth, details[1].slice_hashes) == (None, ())
-    assert details[2].address == ImageAddress(Path("/pictures/s/1.png"))
-    ids, values = opened.features.read(opened.features.get(None))
-    assert ids.tolist() == [1, 2, 3, 4]
-    np.testing.assert_array_equal(values, np.arange(8, dtype=np.float32).reshape(4, 2))
-    assert opened.load_search("mine") == {"query": "s/0.png"}
-    assert opened.metric("plain").training.tolist() == [1, 2]
-    judged = opened.judgements("mine").read()
-    assert [record.case for _, record, _ in judged] == (["s/1.png"] if version >= 4 else [])
-    assert [source.identified for source in opened.catalogue.sources()] == [True]
-
-
-@pytest.mark.parametrize("version", VERSIONS)
-def test_it_opens_with_all_it_holds(tmp_path, version):
-    path = older_library(tmp_path / "old", version)
-    with Library.open(path) as opened:
-        holds_all(opened, version)
-    with raw(path) as connection:
-        assert connection.execute("SELECT value FROM meta WHERE key='schema'").fetchone() == (
-            str(schema.VERSION),
+def described(path: Path) -> dict[str, tuple]:
+    """Columns, references and indices of every table, and the text of every trigger."""
+    with contextlib.closing(sqlite3.connect(path / CATALOGUE)) as connection:
+        names = [r[0] for r in connection.execute("SELECT name FROM sqlite_master WHERE type='table'")]
+        tables = {
+            name: (
+                list(connection.execute(f"PRAGMA table_info({name})")),
+                sorted(r[2:5] for r in connection.execute(f"PRAGMA foreign_key_list({name})")),
+                sorted(r[1] for r in connection.execute(f"PRAGMA index_list({name})")),
+            )
+            for name in sorted(names)
+        }
+        triggers = connection.execute(
+            "SELECT name, sql FROM sqlite_master WHERE type='trigger' ORDER BY name"
         )
-        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-        assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
+        return tables | {"triggers": tuple(triggers)}
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-def test_a_migrated_library_equals_a_new_one(tmp_path, version):
-    path = older_library(tmp_path / "old", version)
-    Library.open(path).close()
+def test_its_tables_are_those_of_a_new_library_and_whoever_changes_them_raises_the_version(path, tmp_path):
     assert described(path) == described(make_library(tmp_path / "new"))
+    assert int(SAMPLE.stem.removeprefix("catalogue_")) == schema.VERSION
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-def test_a_migrated_library_stores_volumes_and_concepts(tmp_path, version):
-    with Library.open(older_library(tmp_path / "old", version)) as opened:
-        source = opened.catalogue.sources()[0]
-        parts = tuple((f"w/{n}.png", None) for n in range(3))
-        files = [FileRecord(path, 1, 1, f"h{path}", "ok") for path, _ in parts]
-        opened.catalogue.put(
-            source, files, [CaseRecord("s/w", "w/0.png", content="w", depth=3, slices=parts)]
-        )
-        (details,) = opened.catalogue.details([opened.catalogue.row_of("s/w")]).values()
-        assert details.depth == 3
-        assert details.address is not None
-        assert [str(part) for part in details.address.slices] == [f"/pictures/s/w/{n}.png" for n in range(3)]
-        assert details.slice_hashes == ("hw/0.png", "hw/1.png", "hw/2.png")
-        table = ConceptTable(opened.catalogue)
-        table.mark(table.add("round"), [("s/0.png", True)])
-        assert [(one.name, one.marks[0].case) for one in table.all()] == [("round", "s/0.png")]
-
-
-@pytest.mark.parametrize("version", VERSIONS)
-def test_where_it_cannot_be_written_to_it_opens_as_it_is_or_says_why_not(tmp_path, version):
-    path = older_library(tmp_path / "old", version)
-    before = described(path)
-    if version < schema.READABLE_FROM:
-        with pytest.raises(SemblanceError, match="made by an older version of Semblance"):
-            Library.open(path, writable=False)
-    else:
-        with Library.open(path, writable=False) as opened:
-            holds_all(opened, version)
-    assert described(path) == before
-    assert {file.name for file in path.iterdir()} == {"features", "metrics", CATALOGUE}
-
-
-@pytest.mark.parametrize("version", VERSIONS)
-def test_the_check_lists_what_is_missing_and_numbers_without_checksums(tmp_path, version):
-    result = verify_library(older_library(tmp_path / "old", version))
-    assert [(f.part, f.harm) for f in result.findings] == [
-        ("images", True),
-        ("features", False),
-        ("metric", True),
-    ]
+@pytest.mark.parametrize("writable", [True, False])
+def test_it_opens_with_all_it_holds(path, writable):
+    with Library.open(path, writable=writable) as opened:
+        cases = {r.case_id: r.finding for r in opened.catalogue.all_cases()}
+        assert cases == {
+            "s/0.png": "benign",
+            "s/1.png": "malignant",
+            "s/2.png": "benign",
+            "s/3.png": "malignant",
+            "s/v": "benign",
+        }
+        details = opened.catalogue.details([1, 2, 9])
+        assert (details[1].depth, details[1].slice_hashes) == (None, ())
+        assert (details[9].depth, details[9].slice_hashes) == (2, ("hv0", "hv1"))
+        assert details[2].address == ImageAddress(Path("/pictures/s/1.png"))
+        ids, values = opened.features.read(opened.features.get(None))
+        assert ids.tolist() == [1, 2, 3, 4]
+        np.testing.assert_array_equal(values, np.arange(8, dtype=np.float32).reshape(4, 2))
+        assert opened.load_search("mine") == {"query": "s/0.png"}
+        assert opened.metric("plain").training.tolist() == [1, 2]
+        assert [record.case for _, record, _ in opened.judgements("mine").read()] == ["s/1.png"]
+        assert [source.identified for source in opened.catalogue.sources()] == [True]

@@ -211,7 +211,7 @@ def test_reference_lines_are_drawn_and_named(monkeypatch):
     assert {"ceiling", "chance", "1"} <= set(written)
     # Both curves and their references.
     assert lines.count(len(K)) == 4
-    # Scores of version 0.1 do not know them.
+    # Scores of other kinds do not know them.
     written.clear()
     FIGURES[ACCURACY]([accuracy("current", 0.4, current=True)], PlotLayout(size=(350, 180)))
     assert not {"ceiling", "chance"} & set(written)

@@ -9,6 +9,7 @@ import pytest
 from fontTools.ttLib import TTFont
 from pypdf import PageObject, PdfReader
 from pypdf.generic import ArrayObject, DictionaryObject
+from reportlab.pdfbase.pdfdoc import PDFStream
 
 from semblance.core.errors import BadArguments
 from semblance.core.reports import pdf_fonts
@@ -87,6 +88,8 @@ def test_it_is_a_pdf_for_archives(with_logo: bool) -> None:
         assert "/FontFile2" in font["/FontDescriptor"], font["/BaseFont"]
         assert "/ToUnicode" in font
     assert len(re.findall(rb"\nendstream", content)) == content.count(b"endstream") > 5
+    # Other PDF files of the process are as ReportLab makes them.
+    assert PDFStream.format.__module__ == PDFStream.__module__
 
 
 def _dictionaries(part: object) -> Iterator[DictionaryObject]:

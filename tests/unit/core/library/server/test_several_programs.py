@@ -16,8 +16,6 @@ from semblance.core.library.address import server_address
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import CaseRecord, FileRecord, JudgementRecord
 from semblance.core.library.server.library import ServerLibrary
-from semblance.core.library.server.tables import REVISION, SCHEMA
-from tests.helpers.earlier_server import MADE_BY, earlier_library
 from tests.helpers.postgres_server import running_server
 
 ROUNDS, WRITERS, CASES = 6, 3, 40
@@ -125,29 +123,6 @@ def test_a_transaction_that_the_server_loses_leaves_no_half_case():
                 connection.exec_driver_sql("UPDATE cases SET patient = 'half'")
             server.start()
             assert {(r.finding, r.patient) for r in library.catalogue.all_cases()} == {(None, None)}
-
-
-def update_tables(address: str, together: Barrier) -> None:
-    together.wait()
-    ServerLibrary.open(address, writable=True).close()
-
-
-def test_programs_that_update_the_tables_at_once_update_them_once_and_all_end_well(postgres):
-    earlier_library(postgres)
-    counts = f"SELECT n_tup_upd FROM pg_stat_user_tables WHERE relid = '{SCHEMA}.alembic_version'::regclass"
-    ((before,),) = postgres.execute(counts, "library")
-    processes = multiprocessing.get_context("spawn")
-    together = processes.Barrier(WRITERS)
-    address = postgres.address("library", MADE_BY)
-    programs = [processes.Process(target=update_tables, args=(address, together)) for _ in range(WRITERS)]
-    for program in programs:
-        program.start()
-    for program in programs:
-        program.join()
-    assert [program.exitcode for program in programs] == [0] * WRITERS
-    assert postgres.execute(f"SELECT version_num FROM {SCHEMA}.alembic_version", "library") == [(REVISION,)]
-    ((after,),) = postgres.execute(counts, "library")
-    assert after - before == 1
 
 
 def make_library(address: str, together: Barrier) -> None:

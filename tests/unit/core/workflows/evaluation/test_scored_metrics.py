@@ -210,7 +210,6 @@ def test_the_calibration_of_the_current_metric_is_a_curve_and_a_number():
     assert curve.ece == metrics[0].ece == made.ece
     assert curve.finding == "malignant"
     assert calibration_curves(metrics, "old") == ()
-    assert [m.has_calibration for m in metrics] == [True, False]
     rows = list(csv.DictReader(io.StringIO(scores_csv(metrics))))
     assert [row["calibration_error"] == "" for row in rows] == [False, True]
 
@@ -220,7 +219,6 @@ def test_a_calibration_that_cannot_be_read_counts_as_none():
     broken.scores["calibration"]["table"] = "?"
     (scored,) = scored_metrics(snapshot(broken))
     assert scored.calibration is None
-    assert scored.has_calibration
 
 
 def test_one_metric_can_be_checked_for_staleness():

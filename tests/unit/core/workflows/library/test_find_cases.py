@@ -5,13 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from semblance.core.library import schema
 from semblance.core.library.library import Library
 from semblance.core.workflows.library.find_cases import find_cases, header_rows
 from semblance.core.workflows.library.import_source import import_source
 from tests.helpers.dicom_files import ct_slice, save
 from tests.helpers.libraries import make_library, raw
-from tests.helpers.older_libraries import older_library
 
 
 def found(library, text: str) -> list[str]:
@@ -75,10 +73,3 @@ def test_uids_are_not_searched(tmp_path):
     with Library.open(library, writable=True) as opened:
         opened.catalogue.relabel([("s/0.png", None, None, {"study": "1.2.3.4", "note": "seen"})])
     assert header_rows(library, ["1.2.3.4", "seen"])["1.2.3.4"].size == 0
-
-
-def test_an_older_library_that_cannot_be_written_to_is_searched_too(tmp_path, monkeypatch):
-    library = older_library(tmp_path / "old", schema.VERSION - 1)
-    monkeypatch.setattr("os.access", lambda *_args: False)
-    assert header_rows(library, ["cc", "nothing"])["cc"].size == 4
-    assert header_rows(library, ["nothing"])["nothing"].size == 0

@@ -48,7 +48,6 @@ def record_of(card: dict, learner: str = "bdm_v") -> MetricRecord:
         ({}, "bdm_v", "If it was imported, import its file again. Otherwise train it again with"),
         ({"asked": {}}, "bdm_v", r"\(semblance train LIB --learner bdm_v --name 'mine 30 %'\)"),
         ({"asked": {}, "slider": {"name": "mine", "place": 30}}, "bdm_v", "--name mine --slider"),
-        ({"asked": {}, "parameters": {"rounds": 200}}, "bdm_v", r"--set training_cases=0\)"),
         ({"asked": {}, "parameters": {"training_cases": 4000}}, "bdm_v", r"--name 'mine 30 %'\)"),
         ({"asked": "odd", "parameters": [], "split": 3}, "bdm_v", "with the settings on its card"),
         ({"asked": {"steps": "none", "else": "x"}}, "bdm_v", r"--steps none\)"),

@@ -11,9 +11,8 @@ import pytest
 
 from semblance.core.errors import BadInput
 from semblance.core.features.encoder import model_file
-from semblance.core.library.feature_stores import create_store
 from semblance.core.library.library import Library
-from semblance.core.library.records import CATALOGUE, CHUNK, DERIVED
+from semblance.core.library.records import CATALOGUE, DERIVED
 from semblance.core.library.thumbnails import ThumbnailStore
 from semblance.core.searches.query import Query
 from semblance.core.workflows.features.extract_features import extract_features
@@ -24,25 +23,13 @@ from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.open_metrics import close_loaded_metrics
 from semblance.core.workflows.searches.rank_cases import nearest_cases
-from tests.helpers.libraries import raw, stored_features, tables_of
+from tests.helpers.libraries import stored_features, tables_of
 from tests.helpers.verification import problem_parts
 from tests.unit.core.workflows.maintenance.conftest import CASES
 
 
 def store_of(library: Path) -> Path:
     return library / "features" / "1.zarr"
-
-
-def make_before_sums(library: Path, values: np.ndarray) -> None:
-    """The store as it was written before there were check sums."""
-    import zarr
-
-    store = store_of(library)
-    shutil.rmtree(store)
-    create_store(store, CHUNK, values.shape[1], "float32", checked=False)
-    zarr.open_array(store, mode="r+")[: len(values)] = values
-    with raw(library) as connection:
-        connection.execute("UPDATE feature_chunks SET file_sum = NULL")
 
 
 def flip(file: Path, at: float = 0.5) -> None:
@@ -122,13 +109,10 @@ def test_cases_whose_images_are_gone_too_are_counted(library):
     assert len(stored_features(library)[0]) == CASES - 1
 
 
-@pytest.mark.parametrize("checked", [True, False])
 @pytest.mark.parametrize("damage", ["cut", "gone"])
-def test_a_store_without_its_description_gets_one(library, damage, checked):
+def test_a_store_without_its_description_gets_one(library, damage):
     _, before = stored_features(library)
     store = store_of(library)
-    if not checked:
-        make_before_sums(library, before)
     description = store / "zarr.json"
     if damage == "cut":
         description.write_text(description.read_text()[:40])
@@ -140,16 +124,7 @@ def test_a_store_without_its_description_gets_one(library, damage, checked):
     repaired = verify_library(library, repair=True)
     assert "All its features can be read" in repaired.findings[0].repaired
     np.testing.assert_array_equal(stored_features(library)[1], before)
-    assert problem_parts(verify_library(library)) == ([] if checked else ["features"])
-
-
-def test_numbers_without_check_sums_are_no_problem(library):
-    before = stored_features(library)[1]
-    make_before_sums(library, before)
-    result = verify_library(library)
-    assert [finding.harm for finding in result.findings] == [False]
-    assert "made before features had checksums" in result.findings[0].says
-    assert result.unrepaired_problems == []
+    assert problem_parts(verify_library(library)) == []
 
 
 def test_a_damaged_metric_is_named_and_its_card_stays(library):

@@ -17,7 +17,7 @@ from semblance.core.evaluation.shortcuts import ShortcutProbe
 from semblance.core.evaluation.subgroups import SubgroupScore
 from semblance.core.library.library import Library
 from semblance.core.library.records import CATALOGUE
-from semblance.core.library.sealed_cards import HASH
+from semblance.core.library.sealed_cards import HASH, hash_of
 from semblance.core.reports.write_card import card_markdown
 from semblance.core.searches.query import Query
 from semblance.core.workflows.features.extract_features import extract_features
@@ -186,7 +186,8 @@ def test_a_library_without_its_features_says_which(file, tmp_path):
 def repacked(file, out, **changes):
     with zipfile.ZipFile(file) as packed, zipfile.ZipFile(out, "w") as new:
         about = {**json.loads(packed.read(ABOUT)), **changes}
-        about.pop(HASH, None)
+        del about[HASH]
+        about[HASH] = hash_of(about)
         new.writestr(ABOUT, json.dumps(about))
         new.writestr(METRIC, packed.read(METRIC))
     return out
@@ -227,17 +228,17 @@ def test_a_damaged_file_is_refused_and_nothing_is_left(library, file, tmp_path):
         export_metric(library, "bits", tmp_path / "bits.zip")
 
 
-@pytest.mark.parametrize("column", ["card", "scores"])
+@pytest.mark.parametrize("column", ["card", "scores", "hash"])
 def test_a_card_with_altered_figures_is_not_shown(library, column):
     card = metric_card(library, "bits")
     with contextlib.closing(sqlite3.connect(library / CATALOGUE)) as catalogue, catalogue:
-        (text,) = catalogue.execute(f"SELECT {column} FROM metrics WHERE name = 'bits'").fetchone()
+        changed = "scores" if column == "scores" else "card"
+        (text,) = catalogue.execute(f"SELECT {changed} FROM metrics WHERE name = 'bits'").fetchone()
         values = json.loads(text)
-        if column == "card":
-            values["n_cases"] += 1000
-        else:
-            values["n_test"] += 1000
-        catalogue.execute(f"UPDATE metrics SET {column} = ? WHERE name = 'bits'", (json.dumps(values),))
+        values["n_test" if column == "scores" else "n_cases"] += 1000
+        if column == "hash":
+            del values[HASH]
+        catalogue.execute(f"UPDATE metrics SET {changed} = ? WHERE name = 'bits'", (json.dumps(values),))
     with pytest.raises(BadInput, match="'bits' or its scores were changed after they were written"):
         metric_card(library, "bits")
     if column == "scores":
@@ -246,10 +247,13 @@ def test_a_card_with_altered_figures_is_not_shown(library, column):
         assert metric_card(library, "bits").values["scores"]["n_test"] == card.values["scores"]["n_test"]
 
 
-def test_a_metric_with_a_card_changed_after_export_is_refused(library, file, tmp_path):
+@pytest.mark.parametrize("without_hash", [False, True])
+def test_a_metric_with_a_card_changed_after_export_is_refused(library, file, tmp_path, without_hash):
     with zipfile.ZipFile(file) as packed:
         about, metric = json.loads(packed.read(ABOUT)), packed.read(METRIC)
     about["card"]["n_cases"] += 1
+    if without_hash:
+        del about[HASH]
     with zipfile.ZipFile(tmp_path / f"changed{SUFFIX}", "w") as new:
         new.writestr(ABOUT, json.dumps(about))
         new.writestr(METRIC, metric)

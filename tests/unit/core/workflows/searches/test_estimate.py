@@ -20,7 +20,6 @@ from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
-from semblance.core.workflows.metrics.score_metric import score_metric
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.estimate import (
@@ -29,7 +28,6 @@ from semblance.core.workflows.searches.estimate import (
     OWN_PATIENT,
     REFINED,
     REGION_QUERY,
-    SCORE_AGAIN,
     TRAINED,
     cases_by_finding,
     parse_shares,
@@ -136,16 +134,6 @@ def test_unknown_patients_are_reported(tmp_path):
     assert (
         nearest_cases(library, "plain", Query("t/c0")).vote.measured_on == "held-out cases, unknown patients"
     )
-
-
-def test_scores_from_before_there_was_a_calibration_can_be_renewed(table):
-    with Library.open(table, writable=True) as opened:
-        scores = dict(opened.metric("plain").scores)
-        stored = scores.pop("calibration")
-        opened.set_scores("plain", scores)
-    assert nearest_cases(table, "plain", Query("t/c0")).vote.why_not == SCORE_AGAIN
-    assert score_metric(table, "plain")["calibration"] == stored
-    assert nearest_cases(table, "plain", Query("t/c0")).vote.calibrated
 
 
 def test_no_estimate_if_the_querys_patient_is_among_the_nearest(table):

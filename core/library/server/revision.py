@@ -1,4 +1,4 @@
-"""Create the tables of a library on a server, and bring older ones up to date."""
+"""Create the tables of a library on a server, and refuse those of another version."""
 
 from __future__ import annotations
 
@@ -10,24 +10,15 @@ from semblance.core.language import tr_lazy
 from semblance.core.library.address import ServerAddress
 from semblance.core.library.server.connection import not_a_library_error, server_errors
 from semblance.core.library.server.pages import (
-    AUDIT,
-    OWNER,
-    apply_rights,
     check_maker,
     known_roles,
     make_roles,
     run_page,
 )
-from semblance.core.library.server.tables import (
-    EARLIER,
-    REVISION,
-    SCHEMA,
-    alembic_version,
-    schema_of,
-)
+from semblance.core.library.server.tables import REVISION, SCHEMA, alembic_version, schema_of
 
-#: Whether the user may change the tables: only who made the library may become their owner. Whether the rights to the
-#: database are missing, which neither a dump nor a copy of it has.
+#: Whether the user made the library, and whether the rights to the database are missing, which neither a dump nor a
+#: copy of it has.
 _OWNER = sa.text(
     "SELECT pg_has_role(session_user, nspowner, 'MEMBER') AS is_user, "
     "NOT has_database_privilege(nspowner, current_database(), 'CREATE') AS is_restored "
@@ -61,10 +52,9 @@ def _create(engine: sa.Engine, address: ServerAddress) -> None:
             return
         _require_vectors(connection, address)
         check_maker(connection, address)
-        roles = make_roles(connection, address, {})
-        for page in ("roles", "tables"):
+        roles = make_roles(connection, address)
+        for page in ("roles", "tables", "audit", "functions", "projects", "rights"):
             run_page(connection, page, roles)
-        apply_rights(connection, roles)
 
 
 def _require_vectors(connection: sa.Connection, address: ServerAddress) -> None:
@@ -80,12 +70,11 @@ def _require_vectors(connection: sa.Connection, address: ServerAddress) -> None:
 
 
 def check_revision(engine: sa.Engine, address: ServerAddress, *, writable: bool) -> None:
-    """Update older tables; refuse those of a newer version.
+    """Refuse the tables of another version; to the maker of a restored library give the rights to its database again.
 
     Raises:
         BadInput: the database has no library, or one of another version of the program.
         AccessRefused: the user may not read it.
-        SemblanceError: it has to be updated but cannot be written.
     """
     with server_errors(address), engine.connect() as connection:
         revision = _revision(connection)
@@ -93,29 +82,19 @@ def check_revision(engine: sa.Engine, address: ServerAddress, *, writable: bool)
             # Without a right, the server finds no table by its name alone. Asked for the schema, it says so.
             connection.exec_driver_sql(f"SELECT 1 FROM {schema_of(address)}.{alembic_version.name}")
         owner = connection.execute(_OWNER).first()
-        # Those of a project are updated with those of its library.
-        may_update = writable and not address.project and owner is not None and owner.is_user
     if revision is None:
         raise not_a_library_error(address)
-    if revision == REVISION:
-        if may_update and owner is not None and owner.is_restored:
-            with server_errors(address), engine.connect() as connection, connection.begin():
-                run_page(connection, "roles", known_roles(connection))
-        return
-    if revision < REVISION and revision not in EARLIER:
-        raise BadInput(
-            tr_lazy(
-                "{library} was made by a version of Semblance that is too old (tables {version}).",
-                library=address,
-                version=revision,
-            ),
-            tr_lazy(
-                "Open it once with a version in between, which updates tables up to {version}.",
-                version=EARLIER[-1],
-            ),
-        )
-    if revision not in EARLIER:
-        raise BadInput(
+    if revision != REVISION:
+        raise _other_revision_error(address, revision)
+    # Those of a project are those of its library.
+    if writable and not address.project and owner is not None and owner.is_user and owner.is_restored:
+        with server_errors(address), engine.connect() as connection, connection.begin():
+            run_page(connection, "roles", known_roles(connection))
+
+
+def _other_revision_error(address: ServerAddress, revision: str) -> BadInput:
+    if revision > REVISION:
+        return BadInput(
             tr_lazy(
                 "{library} was made by a newer version of Semblance (tables {version}; this version reads up to"
                 " {version2}).",
@@ -125,33 +104,17 @@ def check_revision(engine: sa.Engine, address: ServerAddress, *, writable: bool)
             ),
             "Update Semblance to open it.",
         )
-    if not may_update:
-        raise SemblanceError(
-            tr_lazy("The tables of {library} are of an older version of Semblance.", library=address),
-            tr_lazy("The account that made the library opens it once with this version, which updates them."),
-        )
-    with server_errors(address):
-        try:
-            _update(engine, address)
-        except DBAPIError:
-            with engine.connect() as connection:
-                # Another program has updated them meanwhile, and the account does not own them any more.
-                if _revision(connection) != REVISION:
-                    raise
-
-
-def _update(engine: sa.Engine, address: ServerAddress) -> None:
-    with engine.connect() as connection, connection.begin():
-        connection.exec_driver_sql(f"LOCK TABLE {SCHEMA}.{alembic_version.name} IN ACCESS EXCLUSIVE MODE")
-        if _revision(connection) != REVISION:
-            roles = make_roles(connection, address, known_roles(connection))
-            run_page(connection, "roles", roles)
-            # First nothing that others made can run any more. Then rows are written.
-            run_page(connection, "upgrade_0006", roles)
-            for cleaned in (OWNER, AUDIT):
-                run_page(connection, "clean", roles, cleaned=roles[cleaned])
-            run_page(connection, "upgrade_0006_tables", roles)
-            apply_rights(connection, roles)
+    return BadInput(
+        tr_lazy(
+            "{library} was made by a version of Semblance that is too old (tables {version}; this version reads"
+            " {version2}).",
+            library=address,
+            version=revision,
+            version2=REVISION,
+        ),
+        "The account that made it opens it once with the version before this one, which updates it. Or import its "
+        "images again.",
+    )
 
 
 def _revision(connection: sa.Connection) -> str | None:
