@@ -137,7 +137,7 @@ def test_the_montage_shows_each_case_but_those_with_burnt_in_text_that_was_not_c
 ):
     def cells(sheet: np.ndarray) -> list[bool]:
         """Whether each cell has an image, by the texture in its middle."""
-        corners = [(40 + 312 * (n // 5), 12 + 268 * (n % 5)) for n in range(PATIENTS - 1)]
+        corners = [(80 + 312 * (n // 5), 12 + 268 * (n % 5)) for n in range(PATIENTS - 1)]
         return [bool(sheet[y + 20 : y + 90, x + 20 : x + 236].std() > 5) for y, x in corners]
 
     _, files = written(library, tmp_path, "kos", identified=True)
