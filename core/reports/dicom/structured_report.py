@@ -1,4 +1,5 @@
-"""A search as an Enhanced Structured Report: TID 1500 with a TID 1501 group for the query and for each similar case.
+"""A search as an Enhanced Structured Report: TID 1500 with a group for the query and for each similar case: TID 1501,
+or with a region TID 1410 or 1411.
 
 DICOM has no codes for a similar case, its rank or the distance of a metric (121206 is a distance in space), so these
 are of the scheme 99SEMBLANCE, which each report declares.
@@ -12,6 +13,7 @@ from collections.abc import Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
+from semblance.core.purpose import PURPOSE
 from semblance.core.reports.dicom.common import (
     SCHEME,
     SourceObject,
@@ -21,6 +23,7 @@ from semblance.core.reports.dicom.common import (
     equipment,
     needs_highdicom,
 )
+from semblance.core.reports.dicom.coordinates import RegionOutline, image_regions
 
 if TYPE_CHECKING:
     from semblance.core.reports.document import RankedRow, ReportDocument, VoteFacts
@@ -37,10 +40,12 @@ def structured_report(
     cases: Sequence[SourceObject | None],
     uids: Sequence[str],
     montage: SourceObject | None = None,
+    regions: Sequence[Sequence[RegionOutline]] = (),
 ) -> bytes:
     """The report as a file. ``query`` gives patient and study; ``cases`` are the sources of the ranking, ``None``
     where they must not be referred to or have none; ``uids`` are the tracking UIDs of the query and of the cases.
-    ``montage`` shows the cases; it is listed in the image library (TID 1600).
+    ``montage`` shows the cases; it is listed in the image library (TID 1600). ``regions``: the outlines of the query's
+    region and of those of the cases, on images that may be referred to.
 
     Raises:
         SemblanceError: highdicom is not installed.
@@ -61,10 +66,11 @@ def structured_report(
             name="Semblance",
         ),
     )
-    groups = [_query_group(document, query, uids[0])]
+    query_region, *case_regions = regions or [()] * len(uids)
+    groups = [_query_group(document, query, uids[0], query_region)]
     groups += [
-        _case_group(document, row, source, uid)
-        for row, source, uid in zip(document.ranking, cases, uids[1:], strict=True)
+        _case_group(document, row, source, uid, region)
+        for row, source, uid, region in zip(document.ranking, cases, uids[1:], case_regions, strict=True)
     ]
     content = MeasurementReport(
         observation_context=ObservationContext(observer_device_context=device),
@@ -73,7 +79,9 @@ def structured_report(
         title=codes.DCM.ImagingMeasurementReport,
         referenced_images=None if montage is None else [montage.header],
     )
+    content[0].ContentSequence.append(_purpose())
     others = [source.header for source in (*cases, montage) if source is not None]
+    others += [complete_header(one.header) for region in regions for one in region]
     evidence = [complete_header(query.header), *others]
     report = EnhancedSR(
         evidence=evidence,
@@ -94,23 +102,40 @@ def structured_report(
     return encoded(report)
 
 
-def _query_group(document: ReportDocument, query: SourceObject, uid: str) -> Any:
+def _purpose() -> Any:
+    from highdicom.sr import RelationshipTypeValues, TextContentItem
+
+    return TextContentItem(
+        _code("purpose", "Intended purpose"), str(PURPOSE), RelationshipTypeValues.CONTAINS
+    )
+
+
+def _query_group(
+    document: ReportDocument, query: SourceObject, uid: str, region: Sequence[RegionOutline]
+) -> Any:
     vote = document.vote
     measurements = []
     if vote.calibrated and vote.probability is not None and vote.finding is not None:
         measurements = [_estimate(vote, vote.probability, vote.finding)]
     name = str(document.query.case_id or document.query.image or "Query")
-    return _group(document, name, uid, ("query", "Query"), document.query.finding, measurements, query)
+    return _group(
+        document, name, uid, ("query", "Query"), document.query.finding, measurements, query, region
+    )
 
 
-def _case_group(document: ReportDocument, row: RankedRow, source: SourceObject | None, uid: str) -> Any:
+def _case_group(
+    document: ReportDocument,
+    row: RankedRow,
+    source: SourceObject | None,
+    uid: str,
+    region: Sequence[RegionOutline],
+) -> Any:
     measurements = [
         _measurement(("rank", "Rank"), row.rank),
         _measurement(("distance", "Distance of the metric"), float(f"{row.distance:.6g}")),
     ]
-    return _group(
-        document, str(row.case_id), uid, ("similar-case", "Similar case"), row.finding, measurements, source
-    )
+    kind = ("similar-case", "Similar case")
+    return _group(document, str(row.case_id), uid, kind, row.finding, measurements, source, region)
 
 
 def _group(
@@ -121,31 +146,39 @@ def _group(
     finding: str | None,
     measurements: list[Any],
     source: SourceObject | None,
+    region: Sequence[RegionOutline],
 ) -> Any:
-    """A TID 1501 group."""
+    """A TID 1501 group; with a ``region`` of one outline TID 1410, of several, as in a volume, TID 1411."""
     from highdicom.sr import (
         MeasurementsAndQualitativeEvaluations,
+        PlanarROIMeasurementsAndQualitativeEvaluations,
         QualitativeEvaluation,
         SourceImageForMeasurementGroup,
         TrackingIdentifier,
+        VolumetricROIMeasurementsAndQualitativeEvaluations,
     )
     from pydicom.sr.codedict import codes
 
+    evaluations = (
+        [] if finding is None else [QualitativeEvaluation(codes.DCM.Finding, _finding_code(finding))]
+    )
+    content = {
+        "tracking_identifier": TrackingIdentifier(uid, name),
+        "finding_category": _code(*kind),
+        "algorithm_id": _algorithm(document),
+        "measurements": measurements or None,
+        "qualitative_evaluations": evaluations or None,
+    }
+    if region:
+        outlines = image_regions(region)
+        if len(outlines) == 1:
+            return PlanarROIMeasurementsAndQualitativeEvaluations(**content, referenced_region=outlines[0])
+        return VolumetricROIMeasurementsAndQualitativeEvaluations(**content, referenced_regions=outlines)
     images = None
     if source is not None and source.is_image:
         header = source.header
         images = [SourceImageForMeasurementGroup(header.SOPClassUID, header.SOPInstanceUID)]
-    evaluations = (
-        [] if finding is None else [QualitativeEvaluation(codes.DCM.Finding, _finding_code(finding))]
-    )
-    return MeasurementsAndQualitativeEvaluations(
-        tracking_identifier=TrackingIdentifier(uid, name),
-        finding_category=_code(*kind),
-        algorithm_id=_algorithm(document),
-        measurements=measurements or None,
-        qualitative_evaluations=evaluations or None,
-        source_images=images,
-    )
+    return MeasurementsAndQualitativeEvaluations(**content, source_images=images)
 
 
 def _estimate(vote: VoteFacts, probability: float, finding: str) -> Any:

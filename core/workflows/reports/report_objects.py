@@ -15,14 +15,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from semblance.core.errors import BadInput, SemblanceError
-from semblance.core.imaging import ImageAddress, ImageReader
+from semblance.core.imaging import ImageAddress, ImageReader, open_image
 from semblance.core.imaging.deidentification.deidentify_dataset import Changes, deidentify
 from semblance.core.imaging.deidentification.profile import Profile
 from semblance.core.imaging.hide_text import TextHider
+from semblance.core.imaging.image_reader import shown_slice
 from semblance.core.imaging.pseudonyms import Pseudonyms
 from semblance.core.imaging.region import Region
 from semblance.core.library.records import CaseDetails
 from semblance.core.reports.dicom.common import SourceObject
+from semblance.core.reports.dicom.coordinates import RegionOutline, polylines
 from semblance.core.reports.document import ReportDocument
 from semblance.core.reports.options import ReportOptions
 from semblance.core.reports.redaction import CaseNames
@@ -30,6 +32,7 @@ from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.reports.build_report_document import report_document
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.rank_cases import RankedSearch
+from semblance.core.workflows.searches.search_result import RankedCase
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -131,7 +134,59 @@ class _Objects:
             cases = self._sources_of_cases(all_slices=False)
         names = [self._query.case or str(self._query.image), *(case.case_id for case in self._result.ranked)]
         uids = [self._pseudonyms.uid(f"case {name}") for name in names]
-        return [structured_report(self._document, query, cases, uids, self._montage)]
+        regions = [self._region_of_query(), *map(self._region_of_case, self._result.ranked)]
+        return [structured_report(self._document, query, cases, uids, self._montage, regions)]
+
+    def _region_of_query(self) -> list[RegionOutline]:
+        region, address = self._query_region, self._address()
+        if region is None or address is None:
+            return []
+        if self._of_query.is_image:
+            return self._outlines(address, region)
+        if self._captured_query is None:
+            return []
+        # The captured image is the whole one, but smaller.
+        image, header = open_image(address, region), self._captured_query.header
+        x, y = header.Columns / image.width, header.Rows / image.height
+        part = region.on_slice(region.middle_slice or 0) or region
+        return [
+            RegionOutline(header, tuple((x * column, y * row) for column, row in polyline))
+            for polyline in polylines(part, image.height, image.width)
+        ]
+
+    def _region_of_case(self, case: RankedCase) -> list[RegionOutline]:
+        """The outlines of a similar case; none where its images must not be referred to, or cannot be read."""
+        details = self._details[case.row]
+        if self._options.identified or details.region is None or details.address is None:
+            return []
+        try:
+            return self._outlines(details.address, details.region)
+        except SemblanceError:
+            # As in :meth:`_source_of`.
+            return []
+
+    def _outlines(self, address: ImageAddress, region: Region) -> list[RegionOutline]:
+        """The outlines of ``region`` on each DICOM image, or frame of one, that it lies on."""
+        found: list[RegionOutline] = []
+        headers: dict[tuple[Path, str], Dataset | None] = {}
+        with ImageReader() as reader:
+            slices = address.slices or _frames(reader, address)
+            shown = shown_slice(len(slices), region)
+            places = [shown] if region.z is None else range(region.z, region.z + region.depth)
+            for place in places:
+                part = region.on_slice(place) if 0 <= place < len(slices) else None
+                if part is None:
+                    continue
+                one = slices[place]
+                key = one.container, one.member
+                if key not in headers:
+                    headers[key] = self._header(reader, one)
+                header = headers[key]
+                if header is not None:
+                    frame = None if one.frame is None else one.frame + 1
+                    outlines = polylines(part, int(header.Rows), int(header.Columns))
+                    found += [RegionOutline(header, polyline, frame) for polyline in outlines]
+        return found
 
     def _key_objects(self) -> list[bytes]:
         from semblance.core.reports.dicom.key_objects import key_objects
@@ -165,8 +220,7 @@ class _Objects:
     @functools.cached_property
     def _marked_regions(self) -> list[tuple[SourceObject, Region, str]]:
         marked: list[tuple[SourceObject, Region, str]] = []
-        region = self._query.region or (self._case.region if self._case is not None else None)
-        address = self._address()
+        region, address = self._query_region, self._address()
         if region is not None and address is not None:
             source = self._read(address, region.middle_slice, all_slices=False)
             if source is not None:
@@ -183,9 +237,13 @@ class _Objects:
             return self._case.address
         return ImageAddress(self._query.image) if self._query.image is not None else None
 
+    @property
+    def _query_region(self) -> Region | None:
+        """The region that was searched with: the one drawn, else that of the case."""
+        return self._query.region or (self._case.region if self._case is not None else None)
+
     def _source_of_query(self, *, all_slices: bool) -> SourceObject | None:
-        region = self._query.region or (self._case.region if self._case is not None else None)
-        address = self._address()
+        region, address = self._query_region, self._address()
         place = region.middle_slice if region is not None else None
         return None if address is None else self._read(address, place, all_slices=all_slices)
 
@@ -299,6 +357,20 @@ class _Objects:
         """The id of the query's patient as the library has it; empty in de-identified objects."""
         known = self._case.patient if self._case is not None and self._options.identified else None
         return (known or "")[:64]
+
+
+def _frames(reader: ImageReader, address: ImageAddress) -> tuple[ImageAddress, ...]:
+    """The slices of an object with several frames, in the order of space; else only ``address``."""
+    from semblance.core.imaging.dicom.images import DicomImages
+
+    if address.frame is not None:
+        return (address,)
+    with reader.dicom_file(address) as file:
+        if file is None:
+            return (address,)
+        images = DicomImages(file, str(address))
+        order = images.order if len(images) > 1 else ()
+    return tuple(replace(address, frame=frame) for frame in order) or (address,)
 
 
 def _on_slice(region: Region) -> Region:
