@@ -13,15 +13,16 @@ from collections.abc import Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
-from semblance.core.purpose import PURPOSE
 from semblance.core.reports.dicom.common import (
-    SCHEME,
     SourceObject,
+    coded,
     complete_header,
     declare_scheme,
+    device_observer,
     encoded,
     equipment,
     needs_highdicom,
+    purpose_item,
 )
 from semblance.core.reports.dicom.coordinates import RegionOutline, image_regions
 
@@ -51,21 +52,11 @@ def structured_report(
         SemblanceError: highdicom is not installed.
     """
     with needs_highdicom():
-        from highdicom.sr import EnhancedSR, MeasurementReport, ObservationContext, ObserverContext
-        from highdicom.sr.templates import DeviceObserverIdentifyingAttributes
+        from highdicom.sr import EnhancedSR, MeasurementReport, ObservationContext
     from pydicom.sr.codedict import codes
     from pydicom.sr.coding import Code
     from pydicom.uid import generate_uid
 
-    device = ObserverContext(
-        codes.DCM.Device,
-        DeviceObserverIdentifyingAttributes(
-            uid=generate_uid(prefix=None),
-            manufacturer_name="Semblance",
-            model_name="Semblance",
-            name="Semblance",
-        ),
-    )
     query_region, *case_regions = regions or [()] * len(uids)
     groups = [_query_group(document, query, uids[0], query_region)]
     groups += [
@@ -73,13 +64,13 @@ def structured_report(
         for row, source, uid, region in zip(document.ranking, cases, uids[1:], case_regions, strict=True)
     ]
     content = MeasurementReport(
-        observation_context=ObservationContext(observer_device_context=device),
+        observation_context=ObservationContext(observer_device_context=device_observer()),
         procedure_reported=Code("363679005", "SCT", "Imaging procedure"),
         imaging_measurements=groups,
         title=codes.DCM.ImagingMeasurementReport,
         referenced_images=None if montage is None else [montage.header],
     )
-    content[0].ContentSequence.append(_purpose())
+    content[0].ContentSequence.append(purpose_item())
     others = [source.header for source in (*cases, montage) if source is not None]
     others += [complete_header(one.header) for region in regions for one in region]
     evidence = [complete_header(query.header), *others]
@@ -100,14 +91,6 @@ def structured_report(
         block = report.private_block(PRIVATE_GROUP, PRIVATE_CREATOR, create=True)
         block.add_new(PRIVATE_ELEMENT, "UT", json.dumps(document.embedded_search))
     return encoded(report)
-
-
-def _purpose() -> Any:
-    from highdicom.sr import RelationshipTypeValues, TextContentItem
-
-    return TextContentItem(
-        _code("purpose", "Intended purpose"), str(PURPOSE), RelationshipTypeValues.CONTAINS
-    )
 
 
 def _query_group(
@@ -164,7 +147,7 @@ def _group(
     )
     content = {
         "tracking_identifier": TrackingIdentifier(uid, name),
-        "finding_category": _code(*kind),
+        "finding_category": coded(*kind),
         "algorithm_id": _algorithm(document),
         "measurements": measurements or None,
         "qualitative_evaluations": evaluations or None,
@@ -193,7 +176,7 @@ def _estimate(vote: VoteFacts, probability: float, finding: str) -> Any:
             upper_measurement_uncertainty=round(100 * max(0.0, high - probability), 2),
             lower_measurement_uncertainty=round(100 * max(0.0, probability - low), 2),
         )
-    code = _code("estimate", f"Estimate for {finding}"[:_LONGEST_MEANING])
+    code = coded("estimate", f"Estimate for {finding}"[:_LONGEST_MEANING])
     if _MALIGNANT.search(finding):
         code = Code("111047", "DCM", "Probability of cancer")
     return _measurement(code, round(100 * probability, 2), Code("%", "UCUM", "percent"), properties)
@@ -204,7 +187,7 @@ def _measurement(code: Any, value: float, unit: Any = None, properties: Any = No
     from pydicom.sr.coding import Code
 
     return Measurement(
-        name=_code(*code) if type(code) is tuple else code,
+        name=coded(*code) if type(code) is tuple else code,
         value=value,
         unit=unit or Code("1", "UCUM", "no units"),
         properties=properties,
@@ -227,10 +210,4 @@ def _algorithm(document: ReportDocument) -> Any:
 def _finding_code(finding: str) -> Any:
     """A code of our scheme for the name of a finding in a library."""
     digest = blake2b(finding.encode(), digest_size=4).hexdigest()
-    return _code(f"f-{digest}", finding[:_LONGEST_MEANING])
-
-
-def _code(value: str, meaning: str) -> Any:
-    from highdicom.sr import CodedConcept
-
-    return CodedConcept(value, SCHEME, meaning)
+    return coded(f"f-{digest}", finding[:_LONGEST_MEANING])

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import io
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -22,12 +22,17 @@ from semblance.core.imaging.hide_text import TextHider
 from semblance.core.imaging.image_reader import shown_slice
 from semblance.core.imaging.pseudonyms import Pseudonyms
 from semblance.core.imaging.region import Region
-from semblance.core.library.records import CaseDetails
+from semblance.core.library.records import CaseDetails, account
+from semblance.core.reports.dicom.assessment import TITLE
 from semblance.core.reports.dicom.common import SourceObject
 from semblance.core.reports.dicom.coordinates import RegionOutline, polylines
 from semblance.core.reports.document import ReportDocument
-from semblance.core.reports.options import ReportOptions
+from semblance.core.reports.options import ACCEPTED, ASSESSMENT, ReportOptions
 from semblance.core.reports.redaction import CaseNames
+from semblance.core.searches.judgement import Judgement, JudgementKind
+from semblance.core.searches.ledger import LedgerEntry
+from semblance.core.searches.marks import is_mark
+from semblance.core.searches.query import Query
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.reports.build_report_document import report_document
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
@@ -59,25 +64,33 @@ def report_objects(
     """The files of a search as ``options.dicom`` says, the object itself first, then those it needs: secondary
     captures of images that are in no DICOM file, the montage, or key objects of further studies. ``all``: the
     structured report, key objects, PDF and, where there is a region, segmentations, which share what they need.
+    ``assessment``: what each reader accepted or rejected, and the structured report.
     ``window_level``: of :func:`report_document`.
 
     Raises:
-        BadInput: an image that cannot be read, or that lacks the region or the pixels that the object needs.
+        BadInput: an image that cannot be read, or that lacks the region or the pixels that the object needs; or
+            nothing is assessed.
         SemblanceError: highdicom is not installed.
     """
     # Only the header identifies the patient, because the content also names cases of other patients.
     plain = replace(options, identified=False)
+    names = case_names or CaseNames()
     document = report_document(
         loaded,
         library,
         ranked_search,
         plain,
         reporter,
-        case_names=case_names,
+        case_names=names,
         hider=hider,
         window_level=window_level,
     )
-    return _Objects(loaded, ranked_search, options, document).files()
+    return _Objects(loaded, ranked_search, options, document, names).files()
+
+
+def marks_in_force(entries: Iterable[LedgerEntry], query: Query) -> list[Judgement]:
+    """The marks on ``query`` that are not undone, in the order they were made."""
+    return [one.judgement for one in entries if one.undone is None and is_mark(one.judgement, query)]
 
 
 class _Objects:
@@ -87,9 +100,11 @@ class _Objects:
         ranked_search: RankedSearch,
         options: ReportOptions,
         document: ReportDocument,
+        names: CaseNames,
     ) -> None:
-        self._loaded, self._options, self._document = loaded, options, document
-        self._query, self._result = ranked_search.search.query, ranked_search.result
+        self._loaded, self._options, self._document, self._names = loaded, options, document, names
+        self._search, self._result = ranked_search.search, ranked_search.result
+        self._query, self._entries = ranked_search.search.query, ranked_search.entries
         library = loaded.library
         # A read-only library may have no key yet; then its codes are valid for this export only.
         self._pseudonyms = library.available_pseudonyms() or Pseudonyms(Pseudonyms.new_key())
@@ -109,6 +124,7 @@ class _Objects:
             "sr": self._structured_report,
             "kos": self._key_objects,
             "seg": self._segmentations,
+            ASSESSMENT: self._assessments,
         }
         kind = self._options.dicom
         if kind != "all":
@@ -136,6 +152,69 @@ class _Objects:
         uids = [self._pseudonyms.uid(f"case {name}") for name in names]
         regions = [self._region_of_query(), *map(self._region_of_case, self._result.ranked)]
         return [structured_report(self._document, query, cases, uids, self._montage, regions)]
+
+    def _assessments(self) -> list[bytes]:
+        """The assessment of each reader, and the structured report that they are about.
+
+        They name the readers only in identified objects.
+        """
+        from pydicom import dcmread
+
+        from semblance.core.reports.dicom.assessment import CASE, ESTIMATE, Assessment, assessment_report
+
+        reader = self._loaded.library.catalogue.author(self._options.reader or account())
+        said: dict[str, list[Assessment]] = {}
+        for author, decisions in self._decisions(reader).items():
+            said[author] = [
+                Assessment(CASE, str(self._names(case)), self._pseudonyms.uid(f"case {case}"), is_accepted)
+                for case, is_accepted in decisions.items()
+            ]
+        if self._options.estimate:
+            vote, query = self._document.vote, self._query.case or str(self._query.image)
+            if not vote.calibrated:
+                raise BadInput(
+                    "This search has no estimate that can be accepted or rejected.",
+                    self._document.estimate_text(),
+                )
+            one = Assessment(
+                ESTIMATE,
+                str(self._document.query.case_id or self._document.query.image),
+                self._pseudonyms.uid(f"case {query}"),
+                self._options.estimate == ACCEPTED,
+            )
+            said.setdefault(reader, []).append(one)
+        if not said:
+            raise BadInput(
+                "Nothing is assessed: no similar case is marked, and nothing is said of the estimate.",
+                "Mark cases as more or less like the query, or accept or reject the estimate.",
+            )
+        report, *_ = self._structured_report()
+        read = dcmread(io.BytesIO(report))
+        made = [
+            assessment_report(
+                read,
+                name if self._options.identified else f"Reader {n}",
+                assessments,
+                self._document.versions,
+            )
+            for n, (name, assessments) in enumerate(said.items(), start=1)
+        ]
+        return [*made, report]
+
+    def _decisions(self, reader: str) -> dict[str, dict[str, bool]]:
+        """By reader the cases that were marked on this query, and whether as more like it; examples of the search are
+        of the present ``reader``."""
+        found: dict[str, dict[str, bool]] = {}
+        examples = ((self._search.like, True), (self._search.unlike, False))
+        for queries, is_accepted in examples:
+            for one in queries:
+                if one.case is not None and one.region is None and one.case != self._query.case:
+                    found.setdefault(reader, {})[one.case] = is_accepted
+        for judgement in marks_in_force(self._entries, self._query):
+            found.setdefault(judgement.author or reader, {})[judgement.case] = (
+                judgement.kind == JudgementKind.ALIKE
+            )
+        return found
 
     def _region_of_query(self) -> list[RegionOutline]:
         region, address = self._query_region, self._address()
@@ -388,8 +467,10 @@ def file_names(out: Path, objects: Sequence[bytes]) -> list[Path]:
     counted: Counter[str] = Counter()
     files: list[Path] = []
     for content in objects:
-        modality = dcmread(io.BytesIO(content), specific_tags=["Modality"], stop_before_pixels=True).Modality
-        kind = _KINDS.get(modality, "image")
+        tags = ["Modality", "ConceptNameCodeSequence"]
+        read = dcmread(io.BytesIO(content), specific_tags=tags, stop_before_pixels=True)
+        title = read.get("ConceptNameCodeSequence") or [read]
+        kind = ASSESSMENT if title[0].get("CodeValue") == TITLE else _KINDS.get(read.Modality, "image")
         counted[kind] += 1
         number = f"-{counted[kind]}" if counted[kind] > 1 else ""
         files.append(out.with_name(f"{out.stem}-{kind}{number}{out.suffix}") if files else out)
