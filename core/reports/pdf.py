@@ -153,7 +153,10 @@ def _head_and_foot(canvas: Any, document: ReportDocument, number: int, total: in
     page = tr("Page {number} of {total}", number=number, total=total)
     privacy = tr("Identified.") if document.identified else tr("De-identified.")
     write(canvas, _SIDE, 11 * mm, privacy, size, THIRD)
-    write(canvas, _SIDE, 7.5 * mm, translate(PURPOSE), size, THIRD)
+    purpose = translate(PURPOSE)
+    # Never shortened, in any language.
+    fitting = min(size, size * (right - _SIDE) / width_of(purpose, size))
+    write(canvas, _SIDE, 7.5 * mm, purpose, fitting, THIRD)
     write(canvas, right - width_of(page, size), 11 * mm, page, size, THIRD)
     canvas.line(_SIDE, 14.5 * mm, right, 14.5 * mm)
     created = time_text(document.created)
