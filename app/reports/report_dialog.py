@@ -45,7 +45,7 @@ FORMATS = (
 DICOM_FORMS = frozenset(("sr", "kos", "seg", "all", ASSESSMENT))
 #: Formats without images.
 WITHOUT_IMAGES = frozenset(("json", "csv"))
-#: What can be said of the estimate in an assessment.
+#: Assessments of the estimate to choose from.
 ESTIMATES = (("", tr("not assessed")), (ACCEPTED, tr("accepted")), (REJECTED, tr("rejected")))
 ASSESSED = tr(
     "Marks say which similar cases you accept and reject. The structured report that they are about is written "
@@ -114,7 +114,7 @@ class ReportDialog(Dialog):
         chosen = str(self._format_box.currentData())
         return chosen if chosen in DICOM_FORMS else "pdf"
 
-    def _said_of_estimate(self) -> str:
+    def _estimate_assessment(self) -> str:
         is_asked = self._dicom_object() == ASSESSMENT and not self.cases()
         return str(self._estimate.currentData()) if is_asked else ""
 
@@ -184,7 +184,7 @@ class ReportDialog(Dialog):
             warning.append(TEXT_HIDDEN if hides_text else TEXT_STAYS)
         warning += [FREE_TEXT] if self._free_text.isChecked() else []
         warning = [ASSESSED, *warning] if is_assessment else warning
-        # What is said of an estimate is said of that of one query.
+        # The estimate of one query is assessed.
         self._rows.setRowVisible(self._estimate, is_assessment and not self.cases())
         self._rows.setRowVisible(self._clean_pixels, with_images)
         self._privacy.setText(" ".join(warning))
@@ -209,7 +209,7 @@ class ReportDialog(Dialog):
                 self._free_text.isChecked(),
                 self._dicom_object(),
                 self._clean_pixels.isChecked() and self._format_box.currentData() not in WITHOUT_IMAGES,
-                self._said_of_estimate(),
+                self._estimate_assessment(),
                 self._settings.text(AUTHOR),
             )
         except SemblanceError as error:

@@ -33,7 +33,7 @@ _LONGEST_NAME = 64
 
 @dataclass(frozen=True)
 class Assessment:
-    """What a reader said of one part of a result: its ``kind``, and its name and tracking UID in the report."""
+    """A decision of a reader on one part of a result: its ``kind``, and its name and tracking UID in the report."""
 
     kind: tuple[str, str]
     name: str

@@ -163,9 +163,9 @@ class _Objects:
         from semblance.core.reports.dicom.assessment import CASE, ESTIMATE, Assessment, assessment_report
 
         reader = self._loaded.library.catalogue.author(self._options.reader or account())
-        said: dict[str, list[Assessment]] = {}
+        assessed: dict[str, list[Assessment]] = {}
         for author, decisions in self._decisions(reader).items():
-            said[author] = [
+            assessed[author] = [
                 Assessment(CASE, str(self._names(case)), self._pseudonyms.uid(f"case {case}"), is_accepted)
                 for case, is_accepted in decisions.items()
             ]
@@ -182,8 +182,8 @@ class _Objects:
                 self._pseudonyms.uid(f"case {query}"),
                 self._options.estimate == ACCEPTED,
             )
-            said.setdefault(reader, []).append(one)
-        if not said:
+            assessed.setdefault(reader, []).append(one)
+        if not assessed:
             raise BadInput(
                 "Nothing is assessed: no similar case is marked, and nothing is said of the estimate.",
                 "Mark cases as more or less like the query, or accept or reject the estimate.",
@@ -197,7 +197,7 @@ class _Objects:
                 assessments,
                 self._document.versions,
             )
-            for n, (name, assessments) in enumerate(said.items(), start=1)
+            for n, (name, assessments) in enumerate(assessed.items(), start=1)
         ]
         return [*made, report]
 
