@@ -41,20 +41,38 @@ class RegionOutline:
 
 def image_regions(outlines: Sequence[RegionOutline]) -> list[Any]:
     """An SCOORD (111030, DCM, "Image Region") for each of ``outlines``, SELECTED FROM its image."""
-    from highdicom.sr import GraphicTypeValues, ImageRegion, SourceImageForRegion
+    return [_image_region(one) for one in outlines]
 
-    return [
-        ImageRegion(
-            GraphicTypeValues.POLYLINE,
-            np.array(one.polyline, dtype=np.float64),
-            SourceImageForRegion(
-                one.header.SOPClassUID,
-                one.header.SOPInstanceUID,
-                None if one.frame is None else [one.frame],
-            ),
-        )
-        for one in outlines
-    ]
+
+def _image_region(outline: RegionOutline) -> Any:
+    from highdicom.sr import (
+        ContentSequence,
+        GraphicTypeValues,
+        ImageRegion,
+        PixelOriginInterpretationValues,
+        RelationshipTypeValues,
+        ScoordContentItem,
+        SourceImageForRegion,
+    )
+    from pydicom.sr.codedict import codes
+
+    header, frame = outline.header, outline.frame
+    origin = None
+    if "TotalPixelMatrixRows" in header:
+        # A frame is a tile, and the coordinates are those of the tile.
+        origin, frame = PixelOriginInterpretationValues.FRAME, frame or 1
+    # ImageRegion itself refuses images of retired and of private classes.
+    item = ScoordContentItem(
+        codes.DCM.ImageRegion,
+        GraphicTypeValues.POLYLINE,
+        np.array(outline.polyline, dtype=np.float64),
+        origin,
+        relationship_type=RelationshipTypeValues.CONTAINS,
+    )
+    frames = None if frame is None else [frame]
+    source = SourceImageForRegion(header.SOPClassUID, header.SOPInstanceUID, frames)
+    item.ContentSequence = ContentSequence([source])
+    return ImageRegion.from_dataset(item)
 
 
 def polylines(region: Region, height: int, width: int) -> list[Polyline]:

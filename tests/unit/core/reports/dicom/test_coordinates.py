@@ -7,13 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from pydicom import Dataset
 from skimage.draw import polygon2mask
 
 from semblance.core.errors import BadInput
 from semblance.core.imaging.outline import Ellipse, MaskOutline, Polygon
 from semblance.core.imaging.region import Region, region_of_mask
 from semblance.core.reports.dicom import coordinates
-from semblance.core.reports.dicom.coordinates import MAX_CORNERS, polylines
+from semblance.core.reports.dicom.coordinates import MAX_CORNERS, RegionOutline, image_regions, polylines
+from tests.helpers.dicom_files import CT, ROOT
 
 
 def enclosed(outlines, height: int, width: int) -> np.ndarray:
@@ -83,3 +85,25 @@ def test_of_a_volume_each_slice_has_its_own_outline():
     for place, slice_mask in ((4, voxels[0]), (6, voxels[2])):
         found = enclosed(polylines(region.on_slice(place), 10, 10), 10, 10)
         assert np.array_equal(found, slice_mask.astype(int))
+
+
+@pytest.mark.parametrize("frame", [None, 2])
+@pytest.mark.parametrize("uid", [CT, "1.2.840.10008.5.1.4.1.1.3", "1.2.840.10008.5.1.4.1.1.6", f"{ROOT}.99"])
+def test_images_of_retired_and_private_classes_are_referred_to(uid, frame):
+    header = Dataset()
+    header.SOPClassUID, header.SOPInstanceUID = uid, f"{ROOT}.1"
+    (region,) = image_regions([RegionOutline(header, ((0, 0), (4, 0), (4, 2), (0, 0)), frame)])
+    instance = region.ContentSequence[0].ReferencedSOPSequence[0]
+    assert (instance.ReferencedSOPClassUID, instance.get("ReferencedFrameNumber")) == (uid, frame)
+    assert region.GraphicData == [0, 0, 4, 0, 4, 2, 0, 0]
+    assert "PixelOriginInterpretation" not in region
+
+
+def test_on_a_tile_the_coordinates_are_those_of_the_tile():
+    header = Dataset()
+    header.SOPClassUID, header.SOPInstanceUID = "1.2.840.10008.5.1.4.1.1.77.1.6", f"{ROOT}.1"
+    header.TotalPixelMatrixRows = 4000
+    for frame in (None, 3):
+        (region,) = image_regions([RegionOutline(header, ((0, 0), (4, 0), (4, 2), (0, 0)), frame)])
+        assert region.PixelOriginInterpretation == "FRAME"
+        assert region.ContentSequence[0].ReferencedSOPSequence[0].ReferencedFrameNumber == (frame or 1)
