@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from semblance.core.reports.dicom.common import (
     coded,
     declare_scheme,
-    device_observer,
     encoded,
     equipment,
     needs_highdicom,
@@ -82,9 +81,8 @@ def assessment_report(
         for one in assessments
     ]
     content = MeasurementReport(
-        observation_context=ObservationContext(
-            observer_person_context=person, observer_device_context=device_observer()
-        ),
+        # The person observes, not the program, which is the equipment.
+        observation_context=ObservationContext(observer_person_context=person),
         procedure_reported=Code("363679005", "SCT", "Imaging procedure"),
         imaging_measurements=groups,
         title=coded(TITLE, "Reader's assessment of a search result"),

@@ -119,22 +119,6 @@ def purpose_item() -> Any:
     )
 
 
-def device_observer() -> Any:
-    """The program as an observer (TID 1004), for highdicom."""
-    from highdicom.sr import ObserverContext
-    from highdicom.sr.templates import DeviceObserverIdentifyingAttributes
-    from pydicom.sr.codedict import codes
-    from pydicom.uid import generate_uid
-
-    attributes = DeviceObserverIdentifyingAttributes(
-        uid=generate_uid(prefix=None),
-        manufacturer_name=MANUFACTURER,
-        model_name=MANUFACTURER,
-        name=MANUFACTURER,
-    )
-    return ObserverContext(codes.DCM.Device, attributes)
-
-
 def encoded(dataset: Dataset) -> bytes:
     """The bytes of a file."""
     out = io.BytesIO()

@@ -18,7 +18,6 @@ from semblance.core.reports.dicom.common import (
     coded,
     complete_header,
     declare_scheme,
-    device_observer,
     encoded,
     equipment,
     needs_highdicom,
@@ -52,11 +51,21 @@ def structured_report(
         SemblanceError: highdicom is not installed.
     """
     with needs_highdicom():
-        from highdicom.sr import EnhancedSR, MeasurementReport, ObservationContext
+        from highdicom.sr import EnhancedSR, MeasurementReport, ObservationContext, ObserverContext
+        from highdicom.sr.templates import DeviceObserverIdentifyingAttributes
     from pydicom.sr.codedict import codes
     from pydicom.sr.coding import Code
     from pydicom.uid import generate_uid
 
+    device = ObserverContext(
+        codes.DCM.Device,
+        DeviceObserverIdentifyingAttributes(
+            uid=generate_uid(prefix=None),
+            manufacturer_name="Semblance",
+            model_name="Semblance",
+            name="Semblance",
+        ),
+    )
     query_region, *case_regions = regions or [()] * len(uids)
     groups = [_query_group(document, query, uids[0], query_region)]
     groups += [
@@ -64,7 +73,7 @@ def structured_report(
         for row, source, uid, region in zip(document.ranking, cases, uids[1:], case_regions, strict=True)
     ]
     content = MeasurementReport(
-        observation_context=ObservationContext(observer_device_context=device_observer()),
+        observation_context=ObservationContext(observer_device_context=device),
         procedure_reported=Code("363679005", "SCT", "Imaging procedure"),
         imaging_measurements=groups,
         title=codes.DCM.ImagingMeasurementReport,
