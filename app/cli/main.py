@@ -39,6 +39,7 @@ from semblance.app.cli.missing_package import missing_package
 from semblance.app.cli.output import echo, print_error
 from semblance.core.errors import BadArguments, SemblanceError
 from semblance.core.log import PublicText, describe_failure, logger, start_log, stop_log
+from semblance.core.purpose import PURPOSE
 from semblance.core.tasks import Cancelled
 
 DONE, FAILED, WRONG_ARGUMENTS, CANCELLED = 0, 1, 2, 130
@@ -46,7 +47,11 @@ DONE, FAILED, WRONG_ARGUMENTS, CANCELLED = 0, 1, 2, 130
 COMPLETION = "_SEMBLANCE_COMPLETE"
 
 cli = typer.Typer(
-    add_completion=False, no_args_is_help=False, rich_markup_mode=None, pretty_exceptions_enable=False
+    add_completion=False,
+    no_args_is_help=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    epilog=str(PURPOSE),
 )
 for group in (
     libraries,

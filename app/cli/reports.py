@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from semblance.app.cli.options import CurrentMetric, Json, LibraryPath, parse_region
+from semblance.app.cli.options import CurrentMetric, Json, LibraryPath, case_ids, parse_region
 from semblance.app.cli.output import echo, print_document
 from semblance.app.cli.reporter import ConsoleReporter
 from semblance.core.errors import BadArguments, SemblanceError
@@ -64,10 +64,23 @@ def report(
         str,
         typer.Option(
             "--as",
-            metavar="pdf|sr|kos|seg|all",
-            help="What a .dcm file is: a PDF, a structured report, key objects, segmentations, or all in a set.",
+            metavar="pdf|sr|kos|seg|all|assessment",
+            help="What a .dcm file is: a PDF, a structured report, key objects, segmentations, all in a set, or a "
+            "reader's assessment with the structured report that it is about.",
         ),
     ] = "pdf",
+    like: Annotated[
+        str | None, typer.Option(metavar="ID,...", help="Cases marked as more like the query.")
+    ] = None,
+    unlike: Annotated[
+        str | None, typer.Option(metavar="ID,...", help="Cases marked as less like it.")
+    ] = None,
+    estimate: Annotated[
+        str, typer.Option(metavar="accepted|rejected", help="In an assessment: what is said of the estimate.")
+    ] = "",
+    reader: Annotated[
+        str, typer.Option(metavar="NAME", help="In an assessment: who says so. Default: the account.")
+    ] = "",
     page: Annotated[str, typer.Option(metavar="A4|letter", help="Paper size.")] = "A4",
     clinic: Annotated[
         str, typer.Option(metavar="NAME", help="Name of the clinic, for the head of the report.")
@@ -88,10 +101,13 @@ def report(
 ) -> None:
     """Write a report of a search, or of many. It is de-identified unless --identified is given."""
     from semblance.core.reports.options import ReportOptions, read_logo
+    from semblance.core.searches.marks import QueryMarks
     from semblance.core.searches.query import Query
     from semblance.core.searches.search import Search
     from semblance.core.workflows.metrics.current_metric import current_metric
     from semblance.core.workflows.reports.write_reports import write_report_files, write_reports
+    from semblance.core.workflows.searches.order_by_marks import check_marks
+    from semblance.core.workflows.searches.search_metric import open_search_metric
 
     queries = [value for value in (case, image, cases) if value is not None]
     if len(queries) != 1:
@@ -99,14 +115,24 @@ def report(
     if set(clean or ()) - {"pixels"}:
         raise BadArguments("In a report only pixels can be cleaned.", "Use --clean pixels.")
     head = read_logo(logo) if logo else None
-    options = ReportOptions(page, clinic, head, comment, identified, free_text, dicom, bool(clean))
+    options = ReportOptions(
+        page, clinic, head, comment, identified, free_text, dicom, bool(clean), estimate, reader
+    )
+    marks = QueryMarks(case_ids(like), case_ids(unlike))
+    if cases is not None and marks:
+        raise BadArguments("Marks belong to one query.", "Leave out --like and --unlike, or --cases.")
     part = parse_region(region)
     metric = metric or current_metric(library)
     with ConsoleReporter() as reporter:
         if cases is None:
             search = Search(
-                metric, Query(composed(case) if case else case, image, part), without_patient=without_patient
+                metric,
+                Query(composed(case) if case else case, image, part),
+                like=tuple(map(Query, marks.liked)),
+                unlike=tuple(map(Query, marks.disliked)),
+                without_patient=without_patient,
             )
+            check_marks(open_search_metric(library, search, reporter), search.query, marks)
             files = write_report_files(library, search, out, options, reporter=reporter)
             document = {"report": str(out), "files": [str(file) for file in files]}
             print_document(document, as_json, _show_files)

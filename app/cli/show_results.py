@@ -11,6 +11,7 @@ from semblance.app.cli.output import echo, print_table, show_fields, stdout
 from semblance.core.evaluation.chance import names_beside_chance
 from semblance.core.language import visible
 from semblance.core.metrics.score_titles import score_title
+from semblance.core.purpose import PURPOSE
 from semblance.core.reports.formatting import library_share_text, prevalence_text
 
 #: Case ids shown without --json.
@@ -153,7 +154,7 @@ def show_cases(document: Mapping[str, Any]) -> None:
         low, high = vote["interval"]
         echo(
             f"estimate for {vote['finding']}: {vote['probability']:.2f} ({low:.2f}–{high:.2f}), "
-            f"from {vote['measured_on']}; support, not a diagnosis"
+            f"from {vote['measured_on']}"
         )
         shift = (
             prevalence_text(tuple(vote["prevalence"]))
@@ -171,6 +172,7 @@ def show_cases(document: Mapping[str, Any]) -> None:
         echo("Unclear: similar cases exist, but their findings contradict each other.")
     for warning in document["warnings"]:
         echo(warning)
+    echo(PURPOSE)
 
 
 def show_scores(document: Mapping[str, Any]) -> None:

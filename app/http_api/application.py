@@ -23,6 +23,7 @@ from semblance.app.http_api.problems import RESPONSES, Problem, add_handlers
 from semblance.core.engine import Engine
 from semblance.core.imaging.formats import DICOM, HEAD_BYTES, sniff
 from semblance.core.imaging.region import Region
+from semblance.core.purpose import PURPOSE
 from semblance.core.workflows.network.answer_requests import (
     REPORT_FORMATS,
     ReportFormat,
@@ -111,6 +112,7 @@ def make_application(settings: Settings) -> FastAPI:
     application = FastAPIOffline(
         title="Semblance",
         summary="Search a library of medical images for similar cases.",
+        description=str(PURPOSE),
         version=version("semblance"),
         redoc_url=None,
         swagger_ui_parameters={"persistAuthorization": False},

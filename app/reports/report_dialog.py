@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from semblance.app.shell.file_dialogs import choose_file, choose_target, choose_target_folder
-from semblance.app.shell.settings import Settings
+from semblance.app.shell.settings import AUTHOR, Settings
 from semblance.app.shell.theme import theme
 from semblance.app.widgets.dialog import accept_button, action_row, dialog_layout, form
 from semblance.app.widgets.error_line import ErrorLine
@@ -26,7 +26,7 @@ from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.errors import SemblanceError
 from semblance.core.imaging.text_detector import is_text_detector_installed
 from semblance.core.language import tr
-from semblance.core.reports.options import PAGES, ReportOptions, read_logo
+from semblance.core.reports.options import ACCEPTED, ASSESSMENT, PAGES, REJECTED, ReportOptions, read_logo
 
 #: Formats of a report: suffix, or what a DICOM file is, and name.
 FORMATS = (
@@ -39,11 +39,18 @@ FORMATS = (
     ("kos", tr("DICOM, key objects")),
     ("seg", tr("DICOM, regions as segmentations")),
     ("all", tr("DICOM, all of these as one set")),
+    (ASSESSMENT, tr("DICOM, your marks as an assessment")),
 )
 #: Formats that are DICOM files other than a PDF.
-DICOM_FORMS = frozenset(("sr", "kos", "seg", "all"))
+DICOM_FORMS = frozenset(("sr", "kos", "seg", "all", ASSESSMENT))
 #: Formats without images.
 WITHOUT_IMAGES = frozenset(("json", "csv"))
+#: Assessments of the estimate to choose from.
+ESTIMATES = (("", tr("not assessed")), (ACCEPTED, tr("accepted")), (REJECTED, tr("rejected")))
+ASSESSED = tr(
+    "Marks say which similar cases you accept and reject. The structured report that they are about is written "
+    "beside them."
+)
 DE_IDENTIFIED = tr("Cases are numbered. Patient ids and names of files are left out.")
 TEXT_STAYS = tr("Text in images stays.")
 TEXT_HIDDEN = tr("Text in images is searched for and blacked out. Look at the images before you send them.")
@@ -76,6 +83,7 @@ class ReportDialog(Dialog):
         self._rows = form()
         self._rows.addRow(tr("Query"), self._query_box)
         self._rows.addRow(tr("Format"), self._format_box)
+        self._rows.addRow(tr("Estimate"), self._estimate)
         self._rows.addRow(tr("Page"), self._page)
         self._rows.addRow(tr("Clinic"), self._clinic)
         self._rows.addRow(tr("Logo"), self._logo_row())
@@ -106,6 +114,10 @@ class ReportDialog(Dialog):
         chosen = str(self._format_box.currentData())
         return chosen if chosen in DICOM_FORMS else "pdf"
 
+    def _estimate_assessment(self) -> str:
+        is_asked = self._dicom_object() == ASSESSMENT and not self.cases()
+        return str(self._estimate.currentData()) if is_asked else ""
+
     def _make_fields(self) -> None:
         self._query_box = QComboBox()
         self._query_box.setAccessibleName(tr("Cases to report"))
@@ -115,6 +127,10 @@ class ReportDialog(Dialog):
         self._format_box.setAccessibleName(tr("Format of the report"))
         for suffix, name in FORMATS:
             self._format_box.addItem(name, suffix)
+        self._estimate = QComboBox()
+        self._estimate.setAccessibleName(tr("What you say of the estimate"))
+        for word, name in ESTIMATES:
+            self._estimate.addItem(name, word)
         self._page = QComboBox()
         self._page.setAccessibleName(tr("Size of the pages"))
         self._page.addItems(PAGES)
@@ -145,6 +161,7 @@ class ReportDialog(Dialog):
         )
         self._page.setCurrentText(self._settings.text("report_page", PAGES[0]))
         self._format_box.currentIndexChanged.connect(self._update)
+        self._query_box.currentIndexChanged.connect(self._update)
         self._identified.toggled.connect(self._update)
         self._free_text.toggled.connect(self._update)
         self._clean_pixels.toggled.connect(self._update)
@@ -159,12 +176,16 @@ class ReportDialog(Dialog):
 
     def _update(self) -> None:
         with_images = self._format_box.currentData() not in WITHOUT_IMAGES
+        is_assessment = self._format_box.currentData() == ASSESSMENT
         hides_text = with_images and self._clean_pixels.isChecked()
         identified = self._identified.isChecked()
         warning = [IDENTIFIED if identified else DE_IDENTIFIED]
         if with_images and (hides_text or not identified):
             warning.append(TEXT_HIDDEN if hides_text else TEXT_STAYS)
         warning += [FREE_TEXT] if self._free_text.isChecked() else []
+        warning = [ASSESSED, *warning] if is_assessment else warning
+        # The estimate of one query is assessed.
+        self._rows.setRowVisible(self._estimate, is_assessment and not self.cases())
         self._rows.setRowVisible(self._clean_pixels, with_images)
         self._privacy.setText(" ".join(warning))
         has_pages = self._format_box.currentData() in ("pdf", "dcm", "all")
@@ -188,6 +209,8 @@ class ReportDialog(Dialog):
                 self._free_text.isChecked(),
                 self._dicom_object(),
                 self._clean_pixels.isChecked() and self._format_box.currentData() not in WITHOUT_IMAGES,
+                self._estimate_assessment(),
+                self._settings.text(AUTHOR),
             )
         except SemblanceError as error:
             self._error.set_error(error)

@@ -16,6 +16,8 @@ from semblance.core.searches.search import NO_MATCH_RATE
 
 #: Keys of the folders that a file was read from and written to last.
 READ_FOLDER, WRITE_FOLDER = "last_folder", "last_target_folder"
+#: Key of the user's name; empty for the name of the system account.
+AUTHOR = "author"
 #: Libraries listed on the start page.
 MAX_RECENT = 8
 #: Numbers of similar cases to list, and that at the first start.

@@ -43,9 +43,10 @@ from semblance.app.window.panels import Panels
 from semblance.app.window.top_bar import TopBar
 from semblance.app.window.workspaces import READ, RESEARCH, WorkspaceChoice
 from semblance.core.imaging.image_address import ImageAddress
-from semblance.core.language import LANGUAGES, tr
+from semblance.core.language import LANGUAGES, tr, translate
 from semblance.core.library.case_columns import Rows
 from semblance.core.log import log_folder
+from semblance.core.purpose import PURPOSE
 
 #: Errors whose details are copied for a bug report.
 _COPIED_ERRORS = 5
@@ -437,7 +438,9 @@ class Commands(QObject):
             f"<b>Semblance {version('semblance')}</b><br>"
             + tr("Finds the cases that look similar and have the same meaning.")
             + "<br><br>"
-            + tr("Support, not a diagnosis.")
+            + translate(PURPOSE)
+            + " "
+            + tr("The help page Intended purpose says more.")
             + "<br>"
             + tr("Works offline. Images stay where they are.")
             + f"<br><br>{tr('MIT License')}<br>{versions_text()}",

@@ -34,7 +34,10 @@ PAGE_OF_PANEL = {
 }
 #: Pages of the contents by group, in the order of work; those of registries follow.
 GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    (tr("Get started"), ("getting_started", "tutorial", "keyboard", "glossary", help_files.WHATS_NEW)),
+    (
+        tr("Get started"),
+        ("getting_started", "tutorial", "intended_purpose", "keyboard", "glossary", help_files.WHATS_NEW),
+    ),
     (
         tr("Import and view"),
         ("import_images", "privacy", "library", "edits", "query", "full_size", "compare"),

@@ -10,13 +10,12 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QFormLayout, QLabel, QLineEdit, QPushButton, QWidget
 from shiboken6 import isValid
 
-from semblance.app.search.feedback.mark_cards import AUTHOR
 from semblance.app.search.similar.panel import GLIDE
 from semblance.app.search.similar.ranking_options import RATES, rate_text
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Lane
-from semblance.app.shell.settings import SIMILAR_CASES, TEXT_SCALES
+from semblance.app.shell.settings import AUTHOR, SIMILAR_CASES, TEXT_SCALES
 from semblance.app.shell.theme import set_look
 from semblance.app.viewer.view_settings import DRAG_SPEED, DRAG_SPEEDS, WHEEL_REVERSED, ViewSettings
 from semblance.app.viewer.window_presets import delete_preset

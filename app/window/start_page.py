@@ -37,8 +37,9 @@ from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.icon_label import IconLabel
 from semblance.app.widgets.key_tip import KeyTip
 from semblance.app.widgets.layouts import hbox, vbox
-from semblance.core.language import tr, visible
+from semblance.core.language import tr, translate, visible
 from semblance.core.library.address import library_path, server_address
+from semblance.core.purpose import PURPOSE
 
 if TYPE_CHECKING:
     import numpy as np
@@ -226,6 +227,10 @@ class StartPage(QScrollArea):
         )
         about.setWordWrap(True)
         column.addWidget(about)
+        column.addSpacing(6)
+        purpose = _label(translate(PURPOSE), "third")
+        purpose.setWordWrap(True)
+        column.addWidget(purpose)
         column.addSpacing(24)
         column.addLayout(self._cards)
         column.addSpacing(24)

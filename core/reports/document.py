@@ -15,8 +15,6 @@ from semblance.core.reports.redaction import CaseNames, Redactor, texts_of
 
 #: The name of an image that is not in the library, whose file name often contains the patient's name.
 QUERY_IMAGE = tr_lazy("Query image")
-#: Printed on every report.
-SUPPORT = tr_lazy("Support, not a diagnosis.")
 FINDING_COLOURS = tuple(PALETTE.values())
 #: Cases shown large on the first page: the nearest, then those a person marked, then the next nearest. Without
 #: images as many as vote are listed.

@@ -7,8 +7,9 @@ from functools import partial
 from pathlib import Path
 
 from semblance.core.language import LazyText, current_language, tr, tr_name, translate
+from semblance.core.purpose import PURPOSE
 from semblance.core.reports.contributions import relative_distance, waterfall
-from semblance.core.reports.document import SUPPORT, UNKNOWN_MARK, RankedRow, ReportDocument
+from semblance.core.reports.document import UNKNOWN_MARK, RankedRow, ReportDocument
 from semblance.core.reports.formatting import distance_text, region_text, signed_text, time_text
 from semblance.core.reports.visible_names import with_visible_names
 
@@ -49,7 +50,7 @@ def report_html(document: ReportDocument) -> str:
         report=document,
         marks=document.marks(),
         unknown=UNKNOWN_MARK,
-        support=SUPPORT,
+        purpose=PURPOSE,
         language=current_language(),
         with_images=document.has_images(),
         further=[row for row in document.ranking if row not in compared],

@@ -8,6 +8,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from semblance.core.purpose import PURPOSE
 from semblance.core.reports.document import Fact, ReportDocument
 
 #: Version of the format; raised when a key changes its meaning.
@@ -31,6 +32,7 @@ def _values(document: ReportDocument) -> dict[str, Any]:
             "library": document.library,
             "identified": document.identified,
             "removed": document.removed,
+            "intended_purpose": PURPOSE,
         },
         "query": {
             "case_id": query.case_id,

@@ -10,9 +10,13 @@ from semblance.core.errors import BadArguments, BadInput
 from semblance.core.language import tr_lazy
 
 PAGES = ("A4", "letter")
-#: What a report is as a DICOM object: an encapsulated PDF, a structured report, key objects, segmentations, or all of
-#: them as one set.
-DICOM_OBJECTS = ("pdf", "sr", "kos", "seg", "all")
+#: What a reader's assessment is as a DICOM object.
+ASSESSMENT = "assessment"
+#: What a report is as a DICOM object: an encapsulated PDF, a structured report, key objects, segmentations, all of
+#: them as one set, or a reader's assessment with the structured report that it is about.
+DICOM_OBJECTS = ("pdf", "sr", "kos", "seg", "all", ASSESSMENT)
+#: What a reader can say of an estimate; "" for nothing.
+ACCEPTED, REJECTED = "accepted", "rejected"
 #: Limits of the logo of a letterhead.
 MAX_LOGO_BYTES, MAX_LOGO_SIDE = 4 << 20, 4000
 #: Characters of the comment, at most.
@@ -24,10 +28,11 @@ class ReportOptions:
     """``page`` of a PDF; ``clinic`` and ``logo`` (PNG or JPEG bytes) of the letterhead; ``comment``: free text of
     the author; ``identified`` keeps patient ids and paths; ``free_text`` keeps free text about the query's case
     (comments, the body part), which may name the patient; ``dicom``: which of :data:`DICOM_OBJECTS` a .dcm file is;
-    ``clean_pixels``: text burnt into the images is blacked out.
+    ``clean_pixels``: text burnt into the images is blacked out. For an assessment ``estimate`` is what the reader says
+    of the estimate, and ``reader`` who that is, the account where empty; the name is in identified objects only.
 
     Raises:
-        BadArguments: an unknown page or object.
+        BadArguments: an unknown page, object or word on the estimate, or one without an assessment.
         BadInput: a comment longer than :data:`MAX_COMMENT` characters.
     """
 
@@ -39,6 +44,8 @@ class ReportOptions:
     free_text: bool = False
     dicom: str = "pdf"
     clean_pixels: bool = False
+    estimate: str = ""
+    reader: str = ""
 
     def __post_init__(self) -> None:
         if self.page not in PAGES:
@@ -50,6 +57,16 @@ class ReportOptions:
             raise BadArguments(
                 tr_lazy("There is no DICOM report of the kind '{kind}'.", kind=self.dicom),
                 tr_lazy("Kinds: {value}.", value=", ".join(DICOM_OBJECTS)),
+            )
+        if self.estimate not in ("", ACCEPTED, REJECTED):
+            raise BadArguments(
+                tr_lazy("An estimate cannot be '{word}'.", word=self.estimate),
+                tr_lazy("It can be {words}.", words=f"{ACCEPTED}, {REJECTED}"),
+            )
+        if self.estimate and self.dicom != ASSESSMENT:
+            raise BadArguments(
+                "Only an assessment says that an estimate was accepted or rejected.",
+                tr_lazy("Write it with --as {kind} into a .dcm file.", kind=ASSESSMENT),
             )
         if len(self.comment) > MAX_COMMENT:
             raise BadInput(

@@ -24,9 +24,9 @@ from reportlab.platypus import (
 
 from semblance.core.errors import BadArguments
 from semblance.core.language import as_lazy, current_language, isolated, tr, tr_lazy, translate
+from semblance.core.purpose import PURPOSE
 from semblance.core.reports.contributions import relative_distance
 from semblance.core.reports.document import (
-    SUPPORT,
     UNKNOWN_MARK,
     Fact,
     FindingMark,
@@ -153,7 +153,11 @@ def _head_and_foot(canvas: Any, document: ReportDocument, number: int, total: in
     canvas.setLineWidth(0.5)
     page = tr("Page {number} of {total}", number=number, total=total)
     privacy = tr("Identified.") if document.identified else tr("De-identified.")
-    write(canvas, _SIDE, 11 * mm, f"{translate(SUPPORT)} {privacy}", size, THIRD)
+    write(canvas, _SIDE, 11 * mm, privacy, size, THIRD)
+    purpose = translate(PURPOSE)
+    # Never shortened, in any language.
+    fitting = min(size, size * (right - _SIDE) / width_of(purpose, size))
+    write(canvas, _SIDE, 7.5 * mm, purpose, fitting, THIRD)
     write(canvas, right - width_of(page, size), 11 * mm, page, size, THIRD)
     canvas.line(_SIDE, 14.5 * mm, right, 14.5 * mm)
     created = time_text(document.created)
@@ -340,7 +344,7 @@ def _query(document: ReportDocument, marks: dict[str, FindingMark], text_width: 
     details += [Spacer(0, 2), paragraph(document.estimate_text(), LARGE)]
     if document.tested:
         details += [Spacer(0, 3), paragraph(document.tested, QUIET, _TESTED_LENGTH)]
-    details += [Spacer(0, 3), paragraph(SUPPORT, FAINT)]
+    details += [Spacer(0, 3), paragraph(PURPOSE, FAINT)]
     if not images:
         return Table([[details]], colWidths=[right], style=_plain_style())
     return Table(

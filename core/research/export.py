@@ -1,4 +1,4 @@
-"""An experiment as files to publish from: tables, plots, and a script that repeats it to the same numbers."""
+"""An experiment as files to publish from: tables, plots, a checklist, and a script that repeats it to equal numbers."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from semblance.core.language import tr_lazy
 from semblance.core.reports.experiment_figures import Interval, critical_difference_figure, scores_figure
 from semblance.core.reports.plot_canvas import Format, PlotLayout
 from semblance.core.research import tables
+from semblance.core.research.claim import claim_csv, claim_json
 from semblance.core.research.result_titles import (
     cases_title,
     learner_title,
@@ -67,6 +68,8 @@ def export_results(
         "worst_queries.csv": tables.queries_csv(results, identified=identified),
         "results.json": json.dumps(public, indent=1, ensure_ascii=False, allow_nan=False) + "\n",
         "table.tex": tables.latex(results),
+        "claim.csv": claim_csv(public),
+        "claim.json": claim_json(public),
         SPEC: json.dumps(repeatable(state), indent=1, ensure_ascii=False) + "\n",
         SCRIPT: repeat_script(state),
     }

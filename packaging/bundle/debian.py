@@ -27,6 +27,9 @@ Description: interactive medical image retrieval
  learns what similar means from findings and clicks, and tests it on patients
  not used for training.
  Works offline; images stay where they are.
+ .
+ For research, teaching and quality work on one's own or de-identified
+ collections. Not for decisions about a patient.
 """
 AFTER_INSTALL = """#!/bin/sh
 set -e

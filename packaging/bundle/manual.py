@@ -11,6 +11,7 @@ import typer
 from typer.completion import get_completion_script
 
 from semblance.app.cli.main import cli
+from semblance.core.purpose import PURPOSE
 
 #: Where each shell looks for completions, below a prefix such as /usr/share.
 COMPLETIONS = {
@@ -33,6 +34,8 @@ def man_page(version: str, day: str) -> str:
         ".SH DESCRIPTION",
         "Without arguments the window opens; with the folder of a library it opens on that library; with",
         "a command that runs without a window. Images stay where they are, and no network is used.",
+        ".SH INTENDED PURPOSE",
+        _plain(PURPOSE),
         ".SH COMMANDS",
     ]
     for name, command in _commands(group):

@@ -10,6 +10,7 @@ from weakref import WeakSet
 from semblance.app.shell import library_operations, search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job, Lane
+from semblance.app.shell.settings import AUTHOR
 from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.language import tr
 from semblance.core.library.records import account
@@ -21,8 +22,6 @@ from semblance.core.workflows.searches import refine_metric
 from semblance.core.workflows.searches.feedback.refinement_session import HeldOutScore
 from semblance.core.workflows.searches.rank_cases import RankedSearch
 
-#: Key of the user's name in the settings; empty for the name of the system account.
-AUTHOR = "author"
 _INFLUENCE, _SCORE = "influence", "held-out score"
 #: Channel of the scores of the learning curve.
 CURVE = "learning curve"

@@ -30,6 +30,7 @@ from semblance.core.language import (
     visible,
 )
 from semblance.core.library.case_columns import CaseColumns
+from semblance.core.purpose import NOT_FOR_PATIENTS, PURPOSE
 from semblance.core.reports.formatting import library_share_text
 from semblance.core.workflows.searches.estimate import (
     FEWER,
@@ -55,11 +56,11 @@ HEIGHT = 56
 CAUTION_SPACING = 4
 #: Below this width shorter texts are used.
 NARROW_WIDTH = 460
-#: Below this width the library's share stands on a line of its own.
+#: Below this width the library's share stands on a line of its own, and the purpose is shortened.
 SHARE_WIDTH = 660
 #: Below this width the label of the counts is hidden.
 LABEL_WIDTH = 400
-SUPPORT_SHORT = tr("Support only")
+PURPOSE_SHORT = tr("Not for decisions")
 #: Qt's own limit (QWIDGETSIZE_MAX).
 MAX_WIDTH = 16_777_215
 #: Short reasons why there is no estimate.
@@ -90,7 +91,7 @@ _WIDE, _GAP, _TICK = 132, 8, 3
 
 
 class SummaryStrip(QFrame):
-    """The findings of the nearest cases as text and chips, and the estimate. Support, not a diagnosis."""
+    """The findings of the nearest cases as text and chips, and the estimate, with what it is not for."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -105,9 +106,10 @@ class SummaryStrip(QFrame):
         self.badge = Badge("held-out")
         self._note = ElidedLabel(role="second")
         self._note.setAlignment(Qt.AlignmentFlag.AlignRight)
-        self._support = ElidedLabel(tr("Support, not a diagnosis"), role="small")
-        self._support.set_short_text(SUPPORT_SHORT)
-        self._support.setAlignment(Qt.AlignmentFlag.AlignRight)
+        self._purpose = ElidedLabel(translate(NOT_FOR_PATIENTS), role="small")
+        self._purpose.set_short_text(PURPOSE_SHORT)
+        self._purpose.set_tip(translate(PURPOSE))
+        self._purpose.setAlignment(Qt.AlignmentFlag.AlignRight)
 
         counts = hbox(spacing=6)
         counts.addWidget(self._count_label)
@@ -121,7 +123,7 @@ class SummaryStrip(QFrame):
         right.addWidget(self.badge, 0, Qt.AlignmentFlag.AlignRight)
         right.addWidget(self._note)
         # With an alignment its maximum width does not depend on the widgets above.
-        right.addWidget(self._support, 0, Qt.AlignmentFlag.AlignRight)
+        right.addWidget(self._purpose, 0, Qt.AlignmentFlag.AlignRight)
         self.caution = WarningLine()
         around = vbox(self, spacing=CAUTION_SPACING, margins=(12, 6, 12, 6))
         row = self._row = hbox(spacing=12)
@@ -257,8 +259,8 @@ class SummaryStrip(QFrame):
         # The counts need the space more than their label.
         has_label = self.width() >= theme().px(LABEL_WIDTH)
         self._count_label.setVisible(has_label)
-        short = self._support.fontMetrics().horizontalAdvance(SUPPORT_SHORT) + 2
-        self._support.setMaximumWidth(MAX_WIDTH if has_label else short)
+        short = self._purpose.fontMetrics().horizontalAdvance(PURPOSE_SHORT) + 2
+        self._purpose.setMaximumWidth(short if self._is_below(SHARE_WIDTH) else MAX_WIDTH)
         has_share = self._shown is not None and self._shown[0].vote.library_share is not None
         limits = (theme().px(NARROW_WIDTH), theme().px(SHARE_WIDTH) if has_share else 0)
         old, new = event.oldSize().width(), event.size().width()

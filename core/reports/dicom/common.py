@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr_lazy
+from semblance.core.purpose import PURPOSE
 
 if TYPE_CHECKING:
     from pydicom import Dataset
@@ -100,6 +101,22 @@ def declare_scheme(dataset: Dataset, version: str) -> None:
     scheme.CodingSchemeVersion = version[:16] or "1"
     scheme.CodingSchemeResponsibleOrganization = "Semblance"
     dataset.CodingSchemeIdentificationSequence = [scheme]
+
+
+def coded(value: str, meaning: str) -> Any:
+    """A code of our scheme, for highdicom."""
+    from highdicom.sr import CodedConcept
+
+    return CodedConcept(value, SCHEME, meaning)
+
+
+def purpose_item() -> Any:
+    """The intended purpose as a content item of a report."""
+    from highdicom.sr import RelationshipTypeValues, TextContentItem
+
+    return TextContentItem(
+        coded("purpose", "Intended purpose"), str(PURPOSE), RelationshipTypeValues.CONTAINS
+    )
 
 
 def encoded(dataset: Dataset) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from semblance.core.purpose import PURPOSE
 from semblance.core.reports.dicom.common import (
     SourceObject,
     complete_header,
@@ -16,7 +17,7 @@ from semblance.core.reports.dicom.common import (
 if TYPE_CHECKING:
     from pydicom import Dataset
 
-_DESCRIPTION = "Images of a search for similar cases"
+_DESCRIPTION = f"Images of a search for similar cases. {PURPOSE}"
 
 
 def key_objects(sources: Sequence[SourceObject], versions: Mapping[str, str]) -> list[bytes]:

@@ -6,13 +6,15 @@ import io
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
+from semblance.core.purpose import NOT_FOR_PATIENTS, USES
+
 if TYPE_CHECKING:
     from semblance.core.reports.document import RankedRow
 
 #: Cells of a row, and pixels of a cell's image, of its text and between cells.
 _ACROSS, _SIDE, _TEXT, _GAP = 5, 256, 44, 12
-_HEAD = 40
-_TITLE = "Similar cases of other patients, de-identified. Support, not a diagnosis."
+_HEAD = 80
+_TITLE = ("Similar cases of other patients, de-identified.", *map(str, (USES, NOT_FOR_PATIENTS)))
 _BLACK, _WHITE, _GREY = (0, 0, 0), (255, 255, 255), (150, 150, 150)
 
 
@@ -33,7 +35,8 @@ def montage(ranking: Sequence[RankedRow], without_image: Collection[int] = ()) -
     size = (across * (_SIDE + _GAP) + _GAP, _HEAD + down * (_SIDE + _TEXT + _GAP))
     sheet = Image.new("RGB", size, _BLACK)
     draw = ImageDraw.Draw(sheet)
-    draw.text((_GAP, _GAP), _TITLE, _WHITE, font)
+    for line, text in enumerate(_TITLE):
+        draw.text((_GAP, _GAP + 20 * line), _shortened(text, font, size[0] - 2 * _GAP), _WHITE, font)
     for place, row in enumerate(ranking):
         x, y = _GAP + place % across * (_SIDE + _GAP), _HEAD + place // across * (_SIDE + _TEXT + _GAP)
         image = images.get(row.rank)
@@ -53,8 +56,8 @@ def montage(ranking: Sequence[RankedRow], without_image: Collection[int] = ()) -
     return out.getvalue()
 
 
-def _shortened(text: str, font: Any) -> str:
+def _shortened(text: str, font: Any, width: int = _SIDE) -> str:
     shown = text
-    while shown and font.getlength(shown) > _SIDE:
+    while shown and font.getlength(shown) > width:
         shown = shown[:-2].rstrip("…") + "…"
     return shown

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
+from semblance.core.purpose import NOT_FOR_PATIENTS
 from semblance.core.reports.dicom.common import complete_header, encoded, equipment, needs_highdicom
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ def segmentation(header: Dataset, region: Region, label: str, versions: Mapping[
             device_serial_number="1",
             series_description="Semblance",
             content_label="REGION",
+            content_description=NOT_FOR_PATIENTS,
             **equipment(versions),
         )
     except (ValueError, AttributeError, KeyError, TypeError, NotImplementedError) as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING, Any
 
+from semblance.core.purpose import PURPOSE
 from semblance.core.reports.dicom.common import MANUFACTURER, PATIENT_AND_STUDY, complete_header
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ def secondary_capture(encoded: bytes, header: Dataset, series: str, description:
         "SeriesNumber": 2,
         "InstanceNumber": 1,
         "PatientOrientation": "",
+        "ImageComments": str(PURPOSE),
         "Laterality": "",
         "SamplesPerPixel": 3,
         "PhotometricInterpretation": "RGB",

@@ -1,4 +1,5 @@
-"""A search as an Enhanced Structured Report: TID 1500 with a TID 1501 group for the query and for each similar case.
+"""A search as an Enhanced Structured Report: TID 1500 with a group for the query and for each similar case: TID 1501,
+or with a region TID 1410 or 1411.
 
 DICOM has no codes for a similar case, its rank or the distance of a metric (121206 is a distance in space), so these
 are of the scheme 99SEMBLANCE, which each report declares.
@@ -13,14 +14,16 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from semblance.core.reports.dicom.common import (
-    SCHEME,
     SourceObject,
+    coded,
     complete_header,
     declare_scheme,
     encoded,
     equipment,
     needs_highdicom,
+    purpose_item,
 )
+from semblance.core.reports.dicom.coordinates import RegionOutline, image_regions
 
 if TYPE_CHECKING:
     from semblance.core.reports.document import RankedRow, ReportDocument, VoteFacts
@@ -37,10 +40,12 @@ def structured_report(
     cases: Sequence[SourceObject | None],
     uids: Sequence[str],
     montage: SourceObject | None = None,
+    regions: Sequence[Sequence[RegionOutline]] = (),
 ) -> bytes:
     """The report as a file. ``query`` gives patient and study; ``cases`` are the sources of the ranking, ``None``
     where they must not be referred to or have none; ``uids`` are the tracking UIDs of the query and of the cases.
-    ``montage`` shows the cases; it is listed in the image library (TID 1600).
+    ``montage`` shows the cases; it is listed in the image library (TID 1600). ``regions``: the outlines of the query's
+    region and of those of the cases, on images that may be referred to.
 
     Raises:
         SemblanceError: highdicom is not installed.
@@ -61,10 +66,11 @@ def structured_report(
             name="Semblance",
         ),
     )
-    groups = [_query_group(document, query, uids[0])]
+    query_region, *case_regions = regions or [()] * len(uids)
+    groups = [_query_group(document, query, uids[0], query_region)]
     groups += [
-        _case_group(document, row, source, uid)
-        for row, source, uid in zip(document.ranking, cases, uids[1:], strict=True)
+        _case_group(document, row, source, uid, region)
+        for row, source, uid, region in zip(document.ranking, cases, uids[1:], case_regions, strict=True)
     ]
     content = MeasurementReport(
         observation_context=ObservationContext(observer_device_context=device),
@@ -73,7 +79,9 @@ def structured_report(
         title=codes.DCM.ImagingMeasurementReport,
         referenced_images=None if montage is None else [montage.header],
     )
+    content[0].ContentSequence.append(purpose_item())
     others = [source.header for source in (*cases, montage) if source is not None]
+    others += [complete_header(one.header) for region in regions for one in region]
     evidence = [complete_header(query.header), *others]
     report = EnhancedSR(
         evidence=evidence,
@@ -94,23 +102,32 @@ def structured_report(
     return encoded(report)
 
 
-def _query_group(document: ReportDocument, query: SourceObject, uid: str) -> Any:
+def _query_group(
+    document: ReportDocument, query: SourceObject, uid: str, region: Sequence[RegionOutline]
+) -> Any:
     vote = document.vote
     measurements = []
     if vote.calibrated and vote.probability is not None and vote.finding is not None:
         measurements = [_estimate(vote, vote.probability, vote.finding)]
     name = str(document.query.case_id or document.query.image or "Query")
-    return _group(document, name, uid, ("query", "Query"), document.query.finding, measurements, query)
+    return _group(
+        document, name, uid, ("query", "Query"), document.query.finding, measurements, query, region
+    )
 
 
-def _case_group(document: ReportDocument, row: RankedRow, source: SourceObject | None, uid: str) -> Any:
+def _case_group(
+    document: ReportDocument,
+    row: RankedRow,
+    source: SourceObject | None,
+    uid: str,
+    region: Sequence[RegionOutline],
+) -> Any:
     measurements = [
         _measurement(("rank", "Rank"), row.rank),
         _measurement(("distance", "Distance of the metric"), float(f"{row.distance:.6g}")),
     ]
-    return _group(
-        document, str(row.case_id), uid, ("similar-case", "Similar case"), row.finding, measurements, source
-    )
+    kind = ("similar-case", "Similar case")
+    return _group(document, str(row.case_id), uid, kind, row.finding, measurements, source, region)
 
 
 def _group(
@@ -121,31 +138,39 @@ def _group(
     finding: str | None,
     measurements: list[Any],
     source: SourceObject | None,
+    region: Sequence[RegionOutline],
 ) -> Any:
-    """A TID 1501 group."""
+    """A TID 1501 group; with a ``region`` of one outline TID 1410, of several, as in a volume, TID 1411."""
     from highdicom.sr import (
         MeasurementsAndQualitativeEvaluations,
+        PlanarROIMeasurementsAndQualitativeEvaluations,
         QualitativeEvaluation,
         SourceImageForMeasurementGroup,
         TrackingIdentifier,
+        VolumetricROIMeasurementsAndQualitativeEvaluations,
     )
     from pydicom.sr.codedict import codes
 
+    evaluations = (
+        [] if finding is None else [QualitativeEvaluation(codes.DCM.Finding, _finding_code(finding))]
+    )
+    content = {
+        "tracking_identifier": TrackingIdentifier(uid, name),
+        "finding_category": coded(*kind),
+        "algorithm_id": _algorithm(document),
+        "measurements": measurements or None,
+        "qualitative_evaluations": evaluations or None,
+    }
+    if region:
+        outlines = image_regions(region)
+        if len(outlines) == 1:
+            return PlanarROIMeasurementsAndQualitativeEvaluations(**content, referenced_region=outlines[0])
+        return VolumetricROIMeasurementsAndQualitativeEvaluations(**content, referenced_regions=outlines)
     images = None
     if source is not None and source.is_image:
         header = source.header
         images = [SourceImageForMeasurementGroup(header.SOPClassUID, header.SOPInstanceUID)]
-    evaluations = (
-        [] if finding is None else [QualitativeEvaluation(codes.DCM.Finding, _finding_code(finding))]
-    )
-    return MeasurementsAndQualitativeEvaluations(
-        tracking_identifier=TrackingIdentifier(uid, name),
-        finding_category=_code(*kind),
-        algorithm_id=_algorithm(document),
-        measurements=measurements or None,
-        qualitative_evaluations=evaluations or None,
-        source_images=images,
-    )
+    return MeasurementsAndQualitativeEvaluations(**content, source_images=images)
 
 
 def _estimate(vote: VoteFacts, probability: float, finding: str) -> Any:
@@ -160,7 +185,7 @@ def _estimate(vote: VoteFacts, probability: float, finding: str) -> Any:
             upper_measurement_uncertainty=round(100 * max(0.0, high - probability), 2),
             lower_measurement_uncertainty=round(100 * max(0.0, probability - low), 2),
         )
-    code = _code("estimate", f"Estimate for {finding}"[:_LONGEST_MEANING])
+    code = coded("estimate", f"Estimate for {finding}"[:_LONGEST_MEANING])
     if _MALIGNANT.search(finding):
         code = Code("111047", "DCM", "Probability of cancer")
     return _measurement(code, round(100 * probability, 2), Code("%", "UCUM", "percent"), properties)
@@ -171,7 +196,7 @@ def _measurement(code: Any, value: float, unit: Any = None, properties: Any = No
     from pydicom.sr.coding import Code
 
     return Measurement(
-        name=_code(*code) if type(code) is tuple else code,
+        name=coded(*code) if type(code) is tuple else code,
         value=value,
         unit=unit or Code("1", "UCUM", "no units"),
         properties=properties,
@@ -194,10 +219,4 @@ def _algorithm(document: ReportDocument) -> Any:
 def _finding_code(finding: str) -> Any:
     """A code of our scheme for the name of a finding in a library."""
     digest = blake2b(finding.encode(), digest_size=4).hexdigest()
-    return _code(f"f-{digest}", finding[:_LONGEST_MEANING])
-
-
-def _code(value: str, meaning: str) -> Any:
-    from highdicom.sr import CodedConcept
-
-    return CodedConcept(value, SCHEME, meaning)
+    return coded(f"f-{digest}", finding[:_LONGEST_MEANING])

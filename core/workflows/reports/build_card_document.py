@@ -14,6 +14,7 @@ from semblance.core.language import as_lazy, isolated, join_texts, tr_lazy
 from semblance.core.library.vault import VaultOpening, stored_openings
 from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.score_titles import score_title, search_score_title
+from semblance.core.purpose import PURPOSE
 from semblance.core.reports.card_document import NOT_MEASURED, CardDocument, Section, Table
 from semblance.core.reports.card_facts import (
     column_lines,
@@ -85,6 +86,7 @@ def card_document(
     current = scored_card(card, scores).to_json()
     values = {
         "name": name,
+        "intended_purpose": PURPOSE,
         "card": {key: value for key, value in current.items() if key not in ("authors", "messages")},
         "scores": _public_scores(scores),
     }
@@ -101,6 +103,7 @@ def _about(name: str, card: MetricCard, title: str, paper: str) -> list[tuple[st
         (tr_lazy("Learner"), learner_text(card, title)),
         (tr_lazy("Parameters"), parameters_text(card)),
         (tr_lazy("Paper"), paper),
+        (tr_lazy("Intended purpose"), PURPOSE),
     ]
 
 

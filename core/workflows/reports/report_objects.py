@@ -10,26 +10,34 @@ from __future__ import annotations
 import functools
 import io
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from semblance.core.errors import BadInput, SemblanceError
-from semblance.core.imaging import ImageAddress, ImageReader
+from semblance.core.imaging import ImageAddress, ImageReader, open_image
 from semblance.core.imaging.deidentification.deidentify_dataset import Changes, deidentify
 from semblance.core.imaging.deidentification.profile import Profile
 from semblance.core.imaging.hide_text import TextHider
+from semblance.core.imaging.image_reader import shown_slice
 from semblance.core.imaging.pseudonyms import Pseudonyms
 from semblance.core.imaging.region import Region
-from semblance.core.library.records import CaseDetails
+from semblance.core.library.records import CaseDetails, account
+from semblance.core.reports.dicom.assessment import TITLE
 from semblance.core.reports.dicom.common import SourceObject
+from semblance.core.reports.dicom.coordinates import RegionOutline, polylines
 from semblance.core.reports.document import ReportDocument
-from semblance.core.reports.options import ReportOptions
+from semblance.core.reports.options import ACCEPTED, ASSESSMENT, ReportOptions
 from semblance.core.reports.redaction import CaseNames
+from semblance.core.searches.judgement import Judgement, JudgementKind
+from semblance.core.searches.ledger import LedgerEntry
+from semblance.core.searches.marks import is_mark
+from semblance.core.searches.query import Query
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.reports.build_report_document import report_document
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.rank_cases import RankedSearch
+from semblance.core.workflows.searches.search_result import RankedCase
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,25 +64,33 @@ def report_objects(
     """The files of a search as ``options.dicom`` says, the object itself first, then those it needs: secondary
     captures of images that are in no DICOM file, the montage, or key objects of further studies. ``all``: the
     structured report, key objects, PDF and, where there is a region, segmentations, which share what they need.
+    ``assessment``: what each reader accepted or rejected, and the structured report.
     ``window_level``: of :func:`report_document`.
 
     Raises:
-        BadInput: an image that cannot be read, or that lacks the region or the pixels that the object needs.
+        BadInput: an image that cannot be read, or that lacks the region or the pixels that the object needs; or
+            nothing is assessed.
         SemblanceError: highdicom is not installed.
     """
     # Only the header identifies the patient, because the content also names cases of other patients.
     plain = replace(options, identified=False)
+    names = case_names or CaseNames()
     document = report_document(
         loaded,
         library,
         ranked_search,
         plain,
         reporter,
-        case_names=case_names,
+        case_names=names,
         hider=hider,
         window_level=window_level,
     )
-    return _Objects(loaded, ranked_search, options, document).files()
+    return _Objects(loaded, ranked_search, options, document, names).files()
+
+
+def marks_in_force(entries: Iterable[LedgerEntry], query: Query) -> list[Judgement]:
+    """The marks on ``query`` that are not undone, in the order they were made."""
+    return [one.judgement for one in entries if one.undone is None and is_mark(one.judgement, query)]
 
 
 class _Objects:
@@ -84,9 +100,11 @@ class _Objects:
         ranked_search: RankedSearch,
         options: ReportOptions,
         document: ReportDocument,
+        names: CaseNames,
     ) -> None:
-        self._loaded, self._options, self._document = loaded, options, document
-        self._query, self._result = ranked_search.search.query, ranked_search.result
+        self._loaded, self._options, self._document, self._names = loaded, options, document, names
+        self._search, self._result = ranked_search.search, ranked_search.result
+        self._query, self._entries = ranked_search.search.query, ranked_search.entries
         library = loaded.library
         # A read-only library may have no key yet; then its codes are valid for this export only.
         self._pseudonyms = library.available_pseudonyms() or Pseudonyms(Pseudonyms.new_key())
@@ -106,6 +124,7 @@ class _Objects:
             "sr": self._structured_report,
             "kos": self._key_objects,
             "seg": self._segmentations,
+            ASSESSMENT: self._assessments,
         }
         kind = self._options.dicom
         if kind != "all":
@@ -131,7 +150,122 @@ class _Objects:
             cases = self._sources_of_cases(all_slices=False)
         names = [self._query.case or str(self._query.image), *(case.case_id for case in self._result.ranked)]
         uids = [self._pseudonyms.uid(f"case {name}") for name in names]
-        return [structured_report(self._document, query, cases, uids, self._montage)]
+        regions = [self._region_of_query(), *map(self._region_of_case, self._result.ranked)]
+        return [structured_report(self._document, query, cases, uids, self._montage, regions)]
+
+    def _assessments(self) -> list[bytes]:
+        """The assessment of each reader, and the structured report that they are about.
+
+        They name the readers only in identified objects.
+        """
+        from pydicom import dcmread
+
+        from semblance.core.reports.dicom.assessment import CASE, ESTIMATE, Assessment, assessment_report
+
+        reader = self._loaded.library.catalogue.author(self._options.reader or account())
+        assessed: dict[str, list[Assessment]] = {}
+        for author, decisions in self._decisions(reader).items():
+            assessed[author] = [
+                Assessment(CASE, str(self._names(case)), self._pseudonyms.uid(f"case {case}"), is_accepted)
+                for case, is_accepted in decisions.items()
+            ]
+        if self._options.estimate:
+            vote, query = self._document.vote, self._query.case or str(self._query.image)
+            if not vote.calibrated:
+                raise BadInput(
+                    "This search has no estimate that can be accepted or rejected.",
+                    self._document.estimate_text(),
+                )
+            one = Assessment(
+                ESTIMATE,
+                str(self._document.query.case_id or self._document.query.image),
+                self._pseudonyms.uid(f"case {query}"),
+                self._options.estimate == ACCEPTED,
+            )
+            assessed.setdefault(reader, []).append(one)
+        if not assessed:
+            raise BadInput(
+                "Nothing is assessed: no similar case is marked, and nothing is said of the estimate.",
+                "Mark cases as more or less like the query, or accept or reject the estimate.",
+            )
+        report, *_ = self._structured_report()
+        read = dcmread(io.BytesIO(report))
+        made = [
+            assessment_report(
+                read,
+                name if self._options.identified else f"Reader {n}",
+                assessments,
+                self._document.versions,
+            )
+            for n, (name, assessments) in enumerate(assessed.items(), start=1)
+        ]
+        return [*made, report]
+
+    def _decisions(self, reader: str) -> dict[str, dict[str, bool]]:
+        """By reader the cases that were marked on this query, and whether as more like it; examples of the search are
+        of the present ``reader``."""
+        found: dict[str, dict[str, bool]] = {}
+        examples = ((self._search.like, True), (self._search.unlike, False))
+        for queries, is_accepted in examples:
+            for one in queries:
+                if one.case is not None and one.region is None and one.case != self._query.case:
+                    found.setdefault(reader, {})[one.case] = is_accepted
+        for judgement in marks_in_force(self._entries, self._query):
+            found.setdefault(judgement.author or reader, {})[judgement.case] = (
+                judgement.kind == JudgementKind.ALIKE
+            )
+        return found
+
+    def _region_of_query(self) -> list[RegionOutline]:
+        region, address = self._query_region, self._address()
+        if region is None or address is None:
+            return []
+        if self._of_query.is_image:
+            return self._outlines(address, region)
+        if self._captured_query is None:
+            return []
+        # The captured image is the whole one, but smaller.
+        image, header = open_image(address, region), self._captured_query.header
+        x, y = header.Columns / image.width, header.Rows / image.height
+        part = region.on_slice(region.middle_slice or 0) or region
+        return [
+            RegionOutline(header, tuple((x * column, y * row) for column, row in polyline))
+            for polyline in polylines(part, image.height, image.width)
+        ]
+
+    def _region_of_case(self, case: RankedCase) -> list[RegionOutline]:
+        """The outlines of a similar case; none where its images must not be referred to, or cannot be read."""
+        details = self._details[case.row]
+        if self._options.identified or details.region is None or details.address is None:
+            return []
+        try:
+            return self._outlines(details.address, details.region)
+        except SemblanceError:
+            # As in :meth:`_source_of`.
+            return []
+
+    def _outlines(self, address: ImageAddress, region: Region) -> list[RegionOutline]:
+        """The outlines of ``region`` on each DICOM image, or frame of one, that it lies on."""
+        found: list[RegionOutline] = []
+        headers: dict[tuple[Path, str], Dataset | None] = {}
+        with ImageReader() as reader:
+            slices = address.slices or _frames(reader, address)
+            shown = shown_slice(len(slices), region)
+            places = [shown] if region.z is None else range(region.z, region.z + region.depth)
+            for place in places:
+                part = region.on_slice(place) if 0 <= place < len(slices) else None
+                if part is None:
+                    continue
+                one = slices[place]
+                key = one.container, one.member
+                if key not in headers:
+                    headers[key] = self._header(reader, one)
+                header = headers[key]
+                if header is not None:
+                    frame = None if one.frame is None else one.frame + 1
+                    outlines = polylines(part, int(header.Rows), int(header.Columns))
+                    found += [RegionOutline(header, polyline, frame) for polyline in outlines]
+        return found
 
     def _key_objects(self) -> list[bytes]:
         from semblance.core.reports.dicom.key_objects import key_objects
@@ -165,8 +299,7 @@ class _Objects:
     @functools.cached_property
     def _marked_regions(self) -> list[tuple[SourceObject, Region, str]]:
         marked: list[tuple[SourceObject, Region, str]] = []
-        region = self._query.region or (self._case.region if self._case is not None else None)
-        address = self._address()
+        region, address = self._query_region, self._address()
         if region is not None and address is not None:
             source = self._read(address, region.middle_slice, all_slices=False)
             if source is not None:
@@ -183,9 +316,13 @@ class _Objects:
             return self._case.address
         return ImageAddress(self._query.image) if self._query.image is not None else None
 
+    @property
+    def _query_region(self) -> Region | None:
+        """The region that was searched with: the one drawn, else that of the case."""
+        return self._query.region or (self._case.region if self._case is not None else None)
+
     def _source_of_query(self, *, all_slices: bool) -> SourceObject | None:
-        region = self._query.region or (self._case.region if self._case is not None else None)
-        address = self._address()
+        region, address = self._query_region, self._address()
         place = region.middle_slice if region is not None else None
         return None if address is None else self._read(address, place, all_slices=all_slices)
 
@@ -301,6 +438,20 @@ class _Objects:
         return (known or "")[:64]
 
 
+def _frames(reader: ImageReader, address: ImageAddress) -> tuple[ImageAddress, ...]:
+    """The slices of an object with several frames, in the order of space; else only ``address``."""
+    from semblance.core.imaging.dicom.images import DicomImages
+
+    if address.frame is not None:
+        return (address,)
+    with reader.dicom_file(address) as file:
+        if file is None:
+            return (address,)
+        images = DicomImages(file, str(address))
+        order = images.order if len(images) > 1 else ()
+    return tuple(replace(address, frame=frame) for frame in order) or (address,)
+
+
 def _on_slice(region: Region) -> Region:
     """The part of ``region`` on the slice that is shown."""
     place = region.middle_slice
@@ -316,8 +467,10 @@ def file_names(out: Path, objects: Sequence[bytes]) -> list[Path]:
     counted: Counter[str] = Counter()
     files: list[Path] = []
     for content in objects:
-        modality = dcmread(io.BytesIO(content), specific_tags=["Modality"], stop_before_pixels=True).Modality
-        kind = _KINDS.get(modality, "image")
+        tags = ["Modality", "ConceptNameCodeSequence"]
+        read = dcmread(io.BytesIO(content), specific_tags=tags, stop_before_pixels=True)
+        title = read.get("ConceptNameCodeSequence") or [read]
+        kind = ASSESSMENT if title[0].get("CodeValue") == TITLE else _KINDS.get(read.Modality, "image")
         counted[kind] += 1
         number = f"-{counted[kind]}" if counted[kind] > 1 else ""
         files.append(out.with_name(f"{out.stem}-{kind}{number}{out.suffix}") if files else out)

@@ -13,14 +13,14 @@ from semblance.core.imaging.hide_text import TextHider
 from semblance.core.language import tr_lazy
 from semblance.core.library.export_log import log_export
 from semblance.core.reports.csv_table import csv_text
-from semblance.core.reports.options import DICOM_OBJECTS, ReportOptions
+from semblance.core.reports.options import ASSESSMENT, DICOM_OBJECTS, ReportOptions
 from semblance.core.reports.redaction import CaseNames
 from semblance.core.reports.write_report import WRITERS, check_suffix, write_report
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.reports.build_report_document import report_document
-from semblance.core.workflows.reports.report_objects import file_names, report_objects
+from semblance.core.workflows.reports.report_objects import file_names, marks_in_force, report_objects
 from semblance.core.workflows.searches.open_metrics import open_search_metric
 from semblance.core.workflows.searches.rank_cases import rank_cases
 
@@ -72,7 +72,17 @@ def write_report_files(
     hider = TextHider(reporter) if chosen.clean_pixels else None
     loaded = open_search_metric(library, search, reporter)
     wanted = {*search.in_report, *(case for case, _ in search.notes)}
-    ranked_search = rank_cases(library, search, k=MOST_RANKED if wanted else LISTED, reporter=reporter)
+    is_assessed = chosen.dicom == ASSESSMENT
+    search = _as_assessed(search, chosen)
+    ranked_search = rank_cases(
+        library, search, k=MOST_RANKED if wanted or is_assessed else LISTED, reporter=reporter
+    )
+    if is_assessed:
+        marked = marks_in_force(ranked_search.entries, search.query)
+        wanted |= {
+            *(one.case for one in marked),
+            *(one.case for one in (*search.like, *search.unlike) if one.case),
+        }
     ranked = ranked_search.result.ranked
     listed = tuple(case for case in ranked if case.rank <= LISTED or case.case_id in wanted)
     ranked_search = replace(ranked_search, result=replace(ranked_search.result, ranked=listed))
@@ -127,7 +137,7 @@ def write_reports(
     the reason, and the others are written.
 
     Raises:
-        BadArguments: a kind no report has, no cases, or no such metric.
+        BadArguments: a kind no report has, no cases, no such metric, or something said of an estimate.
         SemblanceError: ``folder`` cannot be written to, or what finds burnt-in text is not installed.
         Cancelled: the reporter was cancelled; finished reports stay.
     """
@@ -141,6 +151,11 @@ def write_reports(
         raise BadArguments("No case was named to report on.", "Name some, or choose them in the library.")
     chosen = options or ReportOptions()
     _check_object(suffix, chosen)
+    if chosen.estimate:
+        raise BadArguments(
+            "The estimate of one query can be accepted or rejected, not those of several.",
+            "Leave that out, or choose one query.",
+        )
     hider = TextHider(reporter) if chosen.clean_pixels else None
     open_search_metric(library, replace(search, without_patient=False), reporter)
     try:
@@ -165,7 +180,7 @@ def write_reports(
         reporter.progress(
             number - 1, len(cases), tr_lazy("Writing reports into {folder}", folder=folder.name)
         )
-        one = _of_case(search, case)
+        one = _as_assessed(_of_case(search, case), chosen)
         try:
             ranked_search = rank_cases(library, one, k=LISTED, reporter=SILENT)
             loaded = open_search_metric(library, one)
@@ -188,6 +203,11 @@ def write_reports(
     write_file(folder / INDEX, csv_text(("file", "case_id", "finding", "nearest"), lines).encode())
     log_export(library, "reports", suffix, identified=chosen.identified, files=len(files))
     return BatchResult(folder, tuple(files), tuple(failed))
+
+
+def _as_assessed(search: Search, options: ReportOptions) -> Search:
+    """The search whose result a reader assesses: in the order before marks, which put a rejected case last."""
+    return replace(search, strength=0.0) if options.dicom == ASSESSMENT else search
 
 
 def _write_objects(out: Path, objects: Sequence[bytes]) -> list[Path]:

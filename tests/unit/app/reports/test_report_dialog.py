@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QFileDialog, QLabel
 
 from semblance.app.reports import report_dialog
 from semblance.app.reports.report_dialog import (
+    ASSESSED,
     DE_IDENTIFIED,
     FREE_TEXT,
     IDENTIFIED,
@@ -148,3 +149,31 @@ def test_the_page_size_is_hidden_without_pages(dialog):
     assert dialog._page.isVisible()
     dialog._format_box.setCurrentIndex(dialog._format_box.findData("html"))
     assert not dialog._page.isVisible()
+
+
+def test_an_assessment_says_what_it_is_and_asks_for_the_estimate(dialog, settings, qtbot, chosen_titles):
+    settings.set_text("author", "anna")
+    assert not dialog._estimate.isVisible()
+    dialog._format_box.setCurrentIndex(dialog._format_box.findData("assessment"))
+    assert dialog._estimate.isVisible()
+    assert ASSESSED in texts(dialog)
+    dialog._estimate.setCurrentIndex(dialog._estimate.findData("rejected"))
+    # Of several queries nothing is said of an estimate.
+    dialog._query_box.setCurrentIndex(1)
+    assert not dialog._estimate.isVisible()
+    dialog._query_box.setCurrentIndex(0)
+    qtbot.mouseClick(dialog.create_button, Qt.MouseButton.LeftButton)
+    assert (dialog.options.dicom, dialog.options.estimate, dialog.options.reader) == (
+        "assessment",
+        "rejected",
+        "anna",
+    )
+    assert dialog.target.suffix == ".dcm"
+
+
+def test_of_another_format_nothing_is_said_of_the_estimate(dialog, qtbot, chosen_titles):
+    dialog._format_box.setCurrentIndex(dialog._format_box.findData("assessment"))
+    dialog._estimate.setCurrentIndex(dialog._estimate.findData("accepted"))
+    dialog._format_box.setCurrentIndex(dialog._format_box.findData("sr"))
+    qtbot.mouseClick(dialog.create_button, Qt.MouseButton.LeftButton)
+    assert dialog.options.estimate == ""

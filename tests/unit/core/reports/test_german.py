@@ -21,7 +21,6 @@ GERMAN = (
     "Befund",
     "Beiträge zum Abstand",
     "4 nächste: 2 malignant, 2 benign",
-    "Entscheidungshilfe, keine Diagnose",
     "Ausgeblendet: 1 desselben Patienten und 2 Fast-Dubletten.",
     "zurückgehaltene Patienten",
     "30 × 20 px bei 4, 5",

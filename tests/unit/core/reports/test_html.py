@@ -86,14 +86,14 @@ def test_html_report_contains_the_estimate_the_privacy_note_and_hidden_cases() -
         "de-identified",
         "4 nearest: 2 malignant, 2 benign",
         "No estimate. Not calibrated on held-out cases.",
-        "Support, not a diagnosis.",
+        "Not for decisions about a patient.",
         "2026-03-01 14:05 UTC",
         "Hidden: 1 of the same patient and 2 near-duplicates.",
         "−0.050",
         "held-out patients",
     ):
         assert expected in text, expected
-    assert text.count("Support, not a diagnosis.") == 1
+    assert text.count("Not for decisions about a patient.") == 1
 
 
 def test_a_calibrated_estimate_says_on_what() -> None:

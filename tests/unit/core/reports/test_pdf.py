@@ -36,7 +36,7 @@ def test_text_can_be_searched_and_pages_are_numbered() -> None:
         "Similar cases",
         "4 nearest: 2 malignant, 2 benign",
         "No estimate. Not calibrated",
-        "Support, not a diagnosis",
+        "Not for decisions about a patient.",
         "Hidden: 1 of the same patient and 2 near-duplicates.",
         "BDM+V, 200 rounds",
         "held-out patients",

@@ -1,13 +1,18 @@
 from __future__ import annotations
 
 import errno
+import html
+import io
 import os
 from pathlib import Path
 
 import pytest
+from pydicom import dcmread
+from pypdf import PdfReader
 
 from semblance.core.errors import BadArguments, SemblanceError
-from semblance.core.reports.write_report import write_report
+from semblance.core.purpose import PURPOSE
+from semblance.core.reports.write_report import WRITERS, write_report
 from tests.helpers.reports import report
 
 STARTS = {
@@ -25,6 +30,23 @@ def test_the_ending_chooses_the_kind(tmp_path: Path, suffix: str) -> None:
     write_report(report(), target)
     assert target.read_bytes().startswith(STARTS[suffix])
     assert [path.name for path in tmp_path.iterdir()] == [target.name]
+
+
+@pytest.mark.parametrize("identified", [False, True])
+@pytest.mark.parametrize("suffix", WRITERS)
+def test_every_format_states_the_intended_purpose(tmp_path: Path, suffix: str, identified: bool) -> None:
+    target = tmp_path / f"report{suffix}"
+    write_report(report(identified=identified), target)
+    content = target.read_bytes()
+    if suffix == ".dcm":
+        content = bytes(dcmread(target).EncapsulatedDocument)
+    text = content.decode("utf-8", "ignore")
+    if content.startswith(b"%PDF"):
+        pages = [page.extract_text() for page in PdfReader(io.BytesIO(content)).pages]
+        # At the foot of every page.
+        assert all(PURPOSE in " ".join(page.split()) for page in pages)
+        return
+    assert PURPOSE in html.unescape(" ".join(text.split()))
 
 
 @pytest.mark.parametrize("name", ["report.docx", "report", "report.pdf.exe"])

@@ -12,6 +12,7 @@ from semblance.app.search.feedback import mark_cards as operations
 from semblance.app.search.feedback.refine_panel import FEW, RefinePanel
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
+from semblance.app.shell.settings import AUTHOR
 from semblance.app.shell.theme import set_theme
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_CASES
@@ -318,7 +319,7 @@ def test_refined_metric_is_saved_scored_and_selected(ranked_panel, context, jobs
     assert state.metric.name == "better"
     assert state.metric.scores["auc"] is not None
     assert state.metric.card["authors"] == ["Ann"]
-    assert context.settings.text(operations.AUTHOR) == "Ann"
+    assert context.settings.text(AUTHOR) == "Ann"
     # What was judged is part of the metric now: it is not followed twice.
     assert state.search.ledger != old.ledger
     assert state.ranked_search.entries == ()

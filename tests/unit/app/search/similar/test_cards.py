@@ -12,6 +12,7 @@ from semblance.app.search.feedback import mark_cards as operations
 from semblance.app.search.feedback.judgement_strip import JudgementStrip
 from semblance.app.search.similar.cards import CardSlices
 from semblance.app.shell import search_operations
+from semblance.app.shell.settings import AUTHOR
 from semblance.app.widgets.cards.card_parts import card_feedback_buttons
 from semblance.app.widgets.cards.case_grid import CaseGrid
 from semblance.app.widgets.cards.case_model import CaseModel
@@ -76,7 +77,7 @@ def test_opposite_mark_replaces_the_first(qtbot, ranking_panel, judging_context,
 
 
 def test_author_time_and_visible_cases_are_saved(ranking_panel, judging_context, jobs):
-    judging_context.settings.set_text(operations.AUTHOR, "Ann")
+    judging_context.settings.set_text(AUTHOR, "Ann")
     ranking_panel.card_feedback.judge(1, [row(ranking_panel, 0)])
     jobs.run_pending()
     (entry,) = judging_context.state.ranked_search.entries

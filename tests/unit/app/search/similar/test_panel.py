@@ -106,7 +106,7 @@ def test_sealed_cases_are_counted_beside_the_title(ranked, context):
 
 def test_the_strip_counts_the_nearest(ranked, context):
     assert "10 nearest: | 5 malignant, 5 benign" in texts(ranked)
-    assert "Support, not a diagnosis" in texts(ranked)
+    assert "Not for decisions about a patient." in texts(ranked)
     assert "no calibrated estimate" in texts(ranked)
     context.state.set_ranked_search(unrefined_search(ranking(n=4, counts={"benign": 1})))
     assert "4 nearest: | 1 benign, 3 not given" in texts(ranked)

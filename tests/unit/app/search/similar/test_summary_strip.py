@@ -112,7 +112,7 @@ def test_estimate_is_between_its_findings_with_interval_and_badge(show):
     assert [pole[1] for pole in strip.scale.ends] == ["B", "M"]
     assert strip.badge.isVisible()
     assert strip.badge.kind == "held-out"
-    assert "Support, not a diagnosis" in texts(strip)
+    assert "Not for decisions about a patient." in texts(strip)
     name = strip.scale.accessibleName()
     assert name == ("Estimate for malignant: 0.71, 95 % interval 0.49 to 0.87, tested on held-out patients")
     assert not strip.grab().isNull()

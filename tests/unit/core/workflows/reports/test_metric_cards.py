@@ -18,6 +18,7 @@ from semblance.core.evaluation.subgroups import SubgroupScore
 from semblance.core.library.library import Library
 from semblance.core.library.records import CATALOGUE
 from semblance.core.library.sealed_cards import HASH, hash_of
+from semblance.core.purpose import PURPOSE
 from semblance.core.reports.write_card import card_markdown
 from semblance.core.searches.query import Query
 from semblance.core.workflows.features.extract_features import extract_features
@@ -191,6 +192,12 @@ def repacked(file, out, **changes):
         new.writestr(ABOUT, json.dumps(about))
         new.writestr(METRIC, packed.read(METRIC))
     return out
+
+
+@pytest.mark.parametrize("suffix", [".md", ".json"])
+def test_a_card_states_the_intended_purpose(library, tmp_path, suffix):
+    write_metric_card(library, "bits", tmp_path / f"card{suffix}")
+    assert PURPOSE in (tmp_path / f"card{suffix}").read_text("utf-8")
 
 
 @pytest.mark.parametrize(

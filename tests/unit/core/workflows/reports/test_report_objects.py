@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import shutil
 import subprocess
 from dataclasses import replace
@@ -9,12 +10,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from pydicom import Dataset, dcmread
+from pypdf import PdfReader
 
 from semblance import resources
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.imaging.region import Region
 from semblance.core.library.catalogue import Catalogue
 from semblance.core.library.library import Library
+from semblance.core.purpose import NOT_FOR_PATIENTS, PURPOSE
 from semblance.core.reports.options import ReportOptions
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
@@ -94,6 +97,25 @@ def referenced(items) -> set[str]:
     return found
 
 
+def purpose_of(made: Dataset) -> str:
+    """The intended purpose as an object has it, apart from its pixels and its PDF."""
+    if made.Modality in ("SR", "KO"):
+        return " ".join(item.TextValue for item in made.ContentSequence if item.ValueType == "TEXT")
+    if made.Modality == "DOC":
+        first, *_ = PdfReader(io.BytesIO(made.EncapsulatedDocument)).pages
+        return " ".join(first.extract_text().split())
+    return str(made.get("ImageComments") or made.get("ContentDescription"))
+
+
+def test_every_object_states_the_intended_purpose(library, tmp_path):
+    _, files = written(library, tmp_path, "all", identified=True, region=Region(4, 6, 10, 8))
+    stated = {made.Modality: purpose_of(made) for made in map(dcmread, files)}
+    assert set(stated) == {"SR", "KO", "DOC", "SEG", "OT"}
+    # A segmentation has 64 characters for it.
+    assert stated.pop("SEG") == NOT_FOR_PATIENTS
+    assert [kind for kind, text in stated.items() if PURPOSE not in text] == []
+
+
 @pytest.mark.parametrize("identified", [False, True])
 def test_a_structured_report_has_a_group_for_the_query_and_each_case(library, tmp_path, identified):
     _, (file, *_) = written(library, tmp_path, "sr", identified=identified)
@@ -137,7 +159,7 @@ def test_the_montage_shows_each_case_but_those_with_burnt_in_text_that_was_not_c
 ):
     def cells(sheet: np.ndarray) -> list[bool]:
         """Whether each cell has an image, by the texture in its middle."""
-        corners = [(40 + 312 * (n // 5), 12 + 268 * (n % 5)) for n in range(PATIENTS - 1)]
+        corners = [(80 + 312 * (n // 5), 12 + 268 * (n % 5)) for n in range(PATIENTS - 1)]
         return [bool(sheet[y + 20 : y + 90, x + 20 : x + 236].std() > 5) for y, x in corners]
 
     _, files = written(library, tmp_path, "kos", identified=True)
