@@ -101,13 +101,13 @@ def report(
 ) -> None:
     """Write a report of a search, or of many. It is de-identified unless --identified is given."""
     from semblance.core.reports.options import ReportOptions, read_logo
-    from semblance.core.searches.marks import QueryMarks
+    from semblance.core.searches.feedback.judgements import QueryMarks
     from semblance.core.searches.query import Query
     from semblance.core.searches.search import Search
     from semblance.core.workflows.metrics.current_metric import current_metric
     from semblance.core.workflows.reports.write_reports import write_report_files, write_reports
-    from semblance.core.workflows.searches.order_by_marks import check_marks
-    from semblance.core.workflows.searches.search_metric import open_search_metric
+    from semblance.core.workflows.searches.feedback.order_by_marks import check_marks
+    from semblance.core.workflows.searches.open_metrics import open_search_metric
 
     queries = [value for value in (case, image, cases) if value is not None]
     if len(queries) != 1:

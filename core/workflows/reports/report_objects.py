@@ -29,9 +29,8 @@ from semblance.core.reports.dicom.coordinates import RegionOutline, polylines
 from semblance.core.reports.document import ReportDocument
 from semblance.core.reports.options import ACCEPTED, ASSESSMENT, ReportOptions
 from semblance.core.reports.redaction import CaseNames
-from semblance.core.searches.judgement import Judgement, JudgementKind
-from semblance.core.searches.ledger import LedgerEntry
-from semblance.core.searches.marks import is_mark
+from semblance.core.searches.feedback.judgements import Judgement, JudgementKind, is_mark
+from semblance.core.searches.feedback.ledger import LedgerEntry
 from semblance.core.searches.query import Query
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.reports.build_report_document import report_document

@@ -15,7 +15,7 @@ from semblance.core.library.library import Library
 from semblance.core.purpose import PURPOSE
 from semblance.core.reports.dicom.assessment import person_name
 from semblance.core.reports.options import ReportOptions
-from semblance.core.searches.judgement import Judgement, JudgementKind
+from semblance.core.searches.feedback.judgements import Judgement, JudgementKind
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.reports import report_objects
