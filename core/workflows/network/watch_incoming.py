@@ -15,7 +15,7 @@ from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.language import tr_lazy
 from semblance.core.library.open_library import open_or_create_library
 from semblance.core.network.connection import watching_tls
-from semblance.core.network.listener import Listener
+from semblance.core.network.listener import Listener, check_listening
 from semblance.core.network.received_files import FOLDER, KeptObject, OtherObject, ReceivedFiles
 from semblance.core.network.servers import OWN_AE_TITLE
 from semblance.core.tasks import SILENT, Cancelled, PartReporter, Reporter
@@ -76,7 +76,8 @@ def watch(
 
     Raises:
         BadArguments: neither or both of ``folder`` and ``listen``; ``once`` with ``listen``; certificates that would
-            not be used.
+            not be used; an address that other computers reach without a certificate, or without ``allowed`` or
+            ``authority``.
         BadInput: ``folder`` is not there.
         SemblanceError: the library, the port or a certificate cannot be opened.
     """
@@ -88,6 +89,12 @@ def watch(
         raise BadArguments("For TLS name the certificate of this computer.")
     if certificate is not None and listen is None:
         raise BadArguments("A certificate is for an address to listen on.")
+    if listen is not None:
+        check_listening(
+            listen[0],
+            is_encrypted=certificate is not None,
+            has_known_senders=bool(allowed) or authority is not None,
+        )
     tls = None if certificate is None else watching_tls(certificate, key, authority)
     if folder is not None and not folder.is_dir():
         raise BadInput(tr_lazy("There is no folder {path}.", path=folder), "Make it, or choose another one.")

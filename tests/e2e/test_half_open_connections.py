@@ -1,0 +1,51 @@
+"""``semblance serve`` goes on answering under 1,300 connections that hold it up, with few files that it may open."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+import requests
+
+from semblance.core.workflows.library.import_source import import_source
+from tests.helpers.hostile_clients import HOLDS, many
+from tests.helpers.images import striped_folder
+from tests.helpers.orthanc import free_port
+from tests.helpers.program import start_program
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="has no limit of open files")
+#: The usual limit of Linux, and that of macOS.
+OPEN_FILES = (1024, 256)
+CONNECTIONS = 1300
+
+
+def limit_open_files(count: int) -> None:
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_NOFILE, (count, count))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("open_files", OPEN_FILES)
+@pytest.mark.parametrize("kind", HOLDS)
+def test_it_answers_and_prints_nothing(tmp_path, kind, open_files):
+    striped_folder(tmp_path / "images", n=4)
+    import_source(tmp_path / "images", tmp_path / "lib")
+    arguments = ["serve", tmp_path / "lib", "--listen", str(free_port()), "--json"]
+    with (tmp_path / "errors").open("w") as errors:
+        program = start_program(*arguments, stderr=errors, preexec_fn=lambda: limit_open_files(open_files))
+    try:
+        lines = []
+        while not lines or lines[-1] != "}\n":
+            lines.append(program.stdout.readline())
+        started = json.loads("".join(lines))
+        headers = {"Authorization": f"Bearer {started['token']}"}
+        with many(started["address"], CONNECTIONS, *HOLDS[kind]):
+            for _ in range(5):
+                answer = requests.get(f"{started['address']}/v1/library", headers=headers, timeout=120)
+                assert answer.json()["cases"] == 4
+        assert (tmp_path / "errors").read_text() == ""
+    finally:
+        program.terminate()
+        program.communicate()
