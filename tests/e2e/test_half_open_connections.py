@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 
 import pytest
@@ -33,8 +34,7 @@ def test_it_answers_and_prints_nothing(tmp_path, kind, open_files):
     striped_folder(tmp_path / "images", n=4)
     import_source(tmp_path / "images", tmp_path / "lib")
     arguments = ["serve", tmp_path / "lib", "--listen", str(free_port()), "--json"]
-    with (tmp_path / "errors").open("w") as errors:
-        program = start_program(*arguments, stderr=errors, preexec_fn=lambda: limit_open_files(open_files))
+    program = start_program(*arguments, preexec_fn=lambda: limit_open_files(open_files))
     try:
         lines = []
         while not lines or lines[-1] != "}\n":
@@ -45,7 +45,7 @@ def test_it_answers_and_prints_nothing(tmp_path, kind, open_files):
             for _ in range(5):
                 answer = requests.get(f"{started['address']}/v1/library", headers=headers, timeout=120)
                 assert answer.json()["cases"] == 4
-        assert (tmp_path / "errors").read_text() == ""
     finally:
-        program.terminate()
-        program.communicate()
+        program.send_signal(signal.SIGINT)
+        _, errors = program.communicate()
+    assert (program.returncode, errors) == (0, "")
