@@ -1,4 +1,5 @@
-"""``semblance serve`` goes on answering under 1,300 connections that hold it up, with few files that it may open."""
+"""``semblance serve`` and ``semblance pacs watch`` go on under 1,300 connections that hold them up, with few files that
+they may open."""
 
 from __future__ import annotations
 
@@ -10,10 +11,12 @@ import pytest
 import requests
 
 from semblance.core.workflows.library.import_source import import_source
+from tests.helpers import hostile_senders
+from tests.helpers.dicom_files import ct_series
 from tests.helpers.hostile_clients import HOLDS, many
 from tests.helpers.images import striped_folder
 from tests.helpers.orthanc import free_port
-from tests.helpers.program import start_program
+from tests.helpers.program import run_program, start_program
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="has no limit of open files")
 #: The usual limit of Linux, and that of macOS.
@@ -49,3 +52,25 @@ def test_it_answers_and_prints_nothing(tmp_path, kind, open_files):
         program.send_signal(signal.SIGINT)
         _, errors = program.communicate()
     assert (program.returncode, errors) == (0, "")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", hostile_senders.HOLDS)
+def test_images_are_taken_and_nothing_is_printed(tmp_path, kind):
+    folder, library, port = tmp_path / "images", tmp_path / "lib", free_port()
+    ct_series(folder, 3)
+    arguments = ["pacs", "watch", "--library", library, "--listen", port, "--quiet", "1", "--json"]
+    program = start_program(*arguments, preexec_fn=lambda: limit_open_files(OPEN_FILES[0]))
+    address = f"SEMBLANCE@127.0.0.1:{port}"
+    try:
+        while run_program("pacs", "echo", "--server", address)[0]:
+            assert program.poll() is None
+        with hostile_senders.many(port, CONNECTIONS, *hostile_senders.HOLDS[kind]):
+            status, out, err = run_program("pacs", "send", folder, "--server", address, "--json")
+            assert status == 0, err
+            assert len(json.loads(out)["sent"]) == 3
+    finally:
+        program.send_signal(signal.SIGINT)
+        out, errors = program.communicate()
+    assert (program.returncode, errors) == (0, "")
+    assert json.loads(out)["taken"] == 3
