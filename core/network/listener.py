@@ -92,8 +92,7 @@ class Listener:
         self._limits = ConnectionLimits[_Connection](
             MAX_CONNECTIONS, MAX_OF_ADDRESS, lambda one: one.waiting_since()
         )
-        #: Address of the sender -> its connection.
-        self._connections: dict[Any, _Connection] = {}
+        self._connections: dict[socket.socket, _Connection] = {}
 
     def __enter__(self) -> Self:
         """
@@ -169,24 +168,23 @@ class Listener:
         """Whether a new connection is taken; the one that has waited longest ends for it where there are too many."""
         made = _Connection(request)
         with self._lock:
-            for place, one in list(self._connections.items()):
+            for its_request, one in list(self._connections.items()):
                 if one.has_ended:
                     _close(one.sockets)
                     self._limits.remove(one)
-                    del self._connections[place]
+                    del self._connections[its_request]
             ended = self._limits.admit(made, address[0])
             if ended is made:
                 return False
-            self._connections[address] = made
+            self._connections[request] = made
         if ended is not None:
             ended.end()
         return True
 
     def _opened(self, event: Any) -> None:
+        request = event.assoc.dul.socket.socket
         with self._lock:
-            connection = self._connections.setdefault(
-                event.address, _Connection(event.assoc.dul.socket.socket)
-            )
+            connection = self._connections.setdefault(request, _Connection(request))
         connection.thread = event.assoc
         _catch_errors(event.assoc, "run")
         # That of a report has a thread of its own.
