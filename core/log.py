@@ -18,6 +18,7 @@ import hashlib
 import logging
 import os
 import queue
+import re
 import secrets
 import string
 import sys
@@ -30,7 +31,7 @@ from types import CodeType
 from typing import Any
 
 from semblance.core.files import move
-from semblance.core.language import LazyText
+from semblance.core.language import LazyText, visible_lines
 
 #: Level of the log: debug, info, warning, error or off.
 VARIABLE = "SEMBLANCE_LOG"
@@ -39,6 +40,10 @@ _ACTIVE_VARIABLE = "SEMBLANCE_LOG_ACTIVE"
 FILE, _KEY_FILE = "semblance.log", "hash.key"
 #: Maximum size of one file, and number of older files.
 MAX_BYTES, OLDER_FILES = 1 << 20, 4
+#: Records of one sentence within so many seconds; of more only the number is written.
+MAX_SAME, SAME_S = 100, 60.0
+#: Characters of one record, and records that wait for the disk.
+_LONGEST, _MAX_WAITING = 20_000, 10_000
 #: A longer phase of a job is also logged without ``--verbose``.
 SLOW_PHASE_S = 5.0
 #: Shorter constants of the program may occur in a name by chance.
@@ -50,6 +55,8 @@ logger = logging.getLogger("semblance")
 # Without a log nothing is printed.
 logger.addHandler(logging.NullHandler())
 _handlers: list[logging.Handler] = []
+#: Numbers and hashes in a redacted sentence.
+_VALUES = re.compile(r"#[0-9a-f]{8}|[0-9]+")
 
 
 class PublicText(str):
@@ -76,6 +83,7 @@ def start_log(*, verbose: bool = False, folder: Path | None = None) -> None:
     level = _LEVELS.get(chosen, logging.DEBUG if verbose else logging.INFO)
     os.environ[_ACTIVE_VARIABLE] = f"{level}:{folder or ''}"
     logger.setLevel(level)
+    logger.addFilter(_limit)
     _add(_LogFile(folder))
     if verbose:
         _add(logging.StreamHandler(sys.stderr))
@@ -85,6 +93,7 @@ def start_log(*, verbose: bool = False, folder: Path | None = None) -> None:
 def stop_log() -> None:
     """Write the remaining records, and end the log."""
     os.environ.pop(_ACTIVE_VARIABLE, None)
+    logger.removeFilter(_limit)
     while _handlers:
         handler = _handlers.pop()
         logger.removeHandler(handler)
@@ -96,6 +105,7 @@ def send_records(send: Callable[[int, str], None]) -> None:
     level, _, _ = os.environ.get(_ACTIVE_VARIABLE, "").partition(":")
     if level:
         logger.setLevel(int(level))
+        logger.addFilter(_limit)
         _add(_RecordSender(send))
 
 
@@ -190,6 +200,40 @@ class PhaseLog:
             self._what = None
 
 
+class _SameSentences(logging.Filter):
+    """Leaves out records of a sentence that comes again and again, such as one that a client causes: they would push
+    all others out of the file."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lock = threading.Lock()
+        #: Sentence -> when it came first, and how often since then.
+        self._counts: dict[str, tuple[float, int]] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        sentence = str(record.msg)
+        if sentence == "%s" and isinstance(record.args, tuple):
+            # Of a worker process: a sentence with its values.
+            sentence = _VALUES.sub("", str(record.args[0]))
+        now = time.monotonic()
+        with self._lock:
+            if len(self._counts) > _MAX_WAITING:
+                self._counts.clear()
+            start, count = self._counts.get(sentence, (now, 0))
+            left_out = 0
+            if now - start >= SAME_S:
+                left_out, start, count = max(0, count - MAX_SAME), now, 0
+            self._counts[sentence] = (start, count + 1)
+        if count >= MAX_SAME:
+            return False
+        notes = [f"{left_out:,} like it were left out before"] if left_out else []
+        if count + 1 == MAX_SAME:
+            notes.append(f"more like it are left out for {SAME_S:.0f} s")
+        if notes:
+            record.msg = f"{record.msg} ({', '.join(notes)})"
+        return True
+
+
 class _Redactor(logging.Formatter):
     """Writes a record as one line, a traceback below it, with every argument redacted."""
 
@@ -203,6 +247,8 @@ class _Redactor(logging.Formatter):
         text = str(record.msg) % safe if safe else str(record.msg)
         if record.exc_info and record.exc_info[1] is not None:
             text += "\n" + describe_failure(record.exc_info[1])
+        # No text can begin a line or steer a terminal.
+        text = visible_lines(text[:_LONGEST])
         if self._bare:
             return text
         moment = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(record.created))
@@ -238,7 +284,8 @@ class _LogFile(logging.Handler):
         self._thread: threading.Thread | None = None
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._lines.put(self.format(record))
+        if self._lines.qsize() < _MAX_WAITING:
+            self._lines.put(self.format(record))
         if self._thread is None:
             self._thread = threading.Thread(target=self._write_all, name="semblance-log", daemon=True)
             self._thread.start()
@@ -259,6 +306,9 @@ class _LogFile(logging.Handler):
                 _rotate(folder / FILE)
                 with (folder / FILE).open("a", encoding="utf-8", errors="backslashreplace") as file:
                     file.write(line + "\n")
+
+
+_limit = _SameSentences()
 
 
 def _rotate(file: Path) -> None:

@@ -47,6 +47,13 @@ def serve(
             help="A web page that may ask, such as https://viewer.example. The option can be repeated.",
         ),
     ] = None,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="A name under which clients ask, such as that of a proxy. The option can be repeated.",
+        ),
+    ] = None,
     certificate: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Use HTTPS with the certificate in this file.")
     ] = None,
@@ -90,6 +97,12 @@ def serve(
         sys.stdout.flush()
 
     settings = Settings(
-        library, token, identified, tuple(allow_origin or ()), workers, clean_pixels=bool(clean)
+        library,
+        token,
+        identified,
+        tuple(allow_origin or ()),
+        workers,
+        clean_pixels=bool(clean),
+        hosts=tuple(allow_host or ()),
     )
     serve_library(settings, host, port, ready=ready, certificate=certificate, key=key)

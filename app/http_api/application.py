@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import hashlib
 import json
+import re
 import secrets
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -14,15 +17,22 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, FastAPI, Query, Request, Response
 from fastapi.middleware.cors import CORSMiddleware
+from fastapi.openapi.docs import get_swagger_ui_html
+from fastapi.responses import HTMLResponse
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from fastapi_offline import FastAPIOffline
 from pydantic import BaseModel, Field
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp
 
 from semblance import resources
+from semblance.app.http_api.connections import ADMITTED
+from semblance.app.http_api.guard import Guard
 from semblance.app.http_api.problems import RESPONSES, Problem, add_handlers
 from semblance.core.engine import Engine
 from semblance.core.imaging.formats import DICOM, HEAD_BYTES, sniff
 from semblance.core.imaging.region import Region
+from semblance.core.log import logger
 from semblance.core.purpose import PURPOSE
 from semblance.core.workflows.network.answer_requests import (
     REPORT_FORMATS,
@@ -42,6 +52,8 @@ BODY_S, ANSWER_S = 60.0, 300.0
 MAX_CASES, MAX_MARKS = 200, 500
 _LONGEST_NAME = 1000
 _DICOM = "application/dicom"
+#: Where the files of the page of the description are.
+_FILES = "/static-offline-docs"
 _IMAGE_TYPES = {"image/png": "PNG", "image/jpeg": "JPEG", _DICOM: DICOM}
 _MEDIA_TYPES = {
     ".pdf": "application/pdf",
@@ -57,7 +69,8 @@ class Settings:
 
     ``identified``: a request may ask for patient ids, case ids and paths. ``origins``: web pages that may ask, such
     as ``https://viewer.example``. ``clean_pixels``: text burnt into the images of answers is blacked out. ``key`` makes
-    the references of a library that has no key of its own.
+    the references of a library that has no key of its own. ``hosts``: names under which clients may ask, beside
+    ``localhost`` and the address.
     """
 
     library: Path
@@ -67,6 +80,7 @@ class Settings:
     workers: int = 1
     clean_pixels: bool = False
     key: bytes = field(default_factory=lambda: secrets.token_bytes(32))
+    hosts: Sequence[str] = ()
 
 
 class _Service:
@@ -79,47 +93,80 @@ class _Service:
 
     @asynccontextmanager
     async def running(self, _: FastAPI) -> AsyncIterator[None]:
+        # asyncio would print what clients cause, with a traceback, as often as they want.
+        asyncio.get_running_loop().set_exception_handler(_log_failure)
         self._engine = Engine(self.settings.workers)
         try:
             yield
         finally:
             await asyncio.to_thread(self._engine.shutdown)
 
-    async def run(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-        """Call ``function`` in a worker.
+    @asynccontextmanager
+    async def admitted(self) -> AsyncIterator[None]:
+        """Count a request, with the time in which its image comes.
 
         Raises:
-            Problem: too many requests wait, or this one takes too long.
+            Problem: there are too many.
         """
-        assert self._engine is not None
         if self._running >= MAX_REQUESTS:
             raise Problem(503, "Too many requests wait. Try again later.", {"Retry-After": "5"})
         self._running += 1
         try:
-            task = self._engine.submit(function, self.settings.library, *arguments, **options)
-            async with asyncio.timeout(ANSWER_S):
-                return await asyncio.wrap_future(task.future)
-        except TimeoutError:
-            task.cancel()
-            raise Problem(503, f"There was no answer within {ANSWER_S:.0f} seconds.") from None
+            yield
         finally:
             self._running -= 1
 
+    async def run(
+        self, request: Request, function: Callable[..., Any], *arguments: Any, **options: Any
+    ) -> Any:
+        """Call ``function`` in a worker for ``request``.
 
-def make_application(settings: Settings) -> FastAPI:
+        Raises:
+            Problem: it takes too long.
+            ClientDisconnect: nobody waits for the answer any more.
+        """
+        assert self._engine is not None
+        task = self._engine.submit(function, self.settings.library, *arguments, **options)
+        answer, left = asyncio.wrap_future(task.future), asyncio.create_task(_wait_until_left(request))
+        # Nobody may be there to look at it.
+        answer.add_done_callback(lambda done: done.cancelled() or done.exception())
+        try:
+            await asyncio.wait({answer, left}, timeout=ANSWER_S, return_when=asyncio.FIRST_COMPLETED)
+            if answer.done():
+                return answer.result()
+            task.cancel()
+            if left.done():
+                raise ClientDisconnect
+            raise Problem(503, f"There was no answer within {ANSWER_S:.0f} seconds.")
+        finally:
+            left.cancel()
+
+
+async def _wait_until_left(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def _log_failure(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    logger.error("a connection failed: %s", context.get("exception") or context["message"])
+
+
+def make_application(settings: Settings) -> ASGIApp:
     """The application that answers requests on ``settings.library``."""
     service = _Service(settings)
     application = FastAPIOffline(
+        docs_url=None,
+        redoc_url=None,
+        static_url=_FILES,
         title="Semblance",
         summary="Search a library of medical images for similar cases.",
         description=str(PURPOSE),
         version=version("semblance"),
-        redoc_url=None,
-        swagger_ui_parameters={"persistAuthorization": False},
         lifespan=service.running,
     )
     application.state.service = service
     application.include_router(_routes)
+    application.add_api_route("/docs", _description, include_in_schema=False)
     add_handlers(application)
     if settings.origins:
         application.add_middleware(
@@ -128,7 +175,26 @@ def make_application(settings: Settings) -> FastAPI:
             allow_methods=["GET", "POST"],
             allow_headers=["Authorization", "Content-Type"],
         )
-    return application
+    return Guard(application, settings.hosts)
+
+
+async def _description(request: Request) -> HTMLResponse:
+    """The page of the description. Of the scripts in it only its own may run."""
+    page = get_swagger_ui_html(
+        openapi_url=request.app.openapi_url,
+        title="Semblance",
+        swagger_js_url=f"{_FILES}/swagger-ui-bundle.js",
+        swagger_css_url=f"{_FILES}/swagger-ui.css",
+        swagger_favicon_url=f"{_FILES}/favicon.png",
+        swagger_ui_parameters={"persistAuthorization": False},
+    )
+    scripts = re.findall(rb"<script>(.*?)</script>", bytes(page.body), re.DOTALL)
+    hashes = [f"'sha256-{base64.b64encode(hashlib.sha256(one).digest()).decode()}'" for one in scripts]
+    page.headers["Content-Security-Policy"] = (
+        f"default-src 'none'; script-src 'self' {' '.join(hashes)}; style-src 'self'; img-src 'self' data:; "
+        "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )
+    return page
 
 
 def _service(request: Request) -> _Service:
@@ -147,6 +213,12 @@ async def _check_token(
             "The token is missing or wrong. Send the header 'Authorization: Bearer TOKEN'.",
             {"WWW-Authenticate": "Bearer"},
         )
+
+
+async def _admit(request: Request) -> AsyncIterator[None]:
+    async with _service(request).admitted():
+        setattr(request.state, ADMITTED, True)
+        yield
 
 
 Name = Annotated[str, Field(max_length=_LONGEST_NAME)]
@@ -291,13 +363,13 @@ _THUMBNAIL: dict[int | str, dict[str, Any]] = {
     200: {"description": "The thumbnail.", "content": {"image/png": _BINARY, "image/jpeg": _BINARY}},
     **RESPONSES,
 }
-_routes = APIRouter(prefix="/v1", dependencies=[Depends(_check_token)], responses=RESPONSES)
+_routes = APIRouter(prefix="/v1", dependencies=[Depends(_check_token), Depends(_admit)], responses=RESPONSES)
 
 
 @_routes.get("/library")
 async def describe_library(request: Request) -> dict[str, Any]:
     """Number of cases, findings, metrics, and the current metric."""
-    found: dict[str, Any] = await _service(request).run(describe_served_library)
+    found: dict[str, Any] = await _service(request).run(request, describe_served_library)
     return found
 
 
@@ -306,14 +378,14 @@ async def search_with_image(request: Request, options: Annotated[_SearchOptions,
     """The cases most similar to the image in the body."""
     service = _service(request)
     asked = options.request(service.settings, k=options.k)
-    return await _search(service, replace(asked, image=await _image(request)))
+    return await _search(request, replace(asked, image=await _image(request)))
 
 
 @_routes.get("/search", responses=_FOUND, response_class=Response)
 async def search_with_case(request: Request, options: Annotated[_SearchOfCase, Query()]) -> Response:
     """The cases most similar to a case of the library."""
     service = _service(request)
-    return await _search(service, options.request(service.settings, k=options.k, case=options.case))
+    return await _search(request, options.request(service.settings, k=options.k, case=options.case))
 
 
 @_routes.post("/report", responses=_REPORT, response_class=Response, openapi_extra=_BODY)
@@ -321,14 +393,14 @@ async def report_with_image(request: Request, options: Annotated[_ReportOptions,
     """A report of the search with the image in the body."""
     service = _service(request)
     asked = options.request(service.settings)
-    return await _report(service, replace(asked, image=await _image(request)), options)
+    return await _report(request, replace(asked, image=await _image(request)), options)
 
 
 @_routes.get("/report", responses=_REPORT, response_class=Response)
 async def report_with_case(request: Request, options: Annotated[_ReportOfCase, Query()]) -> Response:
     """A report of the search with a case of the library."""
     service = _service(request)
-    return await _report(service, options.request(service.settings, case=options.case), options)
+    return await _report(request, options.request(service.settings, case=options.case), options)
 
 
 @_routes.get("/thumbnail", responses=_THUMBNAIL, response_class=Response)
@@ -337,6 +409,7 @@ async def thumbnail_of_case(request: Request, options: Annotated[_ThumbnailOptio
     service = _service(request)
     _check_identified(service.settings, options.identified)
     data = await service.run(
+        request,
         answer_thumbnail,
         options.case,
         service.settings.key,
@@ -346,16 +419,17 @@ async def thumbnail_of_case(request: Request, options: Annotated[_ThumbnailOptio
     return Response(data, media_type="image/png" if sniff(data[:HEAD_BYTES]) == "PNG" else "image/jpeg")
 
 
-async def _search(service: _Service, asked: SearchRequest) -> Response:
-    document = await service.run(answer_search, asked)
+async def _search(request: Request, asked: SearchRequest) -> Response:
+    document = await _service(request).run(request, answer_search, asked)
     # Texts of the program are of a class of their own.
     content = json.dumps(document, ensure_ascii=False, allow_nan=False, default=str)
     return Response(content, media_type="application/json")
 
 
-async def _report(service: _Service, asked: SearchRequest, options: _ReportOptions) -> Response:
+async def _report(request: Request, asked: SearchRequest, options: _ReportOptions) -> Response:
+    service, size = _service(request), (options.format, options.page)
     files = await service.run(
-        answer_report, asked, options.format, options.page, clean_pixels=service.settings.clean_pixels
+        request, answer_report, asked, *size, clean_pixels=service.settings.clean_pixels
     )
     suffix, _ = REPORT_FORMATS[options.format]
     if suffix in _MEDIA_TYPES:

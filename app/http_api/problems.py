@@ -9,6 +9,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from semblance.core.engine import WorkerEnded
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
@@ -29,7 +30,7 @@ SCHEMA = {
 #: For the description of each route.
 RESPONSES: dict[int | str, dict[str, Any]] = {
     status: {"description": HTTPStatus(status).phrase, "content": {MEDIA_TYPE: {"schema": SCHEMA}}}
-    for status in (400, 401, 403, 404, 408, 413, 415, 422, 503)
+    for status in (400, 401, 403, 404, 408, 413, 415, 421, 422, 503)
 }
 #: Errors whose cause is not the request.
 _OWN_FAULTS = (500, 503)
@@ -50,6 +51,7 @@ def add_handlers(application: FastAPI) -> None:
     application.add_exception_handler(HTTPException, _refused)
     application.add_exception_handler(RequestValidationError, _invalid)
     application.add_exception_handler(SemblanceError, _failed)
+    application.add_exception_handler(ClientDisconnect, _left)
     application.add_exception_handler(Exception, _defect)
 
 
@@ -65,6 +67,10 @@ async def _invalid(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
     details = [f"{'.'.join(map(str, one['loc'][1:]))}: {one['msg']}." for one in error.errors()]
     return problem_response(422, f"A parameter is not valid. {' '.join(details)}")
+
+
+async def _left(_: Request, __: Exception) -> JSONResponse:
+    return problem_response(400, "The client left before the answer.")
 
 
 async def _failed(_: Request, error: Exception) -> JSONResponse:

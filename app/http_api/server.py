@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import contextlib
-import ipaddress
 import secrets
 import socket
+import ssl
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import uvicorn
 
 from semblance.app.http_api.application import Settings, make_application
+from semblance.app.http_api.connections import BACKLOG, Server
+from semblance.app.http_api.guard import MAX_HEAD_BYTES
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
+from semblance.core.network.connection import watching_tls
+from semblance.core.network.connection_limits import is_loopback
 
 #: Characters of a token at least, and at most.
 _SHORTEST_TOKEN, _LONGEST_TOKEN = 16, 1000
@@ -45,6 +50,25 @@ def read_token(file: Path) -> str:
     return token
 
 
+def make_server(settings: Settings, tls: ssl.SSLContext | None = None) -> Server:
+    """The server of ``settings.library``; it has no address yet."""
+    config = uvicorn.Config(
+        make_application(settings),
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        # What goes wrong is in the log of the program, without what a client sent.
+        log_level="critical",
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        backlog=BACKLOG,
+        h11_max_incomplete_event_size=MAX_HEAD_BYTES,
+        timeout_graceful_shutdown=_END_S,
+    )
+    return Server(config, tls)
+
+
 def serve(
     settings: Settings,
     host: str,
@@ -61,32 +85,14 @@ def serve(
         BadArguments: other computers could read what is sent.
         SemblanceError: the address or certificate cannot be used.
     """
-    if not _is_loopback(host) and certificate is None:
-        raise BadArguments(
-            f"Other computers reach {host}, and what is sent would not be encrypted.",
-            "Give --certificate and --key, or listen at 127.0.0.1.",
-        )
-    config = uvicorn.Config(
-        make_application(settings),
-        http="h11",
-        ws="none",
-        lifespan="on",
-        log_config=None,
-        log_level="error",
-        access_log=False,
-        proxy_headers=False,
-        server_header=False,
-        ssl_certfile=None if certificate is None else str(certificate),
-        ssl_keyfile=None if key is None else str(key),
-        timeout_graceful_shutdown=_END_S,
-    )
-    try:
-        # Reads the certificate.
-        config.load()
-    except OSError as error:
-        raise SemblanceError(
-            f"The certificate cannot be used: {error.strerror or error}.", "Check --certificate and --key."
-        ) from error
+    if not is_loopback(host):
+        if certificate is None:
+            raise BadArguments(
+                f"Other computers reach {host}, and what is sent would not be encrypted.",
+                "Give --certificate and --key, or listen at 127.0.0.1.",
+            )
+        settings = replace(settings, hosts=(*settings.hosts, socket.gethostname()))
+    server = make_server(settings, None if certificate is None else watching_tls(certificate, key, None))
     try:
         listener = socket.create_server(
             (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -101,11 +107,4 @@ def serve(
         scheme = "http" if certificate is None else "https"
         ready(f"{scheme}://{shown}:{listener.getsockname()[1]}")
         with contextlib.suppress(KeyboardInterrupt):
-            uvicorn.Server(config).run(sockets=[listener])
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+            server.run(sockets=[listener])

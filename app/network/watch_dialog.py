@@ -33,13 +33,14 @@ from semblance.app.widgets.tab_order import Dialog, enable_widgets
 from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr, tr_n, translate
+from semblance.core.network.connection_limits import is_loopback
+from semblance.core.network.listener import check_listening
 from semblance.core.network.servers import LISTEN_PORT, LOOPBACK, OWN_AE_TITLE, check_ae_title
 from semblance.core.workflows.network import watch_incoming as workflow
 from semblance.core.workflows.network.watch_incoming import Watched
 
 _SIZE = (620, 480)
 FOLDER, LISTENER = "folder", "listener"
-_LOCAL = ("127.", "localhost", "::1")
 
 
 class WatchDialog(Dialog):
@@ -130,8 +131,14 @@ class WatchDialog(Dialog):
         allowed = [title.strip() for title in self.allowed.text().split(",") if title.strip()]
         self.error.set_error(None)
         try:
-            for title in (self.ae_title.text().strip(), *allowed) if listens else ():
-                check_ae_title(title)
+            if listens:
+                for title in (self.ae_title.text().strip(), *allowed):
+                    check_ae_title(title)
+                check_listening(
+                    self.host.text().strip(),
+                    is_encrypted=self.certificate.path is not None,
+                    has_known_senders=bool(allowed) or self.authority.path is not None,
+                )
         except SemblanceError as error:
             error.message, error.hint = translate(error.message), translate(error.hint)
             self.error.set_error(error)
@@ -186,10 +193,14 @@ class WatchDialog(Dialog):
         self._form.setRowVisible(self._folder_row, not listens)
         for field in self._listener_fields:
             self._form.setRowVisible(field, listens)
-        is_local = self.host.text().strip().startswith(_LOCAL)
+        is_local = is_loopback(self.host.text().strip())
         open_text = tr("Other computers of the network can send images to this one while it runs.")
         local_text = tr("Only programs on this computer can send.")
-        safety = "" if is_local else tr("Without a certificate what they send is not encrypted.")
+        safety = (
+            ""
+            if is_local
+            else tr("That needs a certificate, and accepted AE titles or trusted certificates.")
+        )
         if self.certificate.path is not None:
             safety = tr("What they send is encrypted with TLS.")
         where = local_text if is_local else open_text

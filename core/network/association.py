@@ -22,8 +22,14 @@ if TYPE_CHECKING:
 MAX_PDU: Final = 1 << 18
 #: Bytes of one message part that a server may send in spite of :data:`MAX_PDU`.
 _LONGEST_PDU: Final = 1 << 24
+#: Bytes of one message part before there is an association: the longest request for one, with all contexts, is smaller.
+_LONGEST_REQUEST: Final = 1 << 20
+#: Bytes a second that a message must come with, after the time to wait for one part of it.
+_LEAST_SPEED: Final = 10_000
 #: Messages that wait to be read; more are not taken from the connection before.
 _WAITING_MESSAGES: Final = 8
+#: The associations of a listener may hold so many times the memory that one message may take.
+_TOGETHER: Final = 2
 #: A whole answer to a query takes no longer than so many waits for one part of it.
 _WHOLE_ANSWER: Final = 3
 #: Seconds to wait for the other side to agree to the end.
@@ -230,10 +236,19 @@ def query_seconds() -> float:
     return _WHOLE_ANSWER * ANSWER_S
 
 
-def limit_waiting(event: Any, timeout: float, sockets: list[socket.socket]) -> None:
-    """Bound what pynetdicom leaves without end: the wait for a message part, its length, and what waits to be read.
+def limit_waiting(
+    event: Any,
+    timeout: float,
+    sockets: list[socket.socket],
+    *,
+    came: Callable[[], object] = lambda: None,
+    held: Callable[[], int] = lambda: 0,
+) -> None:
+    """Bound what pynetdicom leaves without end: the wait for a message part and for a message, the length of both, and
+    what waits to be read.
 
     The socket is added to ``sockets``, since pynetdicom does not close it where the other side ended the connection.
+    ``came`` is called for each message part, and ``held`` gives the bytes that other associations hold.
     """
     opened = event.assoc
     plain = opened.dul.socket.socket
@@ -241,13 +256,26 @@ def limit_waiting(event: Any, timeout: float, sockets: list[socket.socket]) -> N
     plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     sockets.append(plain)
     longest = memory_limit()
+    unfinished: tuple[Any, float] = (None, 0.0)
 
     def receive(count: int) -> bytearray:
-        end = time.monotonic() + timeout
+        nonlocal unfinished
+        now = time.monotonic()
+        end = now + timeout
         message = opened.dimse.message
-        if count > _LONGEST_PDU or (message is not None and message.data_set.tell() > longest):
+        if message is not unfinished[0]:
+            unfinished = (message, now)
+        if count > (_LONGEST_PDU if opened.is_established else _LONGEST_REQUEST):
             raise OSError("it is too long")
-        while opened.dimse.msg_queue.qsize() > _WAITING_MESSAGES:
+        if message is not None:
+            size = _size(message)
+            if max(size, (size + held()) / _TOGETHER) > longest:
+                raise OSError("it is too long")
+            if now - unfinished[1] > timeout + size / _LEAST_SPEED:
+                raise TimeoutError
+        while (
+            opened.dimse.msg_queue.qsize() > _WAITING_MESSAGES or waiting_bytes(opened, queued=True) > longest
+        ):
             if time.monotonic() > end or opened.dul._kill_thread:
                 raise TimeoutError
             time.sleep(0.001)
@@ -262,9 +290,33 @@ def limit_waiting(event: Any, timeout: float, sockets: list[socket.socket]) -> N
             done += got
         view.release()
         del received[done:]
+        came()
         return received
 
+    act = opened.dul.state_machine.do_action
+
+    def act_or_end(event_name: str) -> None:
+        try:
+            act(event_name)
+        except Exception:  # noqa: BLE001 - it is raised for what comes out of order, in a thread that would print it
+            opened.dul.kill_dul()
+            with contextlib.suppress(OSError):
+                socket.socket.shutdown(plain, socket.SHUT_RDWR)
+
     opened.dul.socket.recv = receive
+    opened.dul.state_machine.do_action = act_or_end
+
+
+def waiting_bytes(opened: Any, *, queued: bool = False) -> int:
+    """Bytes of messages in memory that came over an association, or only of those that are ``queued``."""
+    waiting = [getattr(message, "DataSet", None) for _, message in list(opened.dimse.msg_queue.queue)]
+    size = sum(0 if one is None else int(one.getbuffer().nbytes) for one in waiting)
+    message = opened.dimse.message
+    return size if queued or message is None else size + _size(message)
+
+
+def _size(message: Any) -> int:
+    return int(message.data_set.tell()) + int(message.encoded_command_set.tell())
 
 
 def silence_library() -> None:

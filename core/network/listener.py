@@ -6,25 +6,57 @@ It is started for C-MOVE and storage commitment and ends with them, or is left r
 from __future__ import annotations
 
 import contextlib
+import copy
 import socket
 import threading
 import time
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from semblance.core.errors import SemblanceError
+from semblance.core.errors import BadArguments, SemblanceError
 from semblance.core.language import tr_lazy
-from semblance.core.network.association import MAX_PDU, keep_object, limit_waiting, silence_library
+from semblance.core.log import logger
+from semblance.core.network.association import (
+    MAX_PDU,
+    keep_object,
+    limit_waiting,
+    silence_library,
+    waiting_bytes,
+)
 from semblance.core.network.connection import ANSWER_S
+from semblance.core.network.connection_limits import ConnectionLimits, is_loopback
 from semblance.core.network.servers import check_ae_title
 
 if TYPE_CHECKING:
     import ssl
 
+#: Connections at a time, those of one computer, and those that wait to be accepted. pynetdicom looks at each a
+#: thousand times a second.
+MAX_CONNECTIONS, MAX_OF_ADDRESS, _QUEUE = 20, 10, 128
 #: Seconds that one who has connected may take to ask for an association.
 _REQUEST_S: Final = 5.0
 _SUCCESS: Final = 0x0000
 _PROCESSING_FAILURE: Final = 0x0110
+
+
+def check_listening(host: str, *, is_encrypted: bool, has_known_senders: bool) -> None:
+    """
+    Raises:
+        BadArguments: other computers reach ``host``, and anybody there could read what is sent, or send something.
+    """
+    if is_loopback(host) or (is_encrypted and has_known_senders):
+        return
+    if is_encrypted:
+        message = tr_lazy("Other computers reach {host}, and every one of them could send images.", host=host)
+    else:
+        message = tr_lazy(
+            "Other computers reach {host}, and what they send would not be encrypted.", host=host
+        )
+    raise BadArguments(
+        message,
+        "Name a certificate and its key, and the AE titles that may send or the authority of their certificates. "
+        "Or listen on 127.0.0.1.",
+    )
 
 
 class Listener:
@@ -57,7 +89,10 @@ class Listener:
         self._tls = None if tls is None else _LaterHandshake(tls)
         self._entity: Any = None
         self._lock = threading.Lock()
-        self._associations: list[tuple[threading.Thread, list[socket.socket]]] = []
+        self._limits = ConnectionLimits[_Connection](
+            MAX_CONNECTIONS, MAX_OF_ADDRESS, lambda one: one.waiting_since()
+        )
+        self._connections: dict[socket.socket, _Connection] = {}
 
     def __enter__(self) -> Self:
         """
@@ -73,6 +108,8 @@ class Listener:
         entity.require_called_aet = True
         entity.require_calling_aet = self._allowed
         entity.maximum_pdu_size = MAX_PDU
+        # It would count those that have only connected, and refuse every sender while they wait.
+        entity.maximum_associations = 10 * MAX_CONNECTIONS
         entity.acse_timeout = _REQUEST_S
         entity.dimse_timeout = entity.network_timeout = ANSWER_S
         for context in AllStoragePresentationContexts:
@@ -100,6 +137,10 @@ class Listener:
                 ),
                 "Choose another port, or end the program that uses it.",
             ) from error
+        # Before a connection gets an association, which takes time and memory.
+        server.verify_request = self._admit
+        server.contexts = _Contexts(server.contexts)
+        server.socket.listen(_QUEUE)
         self._entity, self.port = entity, server.server_address[1]
         return self
 
@@ -107,7 +148,7 @@ class Listener:
         """Let the associations end, for ``seconds`` at most: closed at once, the last one would not get its answer."""
         end = time.monotonic() + seconds
         with self._lock:
-            started = [thread for thread, _ in self._associations if thread.ident is not None]
+            started = [one.thread for one in self._connections.values() if one.is_started]
         for thread in started:
             thread.join(max(0.0, end - time.monotonic()))
 
@@ -117,22 +158,56 @@ class Listener:
                 # One that has not asked for an association yet cannot be aborted.
                 opened.abort() if opened.is_established else opened.kill()
         self._entity.shutdown()
-        for thread, sockets in self._associations:
-            thread.join(ANSWER_S)
-            _close(sockets)
+        for one in list(self._connections.values()):
+            one.end()
+            if one.is_started:
+                one.thread.join(ANSWER_S)
+            _close(one.sockets)
+
+    def _admit(self, request: socket.socket, address: Any) -> bool:
+        """Whether a new connection is taken; the one that has waited longest ends for it where there are too many."""
+        made = _Connection(request)
+        with self._lock:
+            for its_request, one in list(self._connections.items()):
+                if one.has_ended:
+                    _close(one.sockets)
+                    self._limits.remove(one)
+                    del self._connections[its_request]
+            ended = self._limits.admit(made, address[0])
+            if ended is made:
+                return False
+            self._connections[request] = made
+        if ended is not None:
+            ended.end()
+        return True
 
     def _opened(self, event: Any) -> None:
-        sockets: list[socket.socket] = []
+        request = event.assoc.dul.socket.socket
         with self._lock:
-            # Several may connect at the same time, so that the thread of one need not have been started yet.
-            ended = [one for one in self._associations if one[0].ident is not None and not one[0].is_alive()]
-            for one in ended:
-                _close(one[1])
-                self._associations.remove(one)
-            self._associations.append((event.assoc, sockets))
-        limit_waiting(event, ANSWER_S, sockets)
+            connection = self._connections.setdefault(request, _Connection(request))
+        connection.thread = event.assoc
+        _catch_errors(event.assoc, "run")
+        # That of a report has a thread of its own.
+        _catch_errors(event.assoc, "_serve_request")
+        limit_waiting(
+            event,
+            ANSWER_S,
+            connection.sockets,
+            came=connection.note,
+            held=lambda: self._held_beside(connection),
+        )
         if self._tls is not None:
-            self._handshake_first(event.assoc.dul.socket, sockets[0])
+            self._handshake_first(event.assoc.dul.socket, connection.sockets[0])
+
+    def _held_beside(self, connection: _Connection) -> int:
+        """Bytes of messages of the other associations."""
+        with self._lock:
+            others = [
+                one.thread
+                for one in self._connections.values()
+                if one is not connection and not one.has_ended
+            ]
+        return sum(waiting_bytes(one) for one in others if one is not None)
 
     def _handshake_first(self, connection: Any, encrypted: Any) -> None:
         """Let ``connection`` do the handshake of TLS before it reads, in the thread of its association."""
@@ -158,7 +233,14 @@ class Listener:
         connection.recv = receive_after_handshake
 
     def _store(self, event: Any) -> Any:
-        return keep_object(event, self._keep)[0]
+        with self._lock:
+            connection = next(one for one in self._connections.values() if one.thread is event.assoc)
+        connection.is_storing = True
+        try:
+            return keep_object(event, self._keep)[0]
+        finally:
+            connection.is_storing = False
+            connection.note()
 
     def _take_report(self, event: Any) -> tuple[int, None]:
         try:
@@ -167,6 +249,68 @@ class Listener:
         except Exception:  # noqa: BLE001 - the bytes are a stranger's
             return _PROCESSING_FAILURE, None
         return _SUCCESS, None
+
+
+class _Connection:
+    """One connection to the listener."""
+
+    def __init__(self, request: socket.socket) -> None:
+        self._request = request
+        #: The association, once there is one.
+        self.thread: Any = None
+        self.sockets: list[socket.socket] = []
+        #: Whether an object of it is being stored.
+        self.is_storing = False
+        self._since = time.monotonic()
+
+    @property
+    def is_started(self) -> bool:
+        # Several may connect at the same time, so that the thread of one need not have been started yet.
+        return self.thread is not None and self.thread.ident is not None
+
+    @property
+    def has_ended(self) -> bool:
+        return self.is_started and not self.thread.is_alive()
+
+    def note(self) -> None:
+        """Something came, or was answered."""
+        if self.thread.is_established:
+            self._since = time.monotonic()
+
+    def waiting_since(self) -> float | None:
+        """The time since which the sender does nothing; ``None`` while an object of it is being stored."""
+        is_queued = self.is_started and self.thread.dimse.msg_queue.qsize() > 0
+        return None if is_queued or self.is_storing else self._since
+
+    def end(self) -> None:
+        """End the connection; the association notices."""
+        with contextlib.suppress(OSError):
+            # Without the words of TLS, which another thread may be reading.
+            socket.socket.shutdown(self._request, socket.SHUT_RDWR)
+        if self.thread is not None and not self.thread.is_established:
+            # It would wait for a request all the time that it has.
+            self.thread.dul.to_user_queue.put(None)
+
+
+def _catch_errors(association: Any, method: str) -> None:
+    """Log what a method raises where its thread would print it: a stranger caused it."""
+    call = getattr(association, method)
+
+    def call_and_log(*arguments: Any) -> None:
+        try:
+            call(*arguments)
+        except Exception as error:  # noqa: BLE001 - the bytes are a stranger's
+            logger.warning("an association failed: %s", error)
+
+    setattr(association, method, call_and_log)
+
+
+class _Contexts(list[Any]):
+    """The contexts that are offered, of which pynetdicom makes a copy for each that connects."""
+
+    def __deepcopy__(self, _: object) -> list[Any]:
+        # That of all transfer syntaxes too takes 0.2 s. They stay as they are.
+        return [copy.copy(one) for one in self]
 
 
 class _LaterHandshake:

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import requests
-import uvicorn
 
-from semblance.app.http_api.application import Settings, make_application
+from semblance.app.http_api.application import Settings
+from semblance.app.http_api.server import make_server
 
 TOKEN = "a token for tests only"
 
@@ -37,8 +37,7 @@ class Client:
 @contextlib.contextmanager
 def running_server(settings: Settings) -> Iterator[Client]:
     """The application, asked over a socket of this computer."""
-    config = uvicorn.Config(make_application(settings), http="h11", ws="none", log_config=None)
-    server = uvicorn.Server(config)
+    server = make_server(settings)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()

@@ -14,8 +14,9 @@ from typing import Any, Final
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.language import tr_lazy
 from semblance.core.library.open_library import open_or_create_library
+from semblance.core.limits import allow_memory, memory_limit, size_text
 from semblance.core.network.connection import watching_tls
-from semblance.core.network.listener import Listener
+from semblance.core.network.listener import Listener, check_listening
 from semblance.core.network.received_files import FOLDER, KeptObject, OtherObject, ReceivedFiles
 from semblance.core.network.servers import OWN_AE_TITLE
 from semblance.core.tasks import SILENT, Cancelled, PartReporter, Reporter
@@ -76,7 +77,8 @@ def watch(
 
     Raises:
         BadArguments: neither or both of ``folder`` and ``listen``; ``once`` with ``listen``; certificates that would
-            not be used.
+            not be used; an address that other computers reach without a certificate, or without ``allowed`` or
+            ``authority``.
         BadInput: ``folder`` is not there.
         SemblanceError: the library, the port or a certificate cannot be opened.
     """
@@ -88,6 +90,12 @@ def watch(
         raise BadArguments("For TLS name the certificate of this computer.")
     if certificate is not None and listen is None:
         raise BadArguments("A certificate is for an address to listen on.")
+    if listen is not None:
+        check_listening(
+            listen[0],
+            is_encrypted=certificate is not None,
+            has_known_senders=bool(allowed) or authority is not None,
+        )
     tls = None if certificate is None else watching_tls(certificate, key, authority)
     if folder is not None and not folder.is_dir():
         raise BadInput(tr_lazy("There is no folder {path}.", path=folder), "Make it, or choose another one.")
@@ -196,7 +204,7 @@ class _Watch:
 
     def _take(self, path: Path) -> None:
         try:
-            self._count(self.received.put(path.read_bytes()))
+            self._count(self.received.put(_read(path)))
             self.result.refused.pop(str(path), None)
         except BadInput as error:
             # It is taken if it changes, as one does that was copied in part.
@@ -238,3 +246,25 @@ class _Watch:
 
     def _waits(self, what: object) -> bool:
         return self._retry.get(what, 0.0) > time.monotonic()
+
+
+def _read(path: Path) -> bytes:
+    """
+    Raises:
+        BadInput: it is larger than what may be in memory.
+    """
+    longest = memory_limit()
+    with path.open("rb") as file:
+        content = file.read(longest + 1)
+    if len(content) > longest:
+        size = path.stat().st_size
+        raise BadInput(
+            tr_lazy(
+                "'{name}' is {size} in size; the limit is {max_object_bytes}.",
+                name=path.name,
+                size=size_text(size),
+                max_object_bytes=size_text(longest),
+            ),
+            tr_lazy("Save it smaller, or {allow}.", allow=allow_memory(size)),
+        )
+    return content

@@ -149,6 +149,36 @@ def test_a_folder_that_cannot_be_written_harms_nothing(tmp_path):
     assert not logging.getLogger("semblance").handlers[1:]
 
 
+def test_a_sentence_that_comes_again_and_again_pushes_no_other_out(folder, monkeypatch):
+    monkeypatch.setattr(log, "SAME_S", 3600.0)
+    for number in range(5000):
+        log.logger.warning("a request failed: %d", number)
+        log.receive_record(logging.WARNING, f"a worker failed: {number} #{number:08x}")
+    log.logger.warning("another one")
+    monkeypatch.setattr(log, "SAME_S", 0.0)
+    log.logger.warning("a request failed: %d", 5000)
+    lines = written(folder).splitlines()
+    assert len(lines) == 2 * log.MAX_SAME + 2
+    assert sum("more like it are left out for 3600 s" in line for line in lines) == 2
+    assert lines[-2].endswith("another one")
+    assert lines[-1].endswith(f"failed: 5000 ({5000 - log.MAX_SAME:,} like it were left out before)")
+
+
+def test_no_text_begins_a_line_or_steers_a_terminal(folder):
+    hostile = "\r\n2026-01-01 00:00:00.000 ERROR 1 made up\x1b[2J\x07\x00\x85\u2028\u202e"
+    log.logger.warning("%s %s", log.PublicText(hostile), hostile)
+    log.logger.warning(hostile)
+    text = written(folder)
+    assert all(one == "\n" or one.isprintable() for one in text)
+    lines = text.split("\n")
+    assert len([line for line in lines if line and not line.startswith("    ")]) == 2
+
+
+def test_a_record_has_an_end(folder):
+    log.logger.warning("%s", log.PublicText("x" * 10_000_000))
+    assert len(written(folder)) < 30_000
+
+
 def test_slow_phases_are_noted(folder, monkeypatch):
     monkeypatch.setattr(log, "SLOW_PHASE_S", -1.0)
     phases = log.PhaseLog()

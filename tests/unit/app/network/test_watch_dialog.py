@@ -98,6 +98,28 @@ def test_what_cannot_be_listened_on_has_a_reason(qtbot, window):
     assert not dialog.is_running
 
 
+def test_other_computers_are_not_heard_without_tls_and_names(qtbot, window, tmp_path):
+    own = pair(tmp_path, "own")
+    dialog = window.parts.commands.pacs.show_watch()
+    dialog.source.setCurrentIndex(dialog.source.findData(LISTENER))
+    dialog.port.setValue(port := free_port())
+    for host in ("0.0.0.0", "127.0.0.1.example"):
+        dialog.host.setText(host)
+        assert "That needs a certificate" in dialog.warning.text()
+        dialog.switch_button.click()
+        assert "not be encrypted" in dialog.error.text and "127.0.0.1" in dialog.error.text
+    dialog.host.setText("0.0.0.0")
+    dialog.certificate.line.setText(str(own.certificate))
+    dialog.key.line.setText(str(own.key))
+    dialog.switch_button.click()
+    assert "every one of them could send" in dialog.error.text
+    assert not dialog.is_running and not listens(port)
+    dialog.allowed.setText("SCANNER")
+    dialog.switch_button.click()
+    qtbot.waitUntil(lambda: dialog.status.text().startswith("On."))
+    dialog.switch_button.click()
+
+
 def test_a_host_for_other_computers_says_so(context, qtbot):
     dialog = WatchDialog(context)
     qtbot.addWidget(dialog)

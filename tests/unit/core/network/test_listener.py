@@ -24,7 +24,9 @@ def test_one_who_connects_while_another_is_being_accepted_keeps_the_connection()
     for ours, _ in ends:
         # pynetdicom starts the thread of an association only after this.
         thread = threading.Thread()
-        thread.dul = SimpleNamespace(socket=SimpleNamespace(socket=_Plain(ours)))
+        machine = SimpleNamespace(do_action=lambda _: None)
+        thread.dul = SimpleNamespace(socket=SimpleNamespace(socket=_Plain(ours)), state_machine=machine)
+        thread._serve_request = lambda *_: None
         listener._opened(SimpleNamespace(assoc=thread))
     for ours, theirs in ends:
         ours.sendall(b"x")

@@ -192,6 +192,44 @@ def test_what_cannot_be_watched_is_an_error(tmp_path):
     assert not (tmp_path / "lib.semblance").exists()
 
 
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.0.0.7", "127.0.0.1.evil.example", "pacs.example"])
+@pytest.mark.parametrize("certificate", [False, True])
+@pytest.mark.parametrize("known", ["nobody", "AE titles", "authority"])
+def test_other_computers_send_with_tls_and_only_known_ones(tmp_path, monkeypatch, host, certificate, known):
+    class Opened(Exception):
+        """It would listen."""
+
+    def listener(*_: object, **__: object) -> None:
+        raise Opened
+
+    monkeypatch.setattr(module, "Listener", listener)
+    own = pair(tmp_path, "own")
+    named = {"certificate": own.certificate, "key": own.key} if certificate else {}
+    named |= {"allowed": ["SCANNER"]} if known == "AE titles" else {}
+    named |= {"authority": own.certificate} if known == "authority" else {}
+    if certificate and known != "nobody":
+        error, text = Opened, None
+    elif certificate:
+        error, text = BadArguments, "every one of them could send"
+    else:
+        error, text = BadArguments, "not be encrypted|[Nn]ame the certificate"
+    with pytest.raises(error, match=text) as caught:
+        watch(tmp_path / "lib.semblance", listen=(host, 11112), **named)
+    if error is BadArguments and "certificate of this computer" not in str(caught.value):
+        assert "Or listen on 127.0.0.1" in caught.value.hint
+    assert (tmp_path / "lib.semblance").exists() == (error is Opened)
+
+
+def test_a_file_that_would_fill_the_memory_is_refused_by_its_size(folder, tmp_path, monkeypatch):
+    monkeypatch.setenv("SEMBLANCE_MEMORY_MB", "1")
+    large = folder / "large.dcm"
+    with large.open("wb") as file:
+        file.truncate(1 << 40)
+    result = watch(tmp_path / "lib.semblance", folder=folder, once=True)
+    assert (result.taken, list(result.refused)) == (4, [str(large)])
+    assert "the limit is 1 MB" in result.refused[str(large)]
+
+
 def test_a_file_that_ends_in_its_header_is_taken_when_it_is_whole(folder, tmp_path):
     half = folder / "003.dcm"
     whole = half.read_bytes()
