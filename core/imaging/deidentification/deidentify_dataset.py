@@ -126,6 +126,8 @@ class _Deidentifier:
         self._changes = changes
         self._identity = Identity.of(dataset)
         self._kept_values = KeptValues(self._identity, self._uid)
+        #: Dates that were moved, by their data set and tag.
+        self._moved: set[tuple[int, int]] = set()
         #: Content items whose values are cleaned already, as tables of attributes know of no content.
         self._cleaned: set[int] = set()
         self._patient = patient_of(dataset) or text(dataset, "SOPInstanceUID")
@@ -268,6 +270,7 @@ class _Deidentifier:
             if element.VR != "TM" and _has_value(element):
                 shifted = [self._shifted(str(one)) for one in _values(element)]
                 element.value = shifted if len(shifted) > 1 else shifted[0]
+                self._moved.add((id(dataset), element.tag))
                 self._count(element, "moved", rule)
         elif element.VR in TEXTS and element.VR != "PN":
             kept = [clean_description(str(one), self._identity) for one in _values(element)]
@@ -367,7 +370,8 @@ class _Deidentifier:
 
     def _check_value(self, dataset: Dataset, element: DataElement) -> None:
         """Clean a value that was kept and has a name or an id of the object, or what its kind must not have, in it."""
-        if done := self._kept_values.clean(dataset, element):
+        any_date = Option.FULL_DATES in self._profile.options or (id(dataset), element.tag) in self._moved
+        if done := self._kept_values.clean(dataset, element, any_date=any_date):
             self._count(element, done, Rule("C", NAMES))
 
     # --- structured reports ----------------------------------------------------------------------------

@@ -72,10 +72,12 @@ class KeptValues:
     def __init__(self, identity: Identity, map_uid: Callable[[str], str]) -> None:
         self._identity, self._map_uid = identity, map_uid
 
-    def clean(self, dataset: Dataset, element: DataElement) -> str:
-        """Remove from ``dataset`` what must not be in ``element``; what was done, "" for nothing."""
+    def clean(self, dataset: Dataset, element: DataElement, *, any_date: bool = False) -> str:
+        """Remove from ``dataset`` what must not be in ``element``; what was done, "" for nothing. ``any_date``: a date
+        was moved or is kept on purpose, and may be that of a birth."""
         representation = element.VR
-        if representation in BYTES:
+        # In implicit files the kind of some numbers is told by others, and unknown where those are missing.
+        if representation in BYTES or isinstance(element.value, bytes):
             return self._clean_bytes(dataset, element)
         values = [one for one in _values(element) if one is not None and one != ""]
         if not values:
@@ -83,7 +85,7 @@ class KeptValues:
         if representation in TEXTS:
             return self._clean_text(element, values)
         if representation in _FORMS:
-            return self._clean_formed(element, values)
+            return self._clean_formed(element, values, any_date=any_date)
         return self._clean_numbers(element, values) if representation in _INTEGERS else ""
 
     def _clean_bytes(self, dataset: Dataset, element: DataElement) -> str:
@@ -120,11 +122,11 @@ class KeptValues:
     def _is_code(self, keyword: str, value: str) -> bool:
         return is_defined(keyword, value) or not self._identity.is_word_of(value)
 
-    def _clean_formed(self, element: DataElement, values: list[Any]) -> str:
+    def _clean_formed(self, element: DataElement, values: list[Any], *, any_date: bool) -> str:
         written = [_written(one) for one in values]
         form = _FORMS[element.VR]
         if all(form.fullmatch(one) for one in written):
-            found = [one for one in written if self._has_id(element.VR, one)]
+            found = [one for one in written if self._has_id(element.VR, one, any_date=any_date)]
             if not found:
                 return ""
             if element.VR == "UI":
@@ -134,7 +136,9 @@ class KeptValues:
         element.value = self._map_uid(written[0]) if element.VR == "UI" else None
         return "replaced" if element.VR == "UI" else "emptied"
 
-    def _has_id(self, representation: str, written: str) -> bool:
+    def _has_id(self, representation: str, written: str, *, any_date: bool) -> bool:
+        if representation in ("DA", "DT"):
+            return not any_date and self._identity.is_in(written[:8])
         if representation == "UI":
             parts = written.split(".")
         elif representation in ("IS", "DS"):

@@ -117,7 +117,8 @@ class Identity:
 
     def is_word_of(self, code: str) -> bool:
         """Whether a word of the short text ``code`` is a name, however short, or has a name or an id in it."""
-        tokens = {*re.findall(r"[^\W_]+", code), *_CAMEL_CASE.findall(code)}
+        written = code.replace("\0", "")
+        tokens = {*re.findall(r"[^\W_]+", written), *_CAMEL_CASE.findall(written)}
         return any(len(token) >= 2 and token.casefold() in self._words for token in tokens) or self.is_in(
             code
         )
@@ -248,7 +249,8 @@ def _forms(word: str) -> Iterator[str]:
 
 
 def _texts(text: str) -> Iterator[str]:
-    folded = unicodedata.normalize("NFC", text).casefold()
+    # Text in UTF-16, whose every second byte is zero, is taken for a text of one byte a letter.
+    folded = unicodedata.normalize("NFC", text.replace("\0", "")).casefold()
     yield folded
     if not folded.isascii():
         yield _without_accents(folded)
