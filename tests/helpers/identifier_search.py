@@ -22,7 +22,7 @@ ENCODINGS = (
 )  # fmt: skip
 _BASE64 = re.compile(rb"[A-Za-z0-9+/]{24,}={0,2}")
 _HEX = re.compile(rb"(?:[0-9a-fA-F]{2}){12,}")
-_PNG = b"\x89PNG\r\n\x1a\n"
+PNG = b"\x89PNG\r\n\x1a\n"
 _MOST_DEPTH = 6
 
 
@@ -81,7 +81,7 @@ class IdentifierSearch:
         """Search the content of a file called ``name``."""
         self.searched.files += 1
         seen: set[bytes] = set()
-        for kind, part in _parts(data, "file", 0):
+        for kind, part in parts(data):
             if part not in seen:
                 seen.add(part)
                 self._search(part, name, kind)
@@ -98,13 +98,12 @@ class IdentifierSearch:
 _ESCAPES = re.compile(rb"\x1b[\x24\x28\x29].{1,2}?(?=[^A-Z0-9])|\x1b\$?[()][A-Z0-9]|\x1b\$[@AB]|\x0e|\x0f")
 
 
-def _parts(data: bytes, kind: str, depth: int) -> Iterator[tuple[str, bytes]]:
-    """``data`` and all that is packed into it."""
+def parts(data: bytes, kind: str = "file", depth: int = 0) -> Iterator[tuple[str, bytes]]:
+    """(kind, bytes) of ``data`` and of all that is packed into it."""
     yield kind, data
-    if depth >= _MOST_DEPTH:
-        return
-    for inner_kind, inner in _unpacked(data):
-        yield from _parts(inner, inner_kind, depth + 1)
+    if depth < _MOST_DEPTH:
+        for inner_kind, inner in _unpacked(data):
+            yield from parts(inner, inner_kind, depth + 1)
 
 
 def _unpacked(data: bytes) -> Iterator[tuple[str, bytes]]:
@@ -112,7 +111,7 @@ def _unpacked(data: bytes) -> Iterator[tuple[str, bytes]]:
         yield from _of_zip(data)
     elif data[:4] == b"%PDF":
         yield from _of_pdf(data)
-    elif data[:8] == _PNG:
+    elif data[:8] == PNG:
         yield from _of_png(data)
     elif data[128:132] == b"DICM":
         yield from _of_dicom(data)
