@@ -59,7 +59,7 @@ _REFUSED = {
     "1.2.840.10008.5.1.4.1.1.131": tr_lazy("a layout of a screen with its texts"),
     "1.2.840.10008.5.1.4.38.": tr_lazy("a layout of a screen with its texts"),
 }
-_OVERLAYS, _CURVES = 0x60, 0x50
+_OVERLAYS, _OVERLAY_DATA = 0x60, 0x3000
 #: Where the receipt counts what no table lists.
 PRIVATE, NAMES, UNLISTED, UNREADABLE = (
     "private attribute",
@@ -276,7 +276,7 @@ class _Deidentifier:
             kept = [clean_description(str(one), self._identity) for one in _values(element)]
             element.value = "\\".join(kept) if element.VR in ("LT", "ST", "UT") else kept
             self._count(element, "cleaned", rule)
-        elif element.tag.group >> 8 == _OVERLAYS and element.keyword == "OverlayData":
+        elif element.tag.group >> 8 == _OVERLAYS and element.tag.element == _OVERLAY_DATA:
             self._clean_overlay(dataset, element, rule)
         elif element.keyword == "GraphicAnnotationSequence":
             for item in element.value or ():
@@ -347,14 +347,20 @@ class _Deidentifier:
         return kept
 
     def _unlisted(self, dataset: Dataset, element: DataElement) -> None:
-        if element.VR == "UI" and not _is_class(element):
+        group = element.tag.group
+        if group >> 8 == _OVERLAYS and (group, _OVERLAY_DATA) not in dataset:
+            # It was drawn into the pixels, from which it is removed.
+            self._remove(dataset, element, Rule("X", UNLISTED))
+        elif group >> 8 == _OVERLAYS and element.VR in ("LO", "SH", "LT"):
+            self._clean(dataset, element, Rule("C", UNLISTED))
+        elif element.VR == "UI" and not _is_class(element):
             self._map_uid_unlisted(element)
         elif element.VR in _DATES and Option.FULL_DATES not in self._profile.options:
             if Option.MODIFIED_DATES in self._profile.options:
                 self._clean(dataset, element, Rule("C", UNLISTED))
             else:
                 self._empty(dataset, element, Rule("Z", UNLISTED))
-        elif element.keyword == "" or (element.VR in _FREE and element.tag.group != 0x0040):
+        elif not _is_known(element) or (element.VR in _FREE and element.tag.group != 0x0040):
             self._remove(dataset, element, Rule("X", UNLISTED))
         elif element.VR in _FREE:
             self._replace(dataset, element, Rule("D", UNLISTED))
@@ -455,6 +461,13 @@ class _Deidentifier:
 
 def _has_value(element: DataElement) -> bool:
     return element.value is not None and element.value not in ("", [])
+
+
+def _is_known(element: DataElement) -> bool:
+    """Whether the standard has the attribute; an element of a group that repeats has no keyword."""
+    from pydicom.datadict import dictionary_has_tag, repeater_has_tag
+
+    return dictionary_has_tag(element.tag) or repeater_has_tag(element.tag)
 
 
 def _values(element: DataElement) -> list[Any]:

@@ -218,7 +218,8 @@ def _names(written: str) -> Iterator[str]:
         for part in parts:
             yield part
             # O'Brien, Meier-Schmidt.
-            yield from (piece for piece in re.split(r"[\W_]+", part) if len(piece) >= _SHORTEST + 1)
+            pieces = [piece for piece in re.split(r"[\W_]+", part) if piece]
+            yield from (piece for piece in (*pieces, "".join(pieces)) if len(piece) > _SHORTEST)
         for first, second in itertools.permutations(parts[:3], 2):
             # 山^太郎 is written 山太郎, and Li^Wei in one field LI WEI.
             for mark in ("", "^", " ", "_", ", ", ","):
