@@ -49,7 +49,7 @@ class IdentifierSearch:
             seen: set[bytes] = set()
             for encoding in ENCODINGS:
                 forms: set[bytes] = set()
-                for form in {word, word.upper(), word.title()}:
+                for form in {word, word.upper(), word.title(), word.lower(), word.casefold()}:
                     with contextlib.suppress(UnicodeEncodeError):
                         # Without the escape before it and the one behind it, which belong to the text around it.
                         forms.add(_ESCAPES.sub(b"", form.encode(encoding)))

@@ -47,9 +47,9 @@ class Person:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """What must not be found, in lower case. Words of one letter or syllable are in others."""
+        """What must not be found. Words of one letter or syllable are in others."""
         parts = {part for group in self.name.split("=") for part in group.split("^")}
-        long = {part.casefold() for part in parts if len(part) >= (4 if part.isascii() else 2)}
+        long = {part for part in parts if len(part) >= (4 if part.isascii() else 2)}
         day = self.born
         dates = (day, f"{day[:4]}-{day[4:6]}-{day[6:]}", f"{day[6:]}.{day[4:6]}.{day[:4]}")
         return (*sorted(long), "778812993", "991277315", *dates)

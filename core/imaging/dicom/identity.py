@@ -86,6 +86,7 @@ class Identity:
         for element in found:
             if element.VR == "PN" or element.keyword in _IDS:
                 words.update(_words(element))
+        self._written = frozenset(unicodedata.normalize("NFC", word.strip()) for word in words)
         #: In all forms in which a text is searched.
         self._words = frozenset(form for word in words for form in _forms(word))
         runs = (int(run) for word in words for run in re.findall(r"[0-9]+", word))
@@ -153,10 +154,10 @@ class Identity:
 
     def _bytes_pattern(self, shortest: int) -> re.Pattern[bytes] | None:
         found: set[bytes] = set()
-        for word in self._words:
+        for word in self._words | self._written:
             if len(word) < _shortest(word):
                 continue
-            for form in {word, word.upper(), word.title()} if not word.isascii() else {word}:
+            for form in {word, word.upper(), word.lower(), word.title()} if not word.isascii() else {word}:
                 for encoding in _ENCODINGS:
                     try:
                         encoded = form.encode(encoding)
