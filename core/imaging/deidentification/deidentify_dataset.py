@@ -155,14 +155,20 @@ class _Deidentifier:
             # A group of overlays goes as a whole.
             if tag not in dataset.keys() or tag in kept_private:  # noqa: SIM118 - its own test converts the tag
                 continue
-            try:
-                element = dataset[tag]
-                _ = element.value
-            except Exception:  # noqa: BLE001 - a damaged value is parsed here, and may fail in any way
-                del dataset[tag]
-                self._changes.add(_shown(tag), "removed", UNREADABLE)
-                continue
-            self._element(dataset, element, depth)
+            element = self._read(dataset, tag)
+            if element is not None:
+                self._element(dataset, element, depth)
+
+    def _read(self, dataset: Dataset, tag: BaseTag) -> DataElement | None:
+        """The element at ``tag``, removed where its value cannot be read."""
+        try:
+            element = dataset[tag]
+            _ = element.value
+        except Exception:  # noqa: BLE001 - a damaged value is parsed here, and may fail in any way
+            del dataset[tag]
+            self._changes.add(_shown(tag), "removed", UNREADABLE)
+            return None
+        return element
 
     def _check_characters(self) -> None:
         """Name a character set that exists, by which texts are written."""
@@ -338,11 +344,11 @@ class _Deidentifier:
         for tag in sorted(kept):
             if tag.element < 0x100:
                 continue
-            element = dataset[tag]
-            if element.VR == "SQ":
+            element = self._read(dataset, tag)
+            if element is not None and element.VR == "SQ":
                 for item in element.value or ():
                     self._walk(item, 1)
-            else:
+            elif element is not None:
                 self._check_value(dataset, element)
         return kept
 
