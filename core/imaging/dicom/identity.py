@@ -201,7 +201,8 @@ def _words(element: DataElement) -> Iterator[str]:
             yield from _names(text)
         elif element.keyword in _DATES:
             yield from _written_dates(text)
-        elif text:
+        elif text and (element.keyword in NAMING or any(one.isdigit() for one in text)):
+            # A study that is called Head is not the only one.
             yield text
             yield from (
                 line.strip() for line in re.split(r"[,;\n\r^]", text) if len(line.strip()) >= _SHORTEST_INSIDE

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageCms
 from pydicom import Dataset, Sequence, dcmread
+from pydicom.encaps import encapsulate
 
 from semblance.core.errors import BadInput
 from semblance.core.imaging.deidentification.colour_profiles import without_texts
@@ -179,6 +180,24 @@ def test_what_cannot_be_cleaned_is_not_written_and_named(tmp_path, sop_class, wh
     assert name == "a.dcm" and what in str(reason)
     with pytest.raises(BadInput, match=what):
         cleaned(dataset)
+
+
+@pytest.mark.parametrize("number", [100, 102, 106, 107, 108])
+def test_a_video_is_not_written_with_any_options(tmp_path, number):
+    dataset = header()
+    dataset.PixelData = encapsulate([b"\0\0\1\xb3 Lung"])
+    dataset["PixelData"].is_undefined_length = True
+    save(dataset, tmp_path / "in" / "a.dcm", f"1.2.840.10008.1.2.4.{number}")
+    result = deidentify_files(tmp_path / "in", tmp_path / "out")
+    assert result.files == {} and "is a video" in str(result.failed[0][1])
+
+
+def test_the_name_of_a_study_without_a_digit_is_no_id():
+    dataset = header()
+    dataset.StudyID, dataset.ManufacturerModelName = "SCANNER", "Scanner 9"
+    assert cleaned(dataset).ManufacturerModelName == "Scanner 9"
+    dataset.StudyID, dataset.ManufacturerModelName = "ST-4711-9", "Scanner ST-4711-9"
+    assert cleaned(dataset).ManufacturerModelName == "REMOVED"
 
 
 @pytest.mark.parametrize("syntax", ["1.2.840.10008.1.2.1", "1.2.840.10008.1.2.5", "1.2.840.10008.1.2.4.80"])
