@@ -299,8 +299,12 @@ class _Deidentifier:
         from semblance.core.imaging.drawn_text import drawn_text
 
         group = element.tag.group
-        rows, columns = (int(dataset[group, place].value) for place in (0x10, 0x11))
-        frames = int(dataset[group, 0x15].value or 1) if (group, 0x15) in dataset else 1
+        try:
+            rows, columns = (int(dataset[group, place].value) for place in (0x10, 0x11))
+            frames = int(dataset[group, 0x15].value or 1) if (group, 0x15) in dataset else 1
+        except (KeyError, TypeError, ValueError):
+            self._remove(dataset, element, rule)
+            return
         size = rows * columns * frames
         bits = np.unpackbits(np.frombuffer(element.value, np.uint8), bitorder="little")[:size]
         if len(bits) < size or not size:
