@@ -67,9 +67,8 @@ def find_text(
 def clean_pixels(dataset: Dataset, images: DicomImages, boxes: Boxes) -> str:
     """Black out ``boxes`` in ``dataset``, whose pixels ``images`` reads, and set BurnedInAnnotation to NO.
 
-    Without a box the pixels stay as they are, unless an old overlay is stored in their unused bits. Otherwise they are
-    compressed again without loss where they were compressed, and colours become RGB. What was lost by a compression
-    before stays recorded.
+    Without a box the pixels stay as they are. Otherwise they are compressed again without loss where they were
+    compressed, and colours become RGB. What was lost by a compression before stays recorded.
 
     Returns:
         The transfer syntax that a file needs now, or "" for the same one.
@@ -78,7 +77,7 @@ def clean_pixels(dataset: Dataset, images: DicomImages, boxes: Boxes) -> str:
         BadInput: the pixels cannot be decoded.
     """
     dataset.BurnedInAnnotation = "NO"
-    if not any(boxes) and not _has_overlay_in_pixels(dataset):
+    if not any(boxes):
         return ""
     syntax, layout = images.syntax, images.layout
     frames = [_frame(images, frame) for frame in range(len(images))]
@@ -89,7 +88,24 @@ def clean_pixels(dataset: Dataset, images: DicomImages, boxes: Boxes) -> str:
     return _put(dataset, np.stack(frames), syntax, layout)
 
 
-def _has_overlay_in_pixels(dataset: Dataset) -> bool:
+def remove_overlay_bits(dataset: Dataset, images: DicomImages) -> str:
+    """Set the unused bits of the pixels of ``dataset``, which ``images`` reads, to what they are without an overlay.
+
+    Returns:
+        As :func:`clean_pixels`.
+
+    Raises:
+        BadInput: the pixels cannot be decoded.
+    """
+    return _put(
+        dataset,
+        np.stack([_frame(images, frame) for frame in range(len(images))]),
+        images.syntax,
+        images.layout,
+    )
+
+
+def has_overlay_bits(dataset: Dataset) -> bool:
     """Whether an overlay lies in unused bits of the pixels, as before 2004 (PS3.3 C.9.2, retired)."""
     bits = ((group, 0x0102) for group in range(0x6000, 0x6020, 2))
     return any(tag in dataset and dataset[tag].value for tag in bits)

@@ -10,12 +10,22 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.deidentification.identity import Identity
-from semblance.core.imaging.deidentification.profile import EDITION, Option, Profile, Rule, is_safe_private
+from semblance.core.imaging.deidentification.kept_values import BYTES, REMOVED, TEXTS, KeptValues
+from semblance.core.imaging.deidentification.profile import (
+    BASIC,
+    EDITION,
+    Option,
+    Profile,
+    Rule,
+    is_safe_private,
+)
+from semblance.core.imaging.deidentification.repack_pixels import PIXELS
 from semblance.core.imaging.dicom.attributes import MAX_DEPTH, text
 from semblance.core.imaging.dicom.descriptions import clean_description
+from semblance.core.imaging.dicom.identity import Identity
 from semblance.core.imaging.dicom.patient_identity import patient_of
 from semblance.core.imaging.pseudonyms import Pseudonyms
+from semblance.core.language import tr_lazy
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,8 +34,6 @@ if TYPE_CHECKING:
     from pydicom.dataelem import DataElement
     from pydicom.tag import BaseTag
 
-#: What stands in place of a text that must not be empty.
-REMOVED = "REMOVED"
 _OLDEST = 89
 _DATE, _TIME = "19000101", "000000"
 _DUMMIES: dict[str, Any] = {
@@ -37,22 +45,21 @@ _DUMMIES: dict[str, Any] = {
     "DS": "0",
 }
 _NUMBERS = frozenset(("FL", "FD", "SL", "SS", "UL", "US", "SV", "UV"))
-_BYTES = frozenset(("OB", "OW", "OF", "OD", "OL", "OV", "UN"))
-_TEXTS = frozenset(("AE", "CS", "LO", "LT", "SH", "ST", "UC", "UR", "UT", "PN"))
 #: Unlisted attributes of these kinds may hold whatever somebody typed.
 _FREE = frozenset(("LT", "ST", "UT", "UC", "UR", "PN", "UN"))
 _DATES = frozenset(("DA", "DT"))
 _STANDARD_UID = "1.2.840.10008."
 _CONTENT_VALUES = frozenset(("TextValue", "PersonName", "UID", "Date", "Time", "DateTime"))
-#: Codes that say how an object is built; a word among them may also be somebody's name.
-_STRUCTURE = frozenset(
-    ("ValueType", "RelationshipType", "ContinuityOfContent", "Modality", "GraphicType", "ImageType")
-)
-_STRUCTURE |= frozenset(
-    ("SpecificCharacterSet", "PhotometricInterpretation", "ConversionType", "TemplateIdentifier")
-)
 _ENCAPSULATED = "EncapsulatedDocument"
-_OVERLAYS, _CURVES = 0x60, 0x50
+#: Kinds of objects that are not written, by the beginning of their SOP class UID.
+_REFUSED = {
+    "1.2.840.10008.5.1.4.1.1.104.": tr_lazy("a document, such as a PDF"),
+    "1.2.840.10008.5.1.4.1.1.9.4.": tr_lazy("a recording of a voice"),
+    "1.2.840.10008.5.1.4.1.1.66": tr_lazy("raw data of a device"),
+    "1.2.840.10008.5.1.4.1.1.131": tr_lazy("a layout of a screen with its texts"),
+    "1.2.840.10008.5.1.4.38.": tr_lazy("a layout of a screen with its texts"),
+}
+_OVERLAYS, _OVERLAY_DATA = 0x60, 0x3000
 #: Where the receipt counts what no table lists.
 PRIVATE, NAMES, UNLISTED, UNREADABLE = (
     "private attribute",
@@ -87,20 +94,40 @@ def deidentify(dataset: Dataset, profile: Profile, pseudonyms: Pseudonyms, chang
     touched.
 
     Raises:
-        BadInput: the object holds a document, whose text cannot be cleaned.
+        BadInput: the object holds what cannot be cleaned: a document, a voice, raw data, a layout of a screen.
     """
+    check_kind(dataset)
+    _Deidentifier(dataset, profile, pseudonyms, changes).run()
+
+
+def check_kind(dataset: Dataset) -> None:
+    """
+    Raises:
+        BadInput: an object of a kind that cannot be de-identified; the message names it.
+    """
+    kind = text(dataset, "SOPClassUID")
+    for beginning, what in _REFUSED.items():
+        if kind == beginning or (beginning.endswith(".") and kind.startswith(beginning)):
+            raise BadInput(
+                tr_lazy("It holds {what}, which cannot be de-identified.", what=what), "Leave it out."
+            )
     if _ENCAPSULATED in dataset:
         raise BadInput(
-            "It holds a document, such as a PDF, that cannot be de-identified.", "Leave the document out."
+            tr_lazy(
+                "It holds {what}, which cannot be de-identified.", what=tr_lazy("a document, such as a PDF")
+            ),
+            "Leave it out.",
         )
-    _Deidentifier(dataset, profile, pseudonyms, changes).run()
 
 
 class _Deidentifier:
     def __init__(self, dataset: Dataset, profile: Profile, pseudonyms: Pseudonyms, changes: Changes) -> None:
         self._root, self._profile, self._pseudonyms = dataset, profile, pseudonyms
         self._changes = changes
-        self._identity = Identity(dataset)
+        self._identity = Identity.of(dataset)
+        self._kept_values = KeptValues(self._identity, self._uid)
+        #: Dates that were moved, by their data set and tag.
+        self._moved: set[tuple[int, int]] = set()
         #: Content items whose values are cleaned already, as tables of attributes know of no content.
         self._cleaned: set[int] = set()
         self._patient = patient_of(dataset) or text(dataset, "SOPInstanceUID")
@@ -117,6 +144,7 @@ class _Deidentifier:
         identifier = self._pseudonyms.patient(self._patient)
         self._walk(self._root, 0)
         self._root.PatientName = self._root.PatientID = identifier
+        self._check_characters()
         self._record()
 
     def _walk(self, dataset: Dataset, depth: int) -> None:
@@ -127,19 +155,38 @@ class _Deidentifier:
             # A group of overlays goes as a whole.
             if tag not in dataset.keys() or tag in kept_private:  # noqa: SIM118 - its own test converts the tag
                 continue
-            try:
-                element = dataset[tag]
-                _ = element.value
-            except Exception:  # noqa: BLE001 - a damaged value is parsed here, and may fail in any way
-                del dataset[tag]
-                self._changes.add(_shown(tag), "removed", UNREADABLE)
-                continue
-            self._element(dataset, element, depth)
+            element = self._read(dataset, tag)
+            if element is not None:
+                self._element(dataset, element, depth)
+
+    def _read(self, dataset: Dataset, tag: BaseTag) -> DataElement | None:
+        """The element at ``tag``, removed where its value cannot be read."""
+        try:
+            element = dataset[tag]
+            _ = element.value
+        except Exception:  # noqa: BLE001 - a damaged value is parsed here, and may fail in any way
+            del dataset[tag]
+            self._changes.add(_shown(tag), "removed", UNREADABLE)
+            return None
+        return element
+
+    def _check_characters(self) -> None:
+        """Name a character set that exists, by which texts are written."""
+        from pydicom.charset import python_encoding
+
+        named = self._root.get("SpecificCharacterSet") or []
+        named = [named] if isinstance(named, str) else list(named)
+        if any(one and one not in python_encoding for one in named):
+            self._root.SpecificCharacterSet = "ISO_IR 192"
 
     def _element(self, dataset: Dataset, element: DataElement, depth: int) -> None:
         tag = element.tag
         if tag.group == 0x0000 or tag.element == 0:
             del dataset[tag]
+            return
+        if element.keyword in PIXELS and depth > 0:
+            # Small images of others; the object's own are cleaned by what writes them.
+            self._remove(dataset, element, Rule("X", BASIC[0]))
             return
         rule = self._profile.rule(tag.group, tag.element)
         if id(dataset) in self._cleaned and element.keyword in _CONTENT_VALUES:
@@ -159,7 +206,7 @@ class _Deidentifier:
             if element.keyword == "ContentSequence":
                 element.value = [item for item in element.value if len(item)]
         else:
-            self._check_names(dataset, element)
+            self._check_value(dataset, element)
 
     def _chosen(self, action: str, element: DataElement) -> str:
         """One action of a choice: what keeps the object valid wherever the attribute is required."""
@@ -229,12 +276,13 @@ class _Deidentifier:
             if element.VR != "TM" and _has_value(element):
                 shifted = [self._shifted(str(one)) for one in _values(element)]
                 element.value = shifted if len(shifted) > 1 else shifted[0]
+                self._moved.add((id(dataset), element.tag))
                 self._count(element, "moved", rule)
-        elif element.VR in _TEXTS and element.VR != "PN":
-            kept = [clean_description(str(one), self._root) for one in _values(element)]
+        elif element.VR in TEXTS and element.VR != "PN":
+            kept = [clean_description(str(one), self._identity) for one in _values(element)]
             element.value = "\\".join(kept) if element.VR in ("LT", "ST", "UT") else kept
             self._count(element, "cleaned", rule)
-        elif element.tag.group >> 8 == _OVERLAYS and element.keyword == "OverlayData":
+        elif element.tag.group >> 8 == _OVERLAYS and element.tag.element == _OVERLAY_DATA:
             self._clean_overlay(dataset, element, rule)
         elif element.keyword == "GraphicAnnotationSequence":
             for item in element.value or ():
@@ -251,9 +299,20 @@ class _Deidentifier:
         from semblance.core.imaging.drawn_text import drawn_text
 
         group = element.tag.group
-        rows, columns = (int(dataset[group, place].value) for place in (0x10, 0x11))
-        bits = np.unpackbits(np.frombuffer(element.value, np.uint8), bitorder="little")
-        planes = bits[: len(bits) // (rows * columns) * rows * columns].reshape(-1, rows, columns)
+        try:
+            rows, columns = (int(dataset[group, place].value) for place in (0x10, 0x11))
+            frames = int(dataset[group, 0x15].value or 1) if (group, 0x15) in dataset else 1
+        except (KeyError, TypeError, ValueError):
+            self._remove(dataset, element, rule)
+            return
+        size = rows * columns * frames
+        bits = np.unpackbits(np.frombuffer(element.value, np.uint8), bitorder="little")[:size]
+        if len(bits) < size or not size:
+            self._remove(dataset, element, rule)
+            return
+        planes = bits.reshape(-1, rows, columns)
+        packed = np.packbits(bits, bitorder="little").tobytes()
+        element.value = packed + b"\0" * (len(packed) % 2)
         if any(drawn_text(plane.astype(np.float32)) or self._has_text(plane) for plane in planes):
             self._remove(dataset, element, rule)
 
@@ -289,23 +348,29 @@ class _Deidentifier:
         for tag in sorted(kept):
             if tag.element < 0x100:
                 continue
-            element = dataset[tag]
-            if element.VR == "SQ":
+            element = self._read(dataset, tag)
+            if element is not None and element.VR == "SQ":
                 for item in element.value or ():
                     self._walk(item, 1)
-            else:
-                self._check_names(dataset, element)
+            elif element is not None:
+                self._check_value(dataset, element)
         return kept
 
     def _unlisted(self, dataset: Dataset, element: DataElement) -> None:
-        if element.VR == "UI" and not _is_class(element):
+        group = element.tag.group
+        if group >> 8 == _OVERLAYS and (group, _OVERLAY_DATA) not in dataset:
+            # It was drawn into the pixels, from which it is removed.
+            self._remove(dataset, element, Rule("X", UNLISTED))
+        elif group >> 8 == _OVERLAYS and element.VR in ("LO", "SH", "LT"):
+            self._clean(dataset, element, Rule("C", UNLISTED))
+        elif element.VR == "UI" and not _is_class(element):
             self._map_uid_unlisted(element)
         elif element.VR in _DATES and Option.FULL_DATES not in self._profile.options:
             if Option.MODIFIED_DATES in self._profile.options:
                 self._clean(dataset, element, Rule("C", UNLISTED))
             else:
                 self._empty(dataset, element, Rule("Z", UNLISTED))
-        elif element.keyword == "" or (element.VR in _FREE and element.tag.group != 0x0040):
+        elif not _is_known(element) or (element.VR in _FREE and element.tag.group != 0x0040):
             self._remove(dataset, element, Rule("X", UNLISTED))
         elif element.VR in _FREE:
             self._replace(dataset, element, Rule("D", UNLISTED))
@@ -319,20 +384,11 @@ class _Deidentifier:
             element.value = mapped if len(mapped) > 1 else mapped[0]
             self._count(element, "replaced", Rule("U", UNLISTED))
 
-    def _check_names(self, dataset: Dataset, element: DataElement) -> None:
-        """Remove a text that was kept and has a name or an id of the object in it."""
-        if element.VR in _BYTES:
-            value = element.value
-            if not isinstance(value, bytes) or element.keyword in ("PixelData", "OverlayData"):
-                return
-            if element.VR == "UN" and self._identity.is_in(value.decode("latin-1")):
-                self._remove(dataset, element, Rule("X", NAMES))
-            return
-        if element.VR not in _TEXTS or element.keyword in _STRUCTURE or not _has_value(element):
-            return
-        if any(self._identity.is_in(str(one)) for one in _values(element)):
-            element.value = REMOVED
-            self._count(element, "replaced", Rule("D", NAMES))
+    def _check_value(self, dataset: Dataset, element: DataElement) -> None:
+        """Clean a value that was kept and has a name or an id of the object, or what its kind must not have, in it."""
+        any_date = Option.FULL_DATES in self._profile.options or (id(dataset), element.tag) in self._moved
+        if done := self._kept_values.clean(dataset, element, any_date=any_date):
+            self._count(element, done, Rule("C", NAMES))
 
     # --- structured reports ----------------------------------------------------------------------------
 
@@ -357,7 +413,7 @@ class _Deidentifier:
         if rule.action == "K":
             self._cleaned.add(id(item))
         elif kind == "TEXT" and "TextValue" in item:
-            cleaned = clean_description(str(item.TextValue), self._root) if rule.action == "C" else ""
+            cleaned = clean_description(str(item.TextValue), self._identity) if rule.action == "C" else ""
             item.TextValue = cleaned or REMOVED
             self._cleaned.add(id(item))
             self._changes.add("ContentSequence TEXT", "cleaned" if cleaned else "replaced", rule.source)
@@ -385,7 +441,7 @@ class _Deidentifier:
             return self._uid(str(_values(element)[0]))
         if element.VR in _NUMBERS:
             return 0
-        if element.VR in _BYTES:
+        if element.VR in BYTES:
             return b"\0\0"
         return _DUMMIES.get(element.VR, REMOVED)
 
@@ -415,6 +471,13 @@ class _Deidentifier:
 
 def _has_value(element: DataElement) -> bool:
     return element.value is not None and element.value not in ("", [])
+
+
+def _is_known(element: DataElement) -> bool:
+    """Whether the standard has the attribute; an element of a group that repeats has no keyword."""
+    from pydicom.datadict import dictionary_has_tag, repeater_has_tag
+
+    return dictionary_has_tag(element.tag) or repeater_has_tag(element.tag)
 
 
 def _values(element: DataElement) -> list[Any]:

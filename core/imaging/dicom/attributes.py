@@ -64,19 +64,6 @@ def text(dataset: Dataset, keyword: str) -> str:
     return "" if _CONTROL.search(line) else line[:MAX_TEXT]
 
 
-def case_attributes(dataset: Dataset) -> dict[str, str]:
-    """Attributes of a case from its header, "" if it has none; nothing that identifies the patient."""
-    return {
-        "modality": text(dataset, "Modality"),
-        "body_part": text(dataset, "BodyPartExamined"),
-        "view": text(dataset, "ViewPosition"),
-        "sex": text(dataset, "PatientSex"),
-        "age": text(dataset, "PatientAge"),
-        "manufacturer": text(dataset, "Manufacturer"),
-        "laterality": text(dataset, "ImageLaterality") or text(dataset, "Laterality"),
-    }
-
-
 @dataclass(frozen=True)
 class Numbers:
     """The numbers of an element. ``written``: its text where it is not as the standard writes numbers; empty

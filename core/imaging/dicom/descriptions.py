@@ -7,12 +7,8 @@ words of a fixed vocabulary, kernels and small measures are kept.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-from semblance.core.imaging.dicom.patient_identity import names_patient
-
-if TYPE_CHECKING:
-    from pydicom import Dataset
+from semblance.core.imaging.dicom.identity import Identity
 
 
 def _terms(text: str) -> frozenset[str]:
@@ -66,14 +62,15 @@ _MEASURE = re.compile(r"\d(?:\.\d{1,2})?|\d{1,2}\.\d{1,2}|\d{1,3}(?:mm|cm|min|se
 _KERNEL = re.compile(r"[BHIUTQ][a-z]?\d{2}[a-z]?", re.IGNORECASE)
 
 
-def clean_description(typed: str, dataset: Dataset) -> str:
+def clean_description(typed: str, identity: Identity) -> str:
     """The words of ``typed`` that cannot identify anybody, separated by spaces; "" where there are none.
 
-    A word of the vocabulary that is also part of the patient's name or id in the header ``dataset`` is left out.
+    A word of the vocabulary that is also a name or an id of ``identity`` is left out.
     """
     tokens = _TOKEN.findall(_DATE.sub(" ", typed))
-    return " ".join(token for token in tokens if _is_harmless(token) and not names_patient(token, dataset))
+    return " ".join(token for token in tokens if is_harmless(token) and not identity.is_word_of(token))
 
 
-def _is_harmless(token: str) -> bool:
+def is_harmless(token: str) -> bool:
+    """Whether a word is of the vocabulary, a small measure or a kernel."""
     return token.casefold() in _WORDS or bool(_MEASURE.fullmatch(token) or _KERNEL.fullmatch(token))

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.dicom.attributes import case_attributes, text
+from semblance.core.imaging.dicom.attributes import text
+from semblance.core.imaging.dicom.case_attributes import case_attributes, code_of
 from semblance.core.imaging.dicom.colour import from_palette, to_rgb
 from semblance.core.imaging.dicom.compressed_frames import check_fragments, decode_frame
 from semblance.core.imaging.dicom.dicom_file import COPY_AGAIN, DicomFile, errors_as_bad_input, open_dicom
@@ -27,6 +28,7 @@ from semblance.core.imaging.dicom.geometry import (
     slice_plane,
     spacing_of,
 )
+from semblance.core.imaging.dicom.identity import Identity
 from semblance.core.imaging.dicom.lookup_tables import LookupTable
 from semblance.core.imaging.dicom.number_remarks import number_remarks
 from semblance.core.imaging.dicom.pixel_layout import PixelLayout, layout_of
@@ -277,8 +279,9 @@ def check_dicom(file: BinaryIO, name: str) -> tuple[str, ...]:
 
 def notes_of(dataset: Dataset) -> tuple[str, ...]:
     """Modality, side and view, body part: nothing that identifies the patient."""
-    side = text(dataset, "ImageLaterality") or text(dataset, "Laterality")
-    modality, view, part = (text(dataset, keyword)[:32] for keyword in _NOTES)
+    identity = Identity.of_patient(dataset)
+    side = code_of(dataset, identity, "ImageLaterality") or code_of(dataset, identity, "Laterality")
+    modality, view, part = (code_of(dataset, identity, keyword)[:32] for keyword in _NOTES)
     ratio = aspect_of(dataset)
     aspect = (
         ""

@@ -24,11 +24,6 @@ TAGS = (
     "SeriesDate",
 )
 
-#: The tags :func:`names_patient` reads.
-NAMING = ("PatientName", "PatientID", "OtherPatientNames", "OtherPatientIDs", "PatientBirthName")
-#: Shorter parts of names occur in too many words.
-_SHORTEST = 3
-
 
 @dataclass(frozen=True)
 class PatientKeys:
@@ -85,13 +80,3 @@ def date_of(dataset: Dataset) -> datetime.date | None:
         except ValueError:
             continue
     return None
-
-
-def names_patient(typed: str, dataset: Dataset) -> bool:
-    """Whether typed text contains a name or an id of the header."""
-    folded = typed.casefold()
-    for keyword in NAMING:
-        for part in re.split(r"[\\^=,\s]+", text(dataset, keyword).casefold()):
-            if len(part) >= _SHORTEST and part in folded:
-                return True
-    return False

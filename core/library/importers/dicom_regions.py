@@ -9,8 +9,8 @@ from semblance.core.errors import BadInput
 from semblance.core.imaging.dicom import cad_marks, segmentations, structure_sets
 from semblance.core.imaging.dicom.dicom_file import errors_as_bad_input, open_dicom
 from semblance.core.imaging.dicom.geometry import SlicePlane, slice_plane
+from semblance.core.imaging.dicom.identity import Identity
 from semblance.core.imaging.dicom.images import DicomImages
-from semblance.core.imaging.dicom.patient_identity import names_patient
 from semblance.core.imaging.dicom.segmentations import NamedRegion, referenced_instances
 from semblance.core.imaging.dicom.volumes import order_of
 from semblance.core.imaging.region import Region
@@ -121,21 +121,15 @@ class RegionFinder:
     def _make_cases(
         self, instance: Instance, group: InstanceGroup, regions: Sequence[NamedRegion], dataset: Dataset
     ) -> list[FoundCase]:
+        identity = Identity.of_patient(dataset)
         return [
-            self._region_case(
-                instance, group, number, one.region, self._label(one, number, dataset), one.kind
-            )
+            self._region_case(instance, group, number, one.region, *_called(one, number, identity))
             for number, one in enumerate(regions, start=1)
         ]
 
-    def _label(self, regions: NamedRegion, number: int, dataset: Dataset) -> str:
-        """What a part is called; people type names of patients there too."""
-        label = regions.label or regions.kind
-        hidden = self._source.pseudonyms is not None and names_patient(label, dataset)
-        return regions.kind or tr_lazy("part {number}", number=number) if hidden else label
-
     def _cases_of_cad_marks(self, instance: Instance, dataset: Dataset) -> list[FoundCase]:
         found = []
+        identity = Identity.of_patient(dataset)
         for number, mark in enumerate(cad_marks.cad_marks(dataset), start=1):
             groups = self._groups_of_instance.get(mark.instance, [])
             if not groups:
@@ -156,7 +150,8 @@ class RegionFinder:
             except BadInput:
                 continue
             part = Region(part.x, part.y, part.width, part.height, part.outline, z)
-            found.append(self._region_case(instance, group, number, part, mark.kind, ""))
+            kind = "" if identity.is_word_of(mark.kind) else mark.kind
+            found.append(self._region_case(instance, group, number, part, kind, ""))
         return found
 
     def _region_case(
@@ -187,6 +182,15 @@ class RegionFinder:
 
     def _key(self, key: str, instance: Instance) -> str:
         return case_key(key, instance.modality, self._source.pseudonyms)
+
+
+def _called(region: NamedRegion, number: int, identity: Identity) -> tuple[str, str]:
+    """The label and the kind of a part; people type names of patients there too, which are left out."""
+    kind = "" if identity.is_word_of(region.kind) else region.kind
+    label = region.label or region.kind
+    if identity.is_word_of(label):
+        label = kind or tr_lazy("part {number}", number=number)
+    return label, kind
 
 
 def _without_paths(message: str, name: str) -> str:

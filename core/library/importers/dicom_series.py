@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from semblance.core.imaging.dicom import burnt_in_text, patient_identity
-from semblance.core.imaging.dicom.attributes import case_attributes, integer, numbers, text
-from semblance.core.imaging.dicom.descriptions import clean_description
+from semblance.core.imaging.dicom import burnt_in_text, identity, patient_identity
+from semblance.core.imaging.dicom.attributes import integer, numbers, text
+from semblance.core.imaging.dicom.case_attributes import case_attributes
+from semblance.core.imaging.dicom.descriptions import clean_description, is_harmless
 from semblance.core.imaging.dicom.geometry import SlicePlane, gaps_in, is_in_reading_order, slant_of
 from semblance.core.imaging.dicom.volumes import (
     TAGS,
@@ -42,7 +43,7 @@ _OLDEST_AGE = 90
 #: All that is read of a file to place it.
 HEADER_TAGS: tuple[str | int, ...] = (
     *patient_identity.TAGS,
-    *patient_identity.NAMING,
+    *identity.NAMING,
     *burnt_in_text.TAGS,
     *TAGS,
     "SpecificCharacterSet",
@@ -162,7 +163,8 @@ def read_instance(path: str, dataset: Dataset, *, pixels: bool, pseudonyms: Pseu
     descriptions only words that cannot identify anybody stay. The other UIDs put files together and go no further.
     """
     patient, date = patient_identity.patient_of(dataset), patient_identity.date_of(dataset)
-    header = case_attributes(dataset) | {
+    named = identity.Identity.of_patient(dataset)
+    header = case_attributes(dataset, named) | {
         "study": text(dataset, "StudyInstanceUID"),
         "series": text(dataset, "SeriesInstanceUID"),
         "instance": text(dataset, "SOPInstanceUID"),
@@ -176,11 +178,13 @@ def read_instance(path: str, dataset: Dataset, *, pixels: bool, pseudonyms: Pseu
     }
     keys = patient_identity.patient_keys(dataset)
     attributes = header | {"burnt_in_text": burnt_in_text.burnt_in_text(dataset)}
+    for name in (*_TYPED, "series_number", "station"):
+        # Names are not stored, not even with the other identifiers.
+        if named.is_in(header[name]) or (pseudonyms is not None and name in _TYPED):
+            attributes[name] = clean_description(header[name], named)
     if pseudonyms is not None:
         for name in ("study", "series", "instance"):
             attributes[name] = header[name] and pseudonyms.uid(header[name])
-        for name in _TYPED:
-            attributes[name] = clean_description(header[name], dataset)
         # The name of the institution is not stored, not even with the other identifiers.
         places = {"station": header["station"], "institution": text(dataset, "InstitutionName")}
         attributes |= {name: place and pseudonyms.place(place) for name, place in places.items()}
@@ -323,10 +327,17 @@ def _order(group: InstanceGroup, known: KnownSlices, *, reading_order: bool) -> 
 
 
 def _volume_title(volume: FoundVolume, number: int, n: int) -> str:
-    marks = ", ".join(f"{name} {value or '-'}" for name, value in volume.told_by)
+    # What is typed there, or when it was, may be about the patient.
+    marks = ", ".join(f"{name} {value if _is_measure(value) else '-'}" for name, value in volume.told_by)
     if not marks:
         return tr_lazy("volume {number} of {n} of the series", number=number, n=n)
     return tr_lazy("volume {number} of {n} of the series ({marks})", number=number, n=n, marks=marks)
+
+
+def _is_measure(value: str) -> bool:
+    """Whether a value is small numbers or words of descriptions."""
+    parts = re.split(r"[\s\\_]+", value)
+    return all(is_harmless(part) or re.fullmatch(r"[+-]?\d{1,4}(?:\.\d{1,6})?", part) for part in parts)
 
 
 def _problems(group: InstanceGroup) -> list[str]:

@@ -14,10 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.files import make_folder, write_file
-from semblance.core.imaging.deidentification.clean_pixels import Boxes
-from semblance.core.imaging.deidentification.deidentify_dataset import Changes, deidentify
-from semblance.core.imaging.deidentification.profile import EDITION, Option, Profile
+from semblance.core.imaging.deidentification.clean_pixels import (
+    Boxes,
+    has_overlay_bits,
+    remove_overlay_bits,
+)
+from semblance.core.imaging.deidentification.deidentify_dataset import Changes, check_kind, deidentify
+from semblance.core.imaging.deidentification.profile import BASIC, EDITION, Option, Profile
 from semblance.core.imaging.deidentification.project_key import project_pseudonyms
+from semblance.core.imaging.deidentification.repack_pixels import repack_pixels
 from semblance.core.imaging.dicom.attributes import text
 from semblance.core.imaging.dicom.burnt_in_text import burnt_in_text
 from semblance.core.imaging.dicom.dicom_file import (
@@ -27,6 +32,8 @@ from semblance.core.imaging.dicom.dicom_file import (
     open_dicom,
     whole_dataset,
 )
+from semblance.core.imaging.dicom.identity import Identity
+from semblance.core.imaging.dicom.images import DicomImages
 from semblance.core.imaging.pseudonyms import Pseudonyms
 from semblance.core.language import tr_lazy
 from semblance.core.library.address import server_address
@@ -257,9 +264,16 @@ def _deidentify_file(
     ):
         raise BadInput("It is the directory of a medium, which lists patients.", "It is not needed.")
     dataset = whole_dataset(opened)
-    possible = burnt_in_text(dataset)
+    possible, has_overlay = burnt_in_text(dataset), has_overlay_bits(dataset)
     with errors_as_bad_input(opened.name):
         changes = Changes()
+        check_kind(dataset)
+        if opened.pixels and result.folder is not None:
+            identity = Identity.of(dataset)
+            if left_out := repack_pixels(dataset, opened, identity):
+                changes.counts[
+                    f"(7FE0,0010) {opened.pixels}", "bytes that are no pixels left out", BASIC[0]
+                ] += left_out
         deidentify(dataset, result.profile, pseudonyms, changes)
         patient = str(dataset.PatientID)
         name = _file_name(dataset, patient, pseudonyms)
@@ -272,6 +286,8 @@ def _deidentify_file(
             syntax, found = cleaner.clean(
                 dataset, opened, name, changes, suspicious=bool(possible), reporter=reporter
             )
+        if has_overlay and opened.pixels and not any(found or ()):
+            syntax = remove_overlay_bits(dataset, DicomImages.of(opened)) or syntax
         content = _encoded(dataset, syntax)
     if name in result.files:
         if hashlib.sha256(content).hexdigest() == result.files[name]:

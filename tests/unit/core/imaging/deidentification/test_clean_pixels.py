@@ -18,7 +18,12 @@ from pydicom.uid import (
     RLELossless,
 )
 
-from semblance.core.imaging.deidentification.clean_pixels import clean_pixels, find_text
+from semblance.core.imaging.deidentification.clean_pixels import (
+    clean_pixels,
+    find_text,
+    has_overlay_bits,
+    remove_overlay_bits,
+)
 from semblance.core.imaging.dicom.dicom_file import open_dicom
 from semblance.core.imaging.dicom.images import DicomImages
 from semblance.core.imaging.text_detector import TextBox
@@ -131,14 +136,21 @@ def test_without_a_box_the_bytes_stay():
     assert out.PixelData == before
 
 
-def test_an_overlay_in_unused_bits_goes_with_the_boxes_or_without():
+@pytest.mark.parametrize("syntax", [ExplicitVRLittleEndian, RLELossless, JPEGLSLossless, JPEG2000Lossless])
+def test_an_overlay_in_unused_bits_goes_and_the_numbers_stay(syntax):
     pixels = noise(np.uint16)
     drawn = pixels | (np.random.default_rng(1).integers(0, 2, pixels.shape) << 12).astype(np.uint16)
-    dataset = image(drawn, BitsStored=12, HighBit=11)
+    file = file_of(drawn, syntax)
+    dataset = dcmread(file)
+    dataset.BitsStored, dataset.HighBit = 12, 11
     dataset.add_new(0x60000102, "US", 12)
-    out, images = cleaned(io.BytesIO(encoded(dataset)), [[]])
-    assert np.array_equal(images.stored(0)[0], pixels)
-    assert np.array_equal(np.frombuffer(out.PixelData, np.uint16).reshape(pixels.shape), pixels)
+    assert has_overlay_bits(dataset)
+    images = DicomImages.of(open_dicom(io.BytesIO(encoded(dataset, syntax)), "x.dcm"))
+    dataset.file_meta.TransferSyntaxUID = UID(remove_overlay_bits(dataset, images) or syntax)
+    out = io.BytesIO()
+    dataset.save_as(out, enforce_file_format=True)
+    assert np.array_equal(DicomImages(out, "y.dcm").stored(0)[0], pixels)
+    assert np.array_equal(dcmread(io.BytesIO(out.getvalue())).pixel_array, pixels)
 
 
 def test_text_found_in_one_frame_counts_for_frames_that_show_the_same():

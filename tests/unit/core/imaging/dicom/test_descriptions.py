@@ -4,6 +4,7 @@ import pytest
 from pydicom import Dataset
 
 from semblance.core.imaging.dicom.descriptions import clean_description
+from semblance.core.imaging.dicom.identity import Identity
 
 
 @pytest.fixture
@@ -28,4 +29,4 @@ def header() -> Dataset:
     ],
 )
 def test_only_words_that_identify_nobody_stay(header, typed, kept):
-    assert clean_description(typed, header) == kept
+    assert clean_description(typed, Identity.of_patient(header)) == kept

@@ -278,3 +278,49 @@ def test_labels_of_segments_with_a_name_in_them_are_dropped(tmp_path):
         findings = {r.finding for r in opened.catalogue.all_cases()}
     assert findings == {None, "part 1", "Liver"}
     assert planted_in(cases_as_written(tmp_path / "lib")) == []
+
+
+#: Attributes that a library stores or that name a case, each with a text of the patient.
+TYPED = {
+    "Modality": "ZEBROVICH", "BodyPartExamined": "ZEBROVICH HAND", "ViewPosition": "QUENTIN",
+    "ImageLaterality": "QUENTIN", "Manufacturer": "Mr Quentin, St. X", "PatientSex": "QUENTIN",
+    "SeriesNumber": "778812", "SeriesDescription": "chest of Zebrovich", "StudyDescription": "Quentin Zebrovich",
+    "ProtocolName": "zebrovich_lung", "ConvolutionKernel": "Zebrovich", "StationName": "QUENTIN",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("identified_import", [False, True])
+@pytest.mark.parametrize("keyword", list(TYPED))
+def test_a_text_of_the_header_that_names_the_patient_is_not_stored(tmp_path, keyword, identified_import):
+    save(film(0, **{keyword: TYPED[keyword]}), tmp_path / "t" / "a.dcm")
+    save(
+        film(1, **{keyword: "CHEST"}) if keyword == "BodyPartExamined" else film(1), tmp_path / "t" / "b.dcm"
+    )
+    import_source(tmp_path / "t", tmp_path / "lib", identified=identified_import)
+    found = planted_in(cases_as_written(tmp_path / "lib"))
+    assert not {"zebrovich", "quentin"} & set(found)
+    assert identified_import or found == []
+    if keyword == "BodyPartExamined":
+        assert details(tmp_path / "lib")["b.dcm"].attributes["body_part"] == "CHEST"
+
+
+def test_a_body_part_stays_where_the_patient_is_called_so(tmp_path):
+    save(film(0, PatientName="x", BodyPartExamined="CHEST"), tmp_path / "t" / "a.dcm")
+    dataset = film(2, BodyPartExamined="CHEST", Manufacturer="Chest Systems")
+    dataset.PatientName = "Chest^Ann"
+    save(dataset, tmp_path / "t" / "b.dcm")
+    import_source(tmp_path / "t", tmp_path / "lib")
+    attributes = details(tmp_path / "lib")["b.dcm"].attributes
+    assert attributes["body_part"] == "CHEST" and "manufacturer" not in attributes
+
+
+def test_volumes_of_a_series_are_told_by_measures_and_not_by_texts_or_times(tmp_path):
+    for number in range(6):
+        dataset = ct_slice(np.full((24, 24), 50 * number, np.int16), number % 3)
+        dataset.SOPInstanceUID = f"{ROOT}.55.{number}"
+        dataset.AcquisitionDateTime = ("20190308101500", "20190418101500")[number // 3]
+        dataset.ImageType = ["ORIGINAL", "PRIMARY", ("ZEBROVICH", "AXIAL")[number // 3]]
+        save(identified(dataset, 0, "20190308"), tmp_path / "t" / f"{number}.dcm")
+    result = import_source(tmp_path / "t", tmp_path / "lib")
+    assert result.added == 2
+    assert planted_in(cases_as_written(tmp_path / "lib")) == []

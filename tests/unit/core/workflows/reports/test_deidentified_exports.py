@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image, PngImagePlugin
+from pydicom import Dataset
 
 from semblance.core.library.library import Library
 from semblance.core.reports.curves import ACCURACY, AccuracyCurve
@@ -21,19 +22,23 @@ from semblance.core.reports.options import ReportOptions
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.features.extract_features import extract_features
+from semblance.core.workflows.imaging import deidentify_files, describe_image
 from semblance.core.workflows.library.exports import list_exports
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.metrics import metric_exchange
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
+from semblance.core.workflows.network import answer_requests
 from semblance.core.workflows.reports import export_plots, metric_cards, write_reports
 from semblance.core.workflows.searches import refine_metric
 from semblance.core.workflows.searches.open_metrics import close_loaded_metrics
-from tests.helpers.dicom_files import save
+from tests.helpers.dicom_files import encoded, save
 from tests.helpers.file_contents import texts_in_bytes, texts_in_file
+from tests.helpers.identifier_search import IdentifierSearch
+from tests.helpers.planted_everywhere import Person, attributes, plant, plant_private
 from tests.unit.core.workflows.library.test_import_privacy import PLANTED, film
 
-WORKFLOWS = Path(__file__).resolve().parents[4] / "core" / "workflows"
+WORKFLOWS = Path(__file__).resolve().parents[5] / "core" / "workflows"
 USER, HOME = "quentin-larkspur", "homefolder-of-ourania"
 Made = tuple[Path, str, Path]
 
@@ -72,6 +77,30 @@ def of_plots(suffix: str) -> Callable[[Made], list[Path]]:
     return write
 
 
+def of_deidentified(made: Made) -> list[Path]:
+    result = deidentify_files.deidentify_files(made[0], made[2] / "deidentified")
+    assert len(result.files) == 16
+    return [file for file in (made[2] / "deidentified").rglob("*") if file.is_file()]
+
+
+def of_answers(made: Made) -> list[Path]:
+    image = encoded(planted_film(3))
+    answer = answer_requests.answer_search(made[0], answer_requests.SearchRequest(b"k" * 32, image=image))
+    file = made[2] / "answer.json"
+    file.write_text(json.dumps(answer, default=str), encoding="utf-8")
+    return [file]
+
+
+def of_answered_reports(made: Made) -> list[Path]:
+    request = answer_requests.SearchRequest(b"k" * 32, image=encoded(planted_film(3)))
+    files = []
+    for form in ("pdf", "html", "json"):
+        for content in answer_requests.answer_report(made[0], request, form):
+            files.append(made[2] / f"answer{len(files)}.{form}")
+            files[-1].write_bytes(content)
+    return files
+
+
 #: Workflow -> what writes its files, by kind.
 EXPORTS: dict[str, dict[str, Callable[[Made], list[Path]]]] = {
     "write_reports": {
@@ -81,13 +110,47 @@ EXPORTS: dict[str, dict[str, Callable[[Made], list[Path]]]] = {
     "metric_cards": {suffix: of_cards(suffix) for suffix in (".md", ".json")},
     "metric_exchange": {"file": of_metrics},
     "export_plots": {suffix: of_plots(suffix) for suffix in (".png", ".svg", ".pdf", ".csv")},
+    "deidentify_files": {"files": of_deidentified},
+    "answer_requests": {"search": of_answers, "report": of_answered_reports},
 }
 #: Not here, and why.
 ELSEWHERE = {
+    "clean_burnt_in_text": "a review shows what the export hides, and says so",
+    "describe_image": "below: it logs in no library",
+    "reader_study": "tests/unit/core/workflows/research/test_reader_study.py",
+    "send_results": "what goes to the patient's own record has the patient's name",
+    "yardstick": "tests/unit/core/workflows/research/test_yardstick.py: image sets and their numbers",
     "backup": "a backup holds all the library knows, and says so",
     "exports": "notes what the window grabs from its own screen; tests/unit/app/viewer",
     "experiments": "tests/unit/core/research/test_export.py",
 }
+
+
+def planted_film(number: int) -> Dataset:
+    """A film with something of its patient in every attribute of a text or of bytes, in private ones, and in codes
+    that a library stores."""
+    given = ("Quentin", "Ourania")[number % 2]
+    dataset = film(
+        number,
+        BodyPartExamined="ZEBROVICHS HAND",
+        Manufacturer=f"Mr. {given}",
+        ViewPosition="ZEBROVICH",
+        ImageLaterality=given.upper(),
+        PatientSex=given.upper(),
+        SeriesDescription="chest of Zebrovich, born 17.04.1953",
+        SeriesNumber=f"{778812 + number % 2}",
+        ConvolutionKernel="Zebrovich",
+        StationName="ZEBROVICH",
+    )
+    who = Person(str(dataset.PatientName), str(dataset.PatientID), str(dataset.AccessionNumber), "19530417")
+    texts = [
+        (tag, kind)
+        for tag, kind in attributes()
+        if kind in ("CS", "LO", "SH", "LT", "ST", "UT", "UC", "PN", "OB")
+    ]
+    plant(dataset, who, texts)
+    plant_private(dataset, who)
+    return dataset
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +160,7 @@ def made(tmp_path_factory):
     tree = folder / "ZEBROVICH QUENTIN 19530417"
     lines = ["file,finding\n"]
     for number in range(16):
-        save(film(number, BodyPartExamined="ZEBROVICHS HAND"), tree / f"Zebrovich^{number}.dcm")
+        save(planted_film(number), tree / f"Zebrovich^{number}.dcm")
         lines.append(f"Zebrovich^{number}.dcm,{'benign' if number % 4 // 2 else 'malignant'}\n")
     (tree / "labels.csv").write_text("".join(lines), encoding="utf-8")
     library = folder / "lib.semblance"
@@ -182,10 +245,47 @@ def test_no_file_contains_user_path_or_time(made, tmp_path, workflow, kind):
     noted = len(list_exports(library))
     files = EXPORTS[workflow][kind]((library, case, tmp_path))
     assert files
+    search = IdentifierSearch((*PLANTED, USER, HOME))
     for file in files:
-        assert planted_in(texts_in_file(file)) == [], file.name
-        assert planted_in(file.name) == []
+        search.file(file, str(file.relative_to(tmp_path)))
+    assert search.searched.found == []
     assert len(list_exports(library)) > noted
+
+
+def test_the_catalogue_contains_no_text_of_a_header_that_names_the_patient(made):
+    search = IdentifierSearch(PLANTED)
+    for file in ("features", "thumbnails.sqlite"):
+        place = made[0] / file
+        for one in [place] if place.is_file() else place.rglob("*"):
+            if one.is_file():
+                search.file(one)
+    assert search.searched.files > 1 and search.searched.found == []
+    with Library.open(made[0]) as opened:
+        rows = [r.id for r in opened.catalogue.all_cases()]
+        cases = list(opened.catalogue.details(rows).values())
+    for case in cases:
+        assert planted_in(repr((case.case_id, case.finding, case.patient, case.attributes))) == []
+        assert case.attributes["modality"] == "DX"
+
+
+def test_an_image_as_shown_contains_its_pixels_only(tmp_path):
+    save(planted_film(2), tmp_path / "Zebrovich.dcm")
+    info = PngImagePlugin.PngInfo()
+    info.add_text("Author", "Zebrovich", zip=True)
+    info.add_itxt("Patient", "Quentin")
+    exif = Image.Exif()
+    exif[0x010E] = "Zebrovich"
+    pixels = Image.fromarray(np.full((8, 8, 3), 99, np.uint8))
+    pixels.save(tmp_path / "Zebrovich.png", pnginfo=info, exif=exif)
+    pixels.save(tmp_path / "Zebrovich.jpg", exif=exif, comment=b"Zebrovich")
+    pixels.save(tmp_path / "Zebrovich.tif", tiffinfo={270: "Zebrovich", 315: "Quentin", 33432: "Ourania"})
+    before, after = (IdentifierSearch((*PLANTED, USER, HOME)) for _ in range(2))
+    for suffix in ("dcm", "png", "jpg", "tif"):
+        before.file(tmp_path / f"Zebrovich.{suffix}", suffix)
+        describe_image.describe_image(tmp_path / f"Zebrovich.{suffix}", out=tmp_path / f"{suffix}.out.png")
+        after.file(tmp_path / f"{suffix}.out.png", suffix)
+    assert {found[0] for found in before.searched.found} == {"dcm", "png", "jpg", "tif"}
+    assert (after.searched.files, after.searched.found) == (4, [])
 
 
 @pytest.mark.parametrize("suffix", [".pdf", ".html", ".csv", ".json", ".dcm"])
