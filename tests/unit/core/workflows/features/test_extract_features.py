@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,6 @@ from tests.helpers.bad_images import encoded, pattern, write_zip
 from tests.helpers.burnt_in_marks import draw_mark
 from tests.helpers.engine_here import EngineHere, TaskHere
 from tests.helpers.images import striped_folder
-from tests.helpers.libraries import raw
 from tests.helpers.program import run_at_once
 from tests.helpers.recording_reporter import RecordingReporter
 
@@ -360,15 +358,11 @@ def test_the_number_of_marks_is_kept_when_the_source_is_imported_again(tmp_path)
 
 
 @pytest.mark.usefixtures("here")
-def test_a_set_measured_before_marks_were_hidden_is_continued_with_them(tmp_path):
+def test_a_set_measured_with_marks_is_continued_with_them(tmp_path):
     images, library = marked_folder(tmp_path / "images"), tmp_path / "lib"
     import_source(images, library)
     extract_features(library, "pixels", settings={"burnt_in_marks": "keep"})
     before = numbers(library)
-    with raw(library) as connection:
-        (stored,) = connection.execute("SELECT settings FROM feature_sets").fetchone()
-        earlier = {key: value for key, value in json.loads(stored).items() if key != "burnt_in_marks"}
-        connection.execute("UPDATE feature_sets SET settings = ?", (json.dumps(earlier),))
     shutil.copy(images / "a/marked.png", images / "a/copy.png")
     import_source(images, library)
     assert extract_features(library, "pixels").extracted == 1

@@ -118,29 +118,6 @@ def test_a_table_and_again(tmp_path, library):
         ]
 
 
-def test_rows_whose_content_an_earlier_version_hashed_otherwise_keep_it_until_their_numbers_change(
-    tmp_path, library
-):
-    rows = [[f"c{n}", str(n), "", "benign"] for n in range(4)]
-    source = table(tmp_path / "t.csv", [*rows, ["c4", "4", "3.5", "benign"]])
-    import_source(source, library)
-    with Library.open(library, writable=True) as opened, opened.catalogue.transaction() as connection:
-        connection.exec_driver_sql("UPDATE cases SET content = 'earlier ' || id")
-    rows[1][1] = "9"
-    table(source, [*rows, ["c4", "4", "3.5", "malignant"]])
-    result = import_source(source, library)
-    assert (result.added, result.updated, result.unchanged, result.relabelled) == (1, 1, 4, 1)
-    with Library.open(library) as opened:
-        contents = {r.case_id: (r.content, r.finding) for r in opened.catalogue.all_cases()}
-    assert contents.pop("t/c1")[0] != "earlier 2"
-    assert contents == {
-        "t/c0": ("earlier 1", "benign"),
-        "t/c2": ("earlier 3", "benign"),
-        "t/c3": ("earlier 4", "benign"),
-        "t/c4": ("earlier 5", "malignant"),
-    }
-
-
 def test_a_table_longer_than_a_transaction_is_complete_and_known_again(tmp_path, library):
     rows = [[f"c{n}", str(n), str(n % 7), "benign" if n % 2 else "malignant"] for n in range(4500)]
     rows[3000][1] = "words"
