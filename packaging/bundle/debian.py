@@ -77,6 +77,7 @@ def build(folder: Path, version: str, target: Path) -> Path:
         for script in ("postinst", "postrm"):
             (control / script).write_text(AFTER_INSTALL, encoding="utf-8")
             (control / script).chmod(0o755)
-        command = ["dpkg-deb", "--root-owner-group", "-Zxz", "-z2", "--build", root, file]
+        # xz packs with one thread otherwise than with several.
+        command = ["dpkg-deb", "--root-owner-group", "--threads-max=1", "-Zxz", "-z2", "--build", root, file]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     return file
