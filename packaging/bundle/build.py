@@ -60,8 +60,9 @@ def main() -> int:
     stem = DIST / f"semblance-{version}-{sys.platform}-{platform.machine()}"
     made = sbom.write_bundle_bill(folder, folder / PROGRAMS.get(sys.platform, "semblance"), stem)
     if sys.platform == "linux" and not options.no_pack:
-        set_times_and_modes(folder)
-        made += [pack(folder, stem), debian.build(folder, version, DIST)]
+        debian.set_modes(folder)
+        set_times(folder)
+        made += [pack(folder, stem), debian.build(folder, version, DIST, made)]
     made += write_checksums(made)
     print(*(file.relative_to(TOP) for file in made), sep="\n")
     return 0 if megabytes <= MAX_MEGABYTES else 1
@@ -75,14 +76,11 @@ def source_date() -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
-def set_times_and_modes(folder: Path) -> None:
-    """Give every file the time of the source, and the mode that does not depend on who builds: archives of two builds
-    are equal then, and everybody may read what root unpacks."""
+def set_times(folder: Path) -> None:
+    """Give every file the time of the source, so that archives of two builds are equal."""
     epoch = int(os.environ["SOURCE_DATE_EPOCH"])
     for path in (folder, *folder.rglob("*")):
         os.utime(path, (epoch, epoch), follow_symlinks=False)
-        if not path.is_symlink():
-            path.chmod(0o755 if path.is_dir() or path.stat().st_mode & 0o100 else 0o644)
 
 
 def write_checksums(files: list[Path]) -> list[Path]:
