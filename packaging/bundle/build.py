@@ -89,7 +89,8 @@ def write_checksums(files: list[Path]) -> list[Path]:
     Raises:
         SystemExit: minisign is missing.
     """
-    sums = DIST / "SHA256SUMS"
+    sums, signature = DIST / "SHA256SUMS", DIST / "SHA256SUMS.minisig"
+    signature.unlink(missing_ok=True)
     sums.write_text("".join(f"{sbom.sha256(file)}  {file.name}\n" for file in files), encoding="utf-8")
     key = os.environ.get("SEMBLANCE_SIGNING_KEY")
     if not key:
@@ -100,7 +101,7 @@ def write_checksums(files: list[Path]) -> list[Path]:
             "SHA256SUMS was not signed: minisign is not on this system (Debian's package minisign)."
         )
     subprocess.run(["minisign", "-S", "-s", key, "-m", sums, "-t", f"semblance {sbom.VERSION}"], check=True)
-    return [sums, DIST / "SHA256SUMS.minisig"]
+    return [sums, signature]
 
 
 def convert_encoder(folder: Path) -> None:

@@ -11,10 +11,11 @@ import tempfile
 from pathlib import Path
 
 import bootstrap
+from packaging.version import Version
 
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
-#: Library of the system that the bundle needs and is without -> its package, which has the same name in Debian 12 and 13
-#: and in Ubuntu 24.04 and later. The bundle has all others.
+#: Library of the system that the bundle needs and is without -> its package, of the same name in Debian 12 and 13 and
+#: in Ubuntu 24.04 and later. The bundle has all others.
 PACKAGES = {
     "ld-linux-x86-64.so.2": "libc6",
     "ld-linux-aarch64.so.1": "libc6",
@@ -55,12 +56,16 @@ Description: interactive medical image retrieval
 def debian_version(version: str) -> str:
     """The version of Debian that is ordered as Python orders ``version``: 1.0rc1 is older than 1.0.
 
-    Local labels (``1.0+hospital``) are no part of a release.
+    Local labels (``1.0+hospital``) are left out, because no release has one.
     """
-    final, marks = re.match(r"([0-9.]+)(.*)", version.partition("+")[0]).groups()
+    parsed = Version(version)
+    text = parsed.base_version
     # `~` sorts before everything, also before the end, and `+` after the end.
-    marks = re.sub(r"\.?dev", "~~dev", marks).replace(".post", "+post")
-    return final + re.sub(r"^(a|b|rc)(?=[0-9])", r"~\1", marks)
+    if parsed.pre is not None:
+        text += f"~{parsed.pre[0]}{parsed.pre[1]}"
+    if parsed.post is not None:
+        text += f"+post{parsed.post}"
+    return text if parsed.dev is None else f"{text}~~dev{parsed.dev}"
 
 
 def depends(folder: Path) -> str:
