@@ -82,6 +82,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "server",
             "data_check",
             "maintenance",
+            "installation",
             "settings",
         ),
     ),
