@@ -64,7 +64,7 @@ X_LIBRARIES = {
 FONT_PACKAGE = "fonts-dejavu-core"
 #: There where installing a server starts it.
 SYSTEMD = Path("/run/systemd/system")
-#: Debian package -> a program in it. Tests against a real PACS are skipped without them.
+#: Debian package -> a program in it. Tests against a real PACS, and of the signature, are skipped without them.
 TEST_PACKAGES = {
     "orthanc": "Orthanc",
     "orthanc-dicomweb": "/usr/share/orthanc/plugins/libOrthancDicomWeb.so",
@@ -72,6 +72,7 @@ TEST_PACKAGES = {
     "dicom3tools": "dciodvfy",
     "nginx": "nginx",
     "stunnel4": "stunnel4",
+    "minisign": "minisign",
 }
 FONT_FOLDERS = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.fonts", "~/.local/share/fonts")
 
