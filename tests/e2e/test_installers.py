@@ -182,7 +182,9 @@ def test_what_a_hospital_needs_is_inside(root, package):
     assert "refused the connection" in refused
     refused = inside(root, "semblance", "info", "postgresql://127.0.0.1:9/library", user="reader", expected=1)
     assert "No PostgreSQL server answers" in refused
-    inside(root, "semblance", "demo", "--headless", "--library", "/tmp/demo.semblance", user="reader")
+    rows = "".join(f"{n}.5,{n * n}.25,{'even' if n % 2 == 0 else 'odd'}\n" for n in range(10))
+    (root / "tmp/table.csv").write_text(f"a,b,label\n{rows}")
+    inside(root, "semblance", "import", "/tmp/table.csv", "--library", "/tmp/table.semblance", user="reader")
     (root / "tmp/ask.py").write_text(
         "import re, time, urllib.error, urllib.request\n"
         "def ask(path):\n"
@@ -199,7 +201,7 @@ def test_what_a_hospital_needs_is_inside(root, package):
     )
     script = (
         'python=$1; chroot --userspec=reader "$root" /usr/bin/env -i HOME=/home/reader LANG=C.UTF-8'
-        ' /usr/bin/semblance serve /tmp/demo.semblance & exec "$python" "$root/tmp/ask.py"'
+        ' /usr/bin/semblance serve /tmp/table.semblance & exec "$python" "$root/tmp/ask.py"'
     )
     asked = in_namespace(script, root, sys.executable)
     assert asked.returncode == 0, asked.stderr
