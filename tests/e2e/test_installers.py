@@ -244,3 +244,33 @@ def test_a_build_in_another_folder_at_another_time_gives_the_same_files(tmp_path
     )
     assert done.returncode == 0, done.stderr[-2000:]
     assert (clone / "dist/SHA256SUMS").read_text() == sums
+
+
+UV = TOP / ".venv-bundle" / "bin" / "uv"
+
+
+@pytest.mark.skipif(not UV.exists(), reason="`make setup-bundle` installs uv")
+@pytest.mark.parametrize("python", ["3.11", "3.12", "3.13"])
+def test_the_lock_file_installs_the_program_with_every_python(python, tmp_path):
+    folder = tmp_path / "environment"
+    made = subprocess.run(
+        [UV, "venv", "--quiet", "--no-python-downloads", "--python", python, folder],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if made.returncode != 0:
+        pytest.skip(f"no Python {python} on this system")
+    source = tmp_path / "source"
+    subprocess.run(["git", "clone", "--quiet", TOP, source], check=True)
+    for what in (
+        ["--require-hashes", "--requirements", TOP / "packaging/requirements.lock"],
+        ["--no-deps", "--no-build-isolation", source],
+    ):
+        install = [UV, "pip", "install", "--quiet", "--python", folder / "bin/python", *what]
+        subprocess.run(install, check=True, capture_output=True)
+    subprocess.run([UV, "pip", "check", "--python", folder / "bin/python"], check=True, capture_output=True)
+    shown = subprocess.run(
+        [folder / "bin/semblance", "--version"], capture_output=True, text=True, check=True
+    )
+    assert shown.stdout.startswith("semblance ")
