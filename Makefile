@@ -89,7 +89,7 @@ bundle: setup-bundle ## build the program in one folder that needs no Python, wi
 	.venv-bundle/bin/python packaging/bundle/build.py $(ARGS)
 
 bundle-check: bundle setup-test ## build again elsewhere and compare; install, start, upgrade, remove and purge in new roots of Debian
-	SEMBLANCE_DIST=dist $(BIN)/python -m pytest --long -m long tests/e2e/test_installers.py $(ARGS)
+	SEMBLANCE_DIST=dist $(BIN)/python -m pytest --long -m long -o faulthandler_timeout=0 tests/e2e/test_installers.py $(ARGS)
 
 sbom: setup-bundle ## build the wheel and its bills of materials, CycloneDX and SPDX (dist/)
 	.venv-bundle/bin/python packaging/sbom.py

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from PySide6.QtGui import QImage
 
 TOP = Path(__file__).resolve().parents[2]
 DIST = Path(os.environ.get("SEMBLANCE_DIST") or "/nowhere")
@@ -125,6 +126,16 @@ def older(package: Path, folder: Path) -> Path:
     return made
 
 
+def table_library(root: Path) -> str:
+    """Make a library of a small table in the home of the user; its path in the root."""
+    rows = "".join(f"{n}.5,{n * n}.25,{'even' if n % 2 == 0 else 'odd'}\n" for n in range(10))
+    (root / "tmp/table.csv").write_text(f"a,b,label\n{rows}")
+    library = "/home/reader/table.semblance"
+    shutil.rmtree(root / library[1:], ignore_errors=True)
+    inside(root, "semblance", "import", "/tmp/table.csv", "--library", library, user="reader")
+    return library
+
+
 @needs_root
 def test_the_package_is_installed_started_upgraded_removed_and_purged(root, package, tmp_path):
     before = paths(root)
@@ -137,19 +148,18 @@ def test_the_package_is_installed_started_upgraded_removed_and_purged(root, pack
     )
     assert (root / "usr/lib/semblance/_internal/of_the_older_version").exists()
     assert inside(root, "dpkg", "--audit") == ""
-    # Every library that any file of the bundle needs is there: Depends is complete.
-    loaded = "find /usr/lib/semblance -type f -exec sh -c 'head -c 4 $0 | grep -q ELF && ldd $0' {} ';' 2>&1"
+    # Every library that any file of the bundle needs is there: Depends is complete. The program sets the path.
+    loaded = (
+        "export LD_LIBRARY_PATH=/usr/lib/semblance/_internal; find /usr/lib/semblance -type f"
+        " -exec sh -c 'head -c 4 $0 | grep -q ELF && ldd $0' {} ';' 2>&1"
+    )
     assert [line for line in inside(root, "sh", "-c", loaded).splitlines() if "not found" in line] == []
     assert not [
         path for path in paths(root) - before if path.startswith(("etc/", "lib/systemd", "usr/lib/systemd"))
     ]
 
-    library = "/home/reader/demo.semblance"
     assert inside(root, "semblance", "--version", user="reader").startswith("semblance ")
-    inside(root, "semblance", "demo", "--headless", "--library", library, user="reader")
-    made = root / library[1:]
-    assert {"window.png", "report.pdf", "report.html"} <= {file.name for file in made.iterdir()}
-    shutil.copy(made / "window.png", tmp_path)
+    library = table_library(root)
     inside(root, "semblance", "doctor", library, user="reader")
 
     inside(root, "dpkg", "--install", "/tmp/newer.deb")
@@ -182,9 +192,7 @@ def test_what_a_hospital_needs_is_inside(root, package):
     assert "refused the connection" in refused
     refused = inside(root, "semblance", "info", "postgresql://127.0.0.1:9/library", user="reader", expected=1)
     assert "No PostgreSQL server answers" in refused
-    rows = "".join(f"{n}.5,{n * n}.25,{'even' if n % 2 == 0 else 'odd'}\n" for n in range(10))
-    (root / "tmp/table.csv").write_text(f"a,b,label\n{rows}")
-    inside(root, "semblance", "import", "/tmp/table.csv", "--library", "/tmp/table.semblance", user="reader")
+    library = table_library(root)
     (root / "tmp/ask.py").write_text(
         "import re, time, urllib.error, urllib.request\n"
         "def ask(path):\n"
@@ -201,11 +209,25 @@ def test_what_a_hospital_needs_is_inside(root, package):
     )
     script = (
         'python=$1; chroot --userspec=reader "$root" /usr/bin/env -i HOME=/home/reader LANG=C.UTF-8'
-        ' /usr/bin/semblance serve /tmp/table.semblance & exec "$python" "$root/tmp/ask.py"'
+        ' /usr/bin/semblance serve "$2" & exec "$python" "$root/tmp/ask.py"'
     )
-    asked = in_namespace(script, root, sys.executable)
+    asked = in_namespace(script, root, sys.executable, library)
     assert asked.returncode == 0, asked.stderr
     assert "swagger" in asked.stdout
+    inside(root, "dpkg", "--purge", "semblance")
+
+
+@needs_root
+def test_the_window_is_drawn_and_reports_are_written(root, package):
+    shutil.copy(package, root / "tmp/newer.deb")
+    inside(root, "dpkg", "--install", "/tmp/newer.deb")
+    inside(root, "semblance", "demo", "--headless", "--library", "/home/reader/demo.semblance", user="reader")
+    made = root / "home/reader/demo.semblance"
+    assert {"window.png", "report.pdf", "report.html"} <= {file.name for file in made.iterdir()}
+    window = QImage(str(made / "window.png"))
+    colours = {window.pixel(x, y) for x in range(0, window.width(), 5) for y in range(0, window.height(), 5)}
+    # Text and images: without a font or an image reader it would be a few areas.
+    assert len(colours) > 100
     inside(root, "dpkg", "--purge", "semblance")
 
 
