@@ -256,6 +256,10 @@ def test_the_archive_is_installed_upgraded_and_removed_by_a_user_without_rights(
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not on this system")
 def test_a_build_in_another_folder_at_another_time_gives_the_same_files(tmp_path):
+    changed = subprocess.run(
+        ["git", "-C", TOP, "status", "--porcelain"], capture_output=True, text=True, check=True
+    ).stdout
+    assert changed == "", "commit first: the other build is of the last commit"
     clone = tmp_path / "another folder"
     subprocess.run(["git", "clone", "--quiet", TOP, clone], check=True)
     sums = (DIST / "SHA256SUMS").read_text()
