@@ -115,14 +115,14 @@ def build(folder: Path, version: str, target: Path, documents: list[Path]) -> Pa
         shutil.copytree(folder, library, symlinks=True)
         (library / "install.sh").unlink()
         (library / "share").rename(root / "usr/share")
-        compress(root / "usr/share/man/man1/semblance.1")
+        page = root / "usr/share/man/man1/semblance.1"
+        page.with_name("semblance.1.gz").write_bytes(gzip.compress(page.read_bytes(), mtime=0))
+        page.unlink()
         (root / "usr/bin").mkdir()
         (root / "usr/bin/semblance").symlink_to("../lib/semblance/semblance")
         about = root / "usr/share/doc/semblance"
         about.mkdir(parents=True)
         shutil.copy(bootstrap.TOP / "LICENSE", about / "copyright")
-        shutil.copy(bootstrap.TOP / "CHANGELOG.md", about / "changelog")
-        compress(about / "changelog")
         for document in documents:
             shutil.copy(document, about)
         kilobytes = sum(-(-f.lstat().st_size // 1024) if f.is_file() else 1 for f in root.rglob("*"))
@@ -141,14 +141,10 @@ def build(folder: Path, version: str, target: Path, documents: list[Path]) -> Pa
     return file
 
 
-def compress(file: Path) -> None:
-    """Replace a file by ``FILE.gz``, without its name and time inside."""
-    file.with_name(f"{file.name}.gz").write_bytes(gzip.compress(file.read_bytes(), mtime=0))
-    file.unlink()
-
-
 def set_modes(folder: Path) -> None:
-    """Let everybody read, and the owner alone change, whatever the umask of the one who builds."""
+    """Let everybody read and the owner alone change, whatever the umask of the one who builds. A library is no program."""
     for path in (folder, *folder.rglob("*")):
-        if not path.is_symlink():
-            path.chmod(0o755 if path.is_dir() or path.stat().st_mode & 0o100 else 0o644)
+        if path.is_symlink():
+            continue
+        is_program = path.stat().st_mode & 0o100 and not re.search(r"\.so(\.|$)", path.name)
+        path.chmod(0o755 if path.is_dir() or is_program else 0o644)
