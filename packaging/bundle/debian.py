@@ -142,7 +142,7 @@ def build(folder: Path, version: str, target: Path, documents: list[Path]) -> Pa
 
 
 def set_modes(folder: Path) -> None:
-    """Let everybody read and the owner alone change, whatever the umask of the one who builds. A library is no program."""
+    """Let everybody read and the owner alone change, whatever umask the build had. A library is no program."""
     for path in (folder, *folder.rglob("*")):
         if path.is_symlink():
             continue
