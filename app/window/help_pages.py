@@ -85,6 +85,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "server",
             "data_check",
             "maintenance",
+            "installation",
             "settings",
         ),
     ),

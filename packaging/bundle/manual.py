@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from pathlib import Path
@@ -79,7 +80,9 @@ def _plain(text: str) -> str:
 def write(share: Path, version: str) -> list[Path]:
     """Write the page and the completions below ``share``; returns the files."""
     page = share / "man/man1/semblance.1"
-    files = {page: man_page(version, time.strftime("%Y-%m-%d", time.gmtime()))}
+    # The same source gives the same page on every day.
+    day = time.gmtime(int(os.environ.get("SOURCE_DATE_EPOCH", time.time())))
+    files = {page: man_page(version, time.strftime("%Y-%m-%d", day))}
     for shell, path in COMPLETIONS.items():
         script = get_completion_script(prog_name="semblance", complete_var="_SEMBLANCE_COMPLETE", shell=shell)
         files[share / path] = script + "\n"

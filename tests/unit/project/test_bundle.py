@@ -141,13 +141,17 @@ class _Made:
 
     def __call__(self, *args, **named):
         self.made[self._name] = (args, named)
-        found = types.SimpleNamespace(pure=[], scripts=[], binaries=list(BINARIES), datas=[])
+        binaries = BINARIES + (OF_LINUX if sys.platform == "linux" else [])
+        found = types.SimpleNamespace(pure=[], scripts=[], binaries=binaries, datas=[])
         found.datas = list(named.get("datas", []))
         return found
 
 
 #: As PyInstaller names them on each system; only the first of each three belongs into the bundle.
 BINARIES = [
+    ("_CharLS.cpython-311-x86_64-linux-gnu.so", "", "EXTENSION"),
+    ("libQt6Network.so.6", "PySide6/Qt/lib/libQt6Network.so.6", "SYMLINK"),
+    ("PySide6/Qt/plugins/platformthemes/libqgtk3.so", "", "BINARY"),
     ("PySide6/Qt/lib/libQt6Widgets.so.6", "", "BINARY"),
     ("PySide6/Qt/lib/libQt6Quick.so.6", "", "BINARY"),
     ("PySide6/Qt/plugins/platforms/libqvnc.so", "", "BINARY"),
@@ -158,6 +162,12 @@ BINARIES = [
     ("PySide6/Qt/lib/QtQml.framework/Versions/A/QtQml", "", "BINARY"),
     ("PySide6/Qt/plugins/platforminputcontexts/libqtvirtualkeyboardplugin.dylib", "", "BINARY"),
 ]
+#: Of the system: the first is needed by something in the bundle.
+OF_LINUX = [
+    ("libused.so.1", "/lib/libused.so.1", "BINARY"),
+    ("libpango-1.0.so.0", "/lib/libpango-1.0.so.0", "BINARY"),
+    ("libkrb5.so.3", "/lib/libkrb5.so.3", "BINARY"),
+]
 
 
 @pytest.fixture
@@ -167,10 +177,14 @@ def spec(monkeypatch):
     def run(system: str) -> dict[str, tuple[tuple, dict]]:
         hooks = types.ModuleType("PyInstaller.utils.hooks")
         hooks.collect_submodules = lambda name: [name]
+        hooks.collect_data_files = lambda name: [(f"/site/{name}/data", name)]
         hooks.copy_metadata = lambda name: [(f"/site/{name}.dist-info", f"{name}.dist-info")]
-        for name in ("PyInstaller", "PyInstaller.utils"):
+        bindepend = types.ModuleType("PyInstaller.depend.bindepend")
+        bindepend.get_imports = lambda file: {("libused.so.1", "/lib/libused.so.1")}
+        for name in ("PyInstaller", "PyInstaller.utils", "PyInstaller.depend"):
             monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
-        monkeypatch.setitem(sys.modules, hooks.__name__, hooks)
+        for module in (hooks, bindepend):
+            monkeypatch.setitem(sys.modules, module.__name__, module)
         monkeypatch.setattr(sys, "platform", system)
         _Made.made.clear()
         names = {name: _Made(name) for name in ("Analysis", "PYZ", "EXE", "COLLECT", "BUNDLE")}
@@ -200,7 +214,8 @@ def test_the_spec_runs_on_every_system_and_names_what_is_there(spec, system, mon
     assert (program["version"] is not None) is (system == "win32")
     assert program["console"] is (system != "darwin")
     binaries = [entry[0] for entry in made["COLLECT"][0][1]]
-    assert binaries == [entry[0] for entry in BINARIES[::3]]
+    expected = BINARIES + (OF_LINUX if system == "linux" else [])
+    assert binaries == [entry[0] for entry in expected[::3]]
     assert ("BUNDLE" in made) is (system == "darwin")
     if icon is not None:
         loaded("icons").write(tmp_path)

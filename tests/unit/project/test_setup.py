@@ -62,18 +62,18 @@ def test_every_needed_package_is_pinned_to_what_is_installed():
 
 
 def test_a_complete_system_needs_no_rights(bootstrap, monkeypatch):
-    monkeypatch.setattr(bootstrap, "missing_packages", list)
+    monkeypatch.setattr(bootstrap, "missing_packages", lambda purpose: [])
     monkeypatch.setattr(bootstrap, "root_prefix", lambda: pytest.fail("rights were requested"))
-    bootstrap.ensure_system_packages()
+    bootstrap.ensure_system_packages("run")
 
 
 def test_without_rights_the_one_line_to_run_is_named(bootstrap, monkeypatch):
-    monkeypatch.setattr(bootstrap, "missing_packages", lambda: ["libegl1", "libgl1"])
+    monkeypatch.setattr(bootstrap, "missing_packages", lambda purpose: ["libegl1", "libgl1"])
     monkeypatch.setattr(bootstrap.shutil, "which", lambda name: f"/usr/bin/{name}")
     monkeypatch.setattr(bootstrap, "root_prefix", lambda: None)
     monkeypatch.setattr(bootstrap.sys, "platform", "linux")
     with pytest.raises(bootstrap.SetupError, match="sudo apt-get install libegl1 libgl1\n"):
-        bootstrap.ensure_system_packages()
+        bootstrap.ensure_system_packages("run")
 
 
 @pytest.mark.parametrize(("starts_servers", "user"), [(False, 0), (True, 0), (False, 1000)])
@@ -95,13 +95,14 @@ def test_servers_for_tests_are_installed_only_where_that_starts_none(
     assert installed == ([] if starts_servers or user else [["no-pacs"]])
 
 
-def test_an_x_display_needs_more_libraries(bootstrap, monkeypatch):
+def test_an_x_display_and_the_bundle_need_more_libraries(bootstrap, monkeypatch):
     monkeypatch.setattr(bootstrap, "can_load", lambda _library: False)
     monkeypatch.setattr(bootstrap, "has_fonts", lambda: True)
     monkeypatch.delenv("DISPLAY", raising=False)
-    without = bootstrap.missing_packages()
+    without = bootstrap.missing_packages("run")
+    assert set(bootstrap.missing_packages("bundle")) - set(without) == set(bootstrap.X_LIBRARIES)
     monkeypatch.setenv("DISPLAY", ":0")
-    assert set(bootstrap.missing_packages()) - set(without) == set(bootstrap.X_LIBRARIES)
+    assert set(bootstrap.missing_packages("run")) - set(without) == set(bootstrap.X_LIBRARIES)
 
 
 def test_only_changes_of_what_is_installed_install_again(bootstrap):
@@ -146,7 +147,7 @@ def test_only_a_refusing_network_is_distinguished_and_only_for_the_extra(
     python.chmod(0o755)
     (bootstrap.DEEP_VENV / "pyvenv.cfg").write_text("home = here\n", encoding="utf-8")
     bootstrap.DEEP_VENV.rename(bootstrap.VENV)
-    monkeypatch.setattr(bootstrap, "ensure_system_packages", lambda: None)
+    monkeypatch.setattr(bootstrap, "ensure_system_packages", lambda purpose: None)
     assert bootstrap.main(["test"]) == 1
     bootstrap.VENV.rename(bootstrap.DEEP_VENV)
     assert bootstrap.main(["deep"]) == status
