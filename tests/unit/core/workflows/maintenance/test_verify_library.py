@@ -11,7 +11,7 @@ import pytest
 
 from semblance.core.errors import BadInput
 from semblance.core.features.encoder import model_file
-from semblance.core.library.feature_stores import create_store
+from semblance.core.library.feature_stores import create_store, keep_chunks_private
 from semblance.core.library.library import Library
 from semblance.core.library.records import CATALOGUE, CHUNK, DERIVED
 from semblance.core.library.thumbnails import ThumbnailStore
@@ -41,6 +41,7 @@ def make_before_sums(library: Path, values: np.ndarray) -> None:
     shutil.rmtree(store)
     create_store(store, CHUNK, values.shape[1], "float32", checked=False)
     zarr.open_array(store, mode="r+")[: len(values)] = values
+    keep_chunks_private(store, [0])
     with raw(library) as connection:
         connection.execute("UPDATE feature_chunks SET file_sum = NULL")
 
