@@ -81,7 +81,7 @@ def image_of_window(
             # The first paint requests the thumbnails.
             window.grab()
             settle(window)
-        with replacing(file, durable=False) as temporary:
+        with replacing(file, durable=False, private=False) as temporary:
             if not window.grab().save(str(temporary), "PNG"):
                 raise SemblanceError(f"{file} cannot be written.", "Choose a folder you may write to.")
     finally:

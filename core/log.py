@@ -30,7 +30,7 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
-from semblance.core.files import move
+from semblance.core.files import create_folder, move, open_private
 from semblance.core.language import LazyText, visible_lines
 
 #: Level of the log: debug, info, warning, error or off.
@@ -302,10 +302,10 @@ class _LogFile(logging.Handler):
         while (line := self._lines.get()) is not None:
             # A full disk or a read-only home must not end the program.
             with contextlib.suppress(OSError):
-                folder.mkdir(parents=True, exist_ok=True)
+                create_folder(folder)
                 _rotate(folder / FILE)
-                with (folder / FILE).open("a", encoding="utf-8", errors="backslashreplace") as file:
-                    file.write(line + "\n")
+                with open_private(folder / FILE, "ab") as file:
+                    file.write(f"{line}\n".encode("utf-8", "backslashreplace"))
 
 
 _limit = _SameSentences()
@@ -334,9 +334,9 @@ def _hash_key(folder: Path) -> bytes:
     file = folder / _KEY_FILE
     made = secrets.token_hex(16)
     with contextlib.suppress(OSError):
-        folder.mkdir(parents=True, exist_ok=True)
-        with contextlib.suppress(FileExistsError), file.open("x", encoding="ascii") as new:
-            new.write(made)
+        create_folder(folder)
+        with contextlib.suppress(FileExistsError), open_private(file) as new:
+            new.write(made.encode())
         made = file.read_text(encoding="ascii", errors="replace").strip() or made
     return made.encode()[:64]
 

@@ -21,14 +21,14 @@ MAX_CASES = 5
 def show_check(document: Any) -> None:
     """What a check found, what was repaired, and what works."""
     for found in document["findings"]:
-        echo(f"{'' if found['harm'] else '(no harm) '}{found['says']}")
+        echo(f"{'' if found['harm'] else '(no data lost) '}{found['says']}")
         echo(f"  -> {found['repaired'] or found['remedy']}")
     echo(f"Checked: {document['counted']}.")
     for line in document["works"]:
         echo(f"Works: {line}")
     if document["moved_to"]:
         echo(f"What was damaged is kept in {document['moved_to']}.")
-    if document["sound"]:
+    if not document["findings"]:
         echo("No problems were found.")
 
 

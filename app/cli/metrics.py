@@ -186,8 +186,16 @@ def import_metric(
     as_json: Json = False,
 ) -> None:
     """Import a metric into a library that has the features it needs."""
-    from semblance.core.workflows.metrics.metric_exchange import import_metric as bring
+    from semblance.core.reports.card_facts import UNVERIFIED
+    from semblance.core.workflows.metrics.metric_exchange import import_file
 
     with ConsoleReporter() as reporter:
-        called = bring(library, file, name, reporter=reporter)
-    print_document({"metric": called}, as_json, lambda _document: echo(f"metric: {called}"))
+        called, unverified = import_file(library, file, name, reporter=reporter)
+
+    def show(_document: Any) -> None:
+        echo(f"metric: {called}")
+        if unverified:
+            echo(f"unverified: {UNVERIFIED}")
+
+    # Scripts know the name alone.
+    print_document({"metric": called} | ({"unverified": True} if unverified else {}), as_json, show)

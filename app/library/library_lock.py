@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from PySide6.QtCore import QLockFile
 
 from semblance.app.shell.context import Context
+from semblance.core.files import make_private
 from semblance.core.language import tr
 from semblance.core.library.address import server_address
 
@@ -33,6 +36,7 @@ class LibraryLock:
         lock.setStaleLockTime(0)
         if lock.tryLock(0):
             self._lock = lock
+            make_private(Path(lock.fileName()))
             return
         process, host, _program = lock.getLockInfo()
         self._context.messages.info(

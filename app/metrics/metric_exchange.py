@@ -8,7 +8,8 @@ from pathlib import Path
 from semblance.app.shell import exports, library_operations, search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job
-from semblance.core.language import tr
+from semblance.core.language import tr, translate
+from semblance.core.reports.card_facts import UNVERIFIED
 from semblance.core.workflows.metrics import metric_exchange
 from semblance.core.workflows.reports import metric_cards
 
@@ -36,10 +37,13 @@ def import_metric(context: Context, file: Path) -> Job | None:
     path = state.path
     if path is None:
         return None
-    job = context.jobs.run(tr("Importing {name}", name=file.name), metric_exchange.import_metric, path, file)
+    job = context.jobs.run(tr("Importing {name}", name=file.name), metric_exchange.import_file, path, file)
 
-    def show(name: str) -> None:
-        context.messages.info(tr("{name} is in the library.", name=name))
+    def show(imported: tuple[str, bool]) -> None:
+        name, unverified = imported
+        context.messages.info(
+            tr("{name} is in the library.", name=name), translate(UNVERIFIED) if unverified else ""
+        )
 
         def rank_by_metric() -> None:
             state.set_metric(name)

@@ -9,6 +9,7 @@ from PySide6.QtCore import QUrl
 from PySide6.QtGui import QDesktopServices
 
 from semblance.core import log
+from semblance.core.files import create_folder
 
 #: Packages whose versions help most to explain a failure.
 _PACKAGES = (
@@ -26,7 +27,7 @@ _PACKAGES = (
 def open_log_folder() -> bool:
     """Show the folder of the log in the system's file manager; ``False`` where there is none."""
     folder = log.log_folder()
-    folder.mkdir(parents=True, exist_ok=True)
+    create_folder(folder)
     return QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder)))
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
+from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
 
 from PySide6.QtCore import QCoreApplication, QObject, QSettings, QThread, Slot
 
 from semblance.app.shell.jobs import delete_in_thread
+from semblance.core.files import create_folder, make_private
 
 
 class StoredValues(QObject):
@@ -21,6 +24,9 @@ class StoredValues(QObject):
     def __init__(self, store: QSettings) -> None:
         super().__init__()
         self._file, self._format = store.fileName(), store.format()
+        # Before Qt makes it with the permissions of the umask. Where nothing can be written, nothing is stored.
+        with contextlib.suppress(OSError):
+            create_folder(Path(self._file).parent)
         self._values: dict[str, Any] = _read(store)
         self._unwritten: dict[str, Any] = {}
         self._thread: QThread | None = None
@@ -39,6 +45,10 @@ class StoredValues(QObject):
             self._thread.wait()
             self._writing_ended()
 
+    def make_private(self) -> None:
+        """After Qt made the file in the private folder, have it private too."""
+        make_private(Path(self._file))
+
     def _start_writing(self) -> None:
         store = QSettings(self._file, self._format)
         for key, value in self._unwritten.items():
@@ -47,6 +57,7 @@ class StoredValues(QObject):
         if QCoreApplication.instance() is None:
             # Without an application no window would be blocked.
             store.sync()
+            self.make_private()
             return
         _writing.add(self)
         self._thread = delete_in_thread(store, self._writing_ended)
@@ -56,6 +67,7 @@ class StoredValues(QObject):
         if self._thread is None or not self._thread.isFinished():
             return
         self._thread = None
+        self.make_private()
         # Another process of the program may have written meanwhile.
         written = _read(QSettings(self._file, self._format))
         self._values |= {key: value for key, value in written.items() if key not in self._unwritten}
@@ -90,3 +102,4 @@ def _finish() -> None:
     for values in list(_writing):
         if values._thread is not None:
             values._thread.wait(_LONGEST_MS)
+            values.make_private()

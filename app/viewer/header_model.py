@@ -6,6 +6,7 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersisten
 from PySide6.QtGui import QColor
 
 from semblance.app.shell.theme import plain_tip, theme
+from semblance.core.csv_cells import csv_line, safe_text
 from semblance.core.imaging.dicom.header_lines import HeaderLine
 from semblance.core.language import tr, translate
 
@@ -47,7 +48,8 @@ class HeaderModel(QAbstractTableModel):
     def row_text(self, row: int) -> str:
         """The columns of a row, separated by tabs."""
         line = self.found[row]
-        return "\t".join((line.tag, _INDENT * line.depth + line.name, line.vr, self.value(line)))
+        cells = (line.tag, _INDENT * line.depth + line.name, line.vr, self.value(line))
+        return csv_line(map(safe_text, cells), "\t")
 
     def _apply(self) -> None:
         terms = self._search_text.casefold().split()

@@ -24,6 +24,7 @@ from semblance.core.imaging.display import DisplayImage
 from semblance.core.imaging.image import SliceFacts
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.region import Region
+from semblance.core.language import tr
 from semblance.core.workflows.imaging.view_images import ViewedImage
 
 #: Attributes of a case shown on the image if the file has no notes.
@@ -118,6 +119,19 @@ class ImagePane(QWidget):
         self._show_place(self.slices.place, image.slice_facts)
         self._restore_view(image)
         self._is_showing = False
+
+    def name_image(self, name: str) -> None:
+        """Name the image that is shown, for screen readers."""
+        image = self.view.image
+        if image is not None:
+            self.view.setAccessibleName(
+                tr(
+                    "Image of {name}, {width} by {height} pixels",
+                    name=name,
+                    width=image.width,
+                    height=image.height,
+                )
+            )
 
     def _restore_view(self, image: DisplayImage) -> None:
         stored = None if self._kept_views is None else self._kept_views.get(self.source)

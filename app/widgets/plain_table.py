@@ -9,6 +9,7 @@ from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QHeaderView, QTableWidget, QTableWidgetItem
 
 from semblance.app.shell.theme import plain_tip
+from semblance.core.csv_cells import csv_line, safe_text
 from semblance.core.language import translate
 
 
@@ -47,13 +48,12 @@ class PlainTable(QTableWidget):
     def copy(self) -> None:
         """Copy the selected rows, or all, to the clipboard: one line each, cells separated by tabs."""
         chosen = sorted({index.row() for index in self.selectionModel().selectedRows()})
-        lines = [
-            "\t".join(
-                item.text() if (item := self.item(row, place)) is not None else ""
-                for place in range(self.columnCount())
-            )
+        cells = [
+            [self.item(row, place) for place in range(self.columnCount())]
             for row in chosen or range(self.rowCount())
         ]
+        texts = [["" if item is None else item.text() for item in row] for row in cells]
+        lines = [csv_line(map(safe_text, row), "\t") for row in texts]
         QGuiApplication.clipboard().setText("\n".join(lines))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

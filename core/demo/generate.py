@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import errno
 import hashlib
-import io
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from semblance.core.csv_cells import csv_line, safe_text
 from semblance.core.demo import mammogram
 from semblance.core.demo.images import NOTICE, RADIOGRAPHS, ImageOrder, write
 from semblance.core.engine.run_parts import run_parts
 from semblance.core.errors import SemblanceError
-from semblance.core.files import write_file
+from semblance.core.files import create_folder, write_file
 from semblance.core.language import tr_lazy
 from semblance.core.tasks import SILENT, Reporter
 
@@ -68,7 +67,7 @@ def generate(
         _remove_listed(folder)
         for where, orders in work:
             for parent in sorted({(where / order.path).parent for order in orders} | {where}):
-                parent.mkdir(parents=True, exist_ok=True)
+                create_folder(parent)
         _draw_all(work, reporter, in_processes=in_processes)
         for where, orders in work:
             write_file(where / "labels.csv", _labels(orders).encode())
@@ -125,12 +124,8 @@ def _draw_all(work: list[tuple[Path, list[ImageOrder]]], reporter: Reporter, *, 
 
 
 def _labels(orders: list[ImageOrder]) -> str:
-    text = io.StringIO(newline="")
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow(COLUMNS)
-    for order in orders:
-        table.writerow([order.path, order.label, order.patient, order.view, order.laterality, "synthetic"])
-    return text.getvalue()
+    rows = [(one.path, one.label, one.patient, one.view, one.laterality, "synthetic") for one in orders]
+    return "".join(f"{csv_line(map(safe_text, row))}\n" for row in (COLUMNS, *rows))
 
 
 def _description(seed: int, work: list[tuple[Path, list[ImageOrder]]]) -> dict[str, Any]:

@@ -20,7 +20,15 @@ from typing import IO, Any
 import numpy as np
 
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
-from semblance.core.files import move_into_place, remove_abandoned, remove_unfinished, unfinished_name
+from semblance.core.files import (
+    create_folder,
+    create_private,
+    move_into_place,
+    open_private,
+    remove_abandoned,
+    remove_unfinished,
+    unfinished_name,
+)
 from semblance.core.imaging.zip_archive import open_regular_file
 from semblance.core.language import tr_lazy
 from semblance.core.library import schema
@@ -83,7 +91,7 @@ def write_backup(library: Path, file: Path, reporter: Reporter = SILENT) -> Back
     part, copy = (file.with_name(f".{file.name}.{token}.{end}") for end in ("part", "catalogue.part"))
     try:
         # SQLite's error about a missing folder would be reported as an error of the library.
-        copy.touch()
+        create_private(copy)
     except OSError as error:
         raise SemblanceError(
             tr_lazy("{file} cannot be written: {reason}.", file=file, reason=error.strerror or error),
@@ -159,7 +167,7 @@ def _files_to_back_up(library: Path, copy: Path) -> list[str]:
 
 def _pack(library: Path, copy: Path, names: list[str], part: Path, reporter: Reporter) -> int:
     sums: dict[str, dict[str, Any]] = {}
-    with part.open("xb") as out, zipfile.ZipFile(out, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
+    with open_private(part) as out, zipfile.ZipFile(out, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
         for done, name in enumerate(names):
             reporter.check_cancelled()
             reporter.progress(done, len(names), tr_lazy("Backing up {library}", library=library.name))
@@ -223,7 +231,7 @@ def read_backup(file: Path, library: Path, reporter: Reporter = SILENT) -> None:
         )
     unfinished = unfinished_name(library)
     with plain_errors(library / CATALOGUE), _open_backup(file) as (archive, files):
-        library.parent.mkdir(parents=True, exist_ok=True)
+        create_folder(library.parent)
         needed, free = (
             sum(expected["size"] for expected in files.values()),
             shutil.disk_usage(library.parent).free,
@@ -239,10 +247,10 @@ def read_backup(file: Path, library: Path, reporter: Reporter = SILENT) -> None:
                 "Free some space, or choose another disk.",
             )
         remove_unfinished(library)
-        unfinished.mkdir()
+        create_folder(unfinished)
         try:
             for folder in ("features", "metrics", DERIVED):
-                (unfinished / folder).mkdir()
+                create_folder(unfinished / folder)
             _unpack(archive, files, unfinished, file, reporter)
             _check_catalogue(unfinished / CATALOGUE, file)
             if library.exists():
@@ -265,8 +273,8 @@ def _unpack(
             done, len(files), tr_lazy("Restoring {library}", library=unfinished.name.partition(".")[0])
         )
         target = unfinished / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with _damage_as_bad_input(file), archive.open(name) as entry, target.open("xb") as out:
+        create_folder(target.parent)
+        with _damage_as_bad_input(file), archive.open(name) as entry, open_private(target) as out:
             if _copy_and_hash(entry, out, expected["size"]) != expected:
                 raise BadInput(
                     tr_lazy("The backup {file} is damaged: {name} in it has changed.", file=file, name=name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -13,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.schema import CreateTable
 
-from semblance.core.files import move
+from semblance.core.files import copy_private, create_private, move
 from semblance.core.library import schema
 from semblance.core.library.catalogue_damage import (
     columns_of,
@@ -94,6 +93,7 @@ def copy_catalogue(file: Path, target: Path) -> None:
         sqlite3.DatabaseError: it cannot be read to its end.
         OSError: the copy cannot be written.
     """
+    create_private(target)
     with read_only(file) as source, contextlib.closing(sqlite3.connect(target)) as made:
         source.backup(made)
         # A single file without a write-ahead log.
@@ -125,11 +125,11 @@ def recover_catalogue(file: Path, target: Path) -> dict[str, int]:
         with file.open("rb") as whole:
             head = whole.read(_HEADER_BYTES)
         size = file.stat().st_size
-        shutil.copyfile(file, with_new_header)
+        copy_private(file, with_new_header)
         with with_new_header.open("r+b") as copy:
             copy.write(_new_header(head, size))
         if log.exists():
-            shutil.copyfile(log, its_log)
+            copy_private(log, its_log)
         with contextlib.suppress(sqlite3.DatabaseError):
             _rewrite_table_definitions(with_new_header)
         try:

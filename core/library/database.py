@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DatabaseError, IntegrityError, OperationalError
 
 from semblance.core.errors import BadInput, SemblanceError
+from semblance.core.files import create_private
 from semblance.core.language import tr_lazy
 from semblance.core.library import schema
 from semblance.core.library.records import CATALOGUE
@@ -31,6 +32,9 @@ def connect(file: Path, *, writable: bool) -> sa.Engine:
 
     def open_connection() -> sqlite3.Connection:
         if writable:
+            # SQLite says why it cannot be created.
+            with contextlib.suppress(OSError):
+                create_private(file)
             return sqlite3.connect(file, timeout=BUSY_S, check_same_thread=False)
         log = file.with_name(file.name + "-wal")
         immutable = "" if log.exists() and log.stat().st_size else "&immutable=1"

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from semblance.core.files import write_file
+from semblance.core.files import open_private, write_file
 from semblance.core.language import tr_lazy
 from semblance.core.library.audit import (
     EXPORT,
@@ -45,7 +45,7 @@ def append_exports(connection: sa.Connection, folder: Path, lines: Sequence[str]
         body = json.dumps({**json.loads(line), "number": number}, ensure_ascii=False)
         last = entry_hash(last, number, "", "", EXPORT, body)
         written.append(f'{body[:-1]}{_HASH}{last}"}}\n')
-    with (folder / EXPORTS).open("ab") as file:
+    with open_private(folder / EXPORTS, "ab") as file:
         # A line that another program left unfinished must not swallow this one.
         if file.tell() and not _ends_with_line_break(folder / EXPORTS):
             file.write(b"\n")

@@ -17,7 +17,7 @@ from semblance.core.language import tr_lazy
 from semblance.core.library.catalogue import Catalogue
 from semblance.core.library.clear_features import clear_features
 from semblance.core.library.database import in_batches, upsert
-from semblance.core.library.feature_stores import chunk_checksum, create_store
+from semblance.core.library.feature_stores import chunk_checksum, create_store, keep_chunks_private
 from semblance.core.library.library_files import LibraryFiles, chunk_name, description_name
 from semblance.core.library.records import CHUNK, DELETED, FeatureSet, MetricRecord
 from semblance.core.library.schema import HAS_IMAGE, cases, feature_chunks, feature_failures, feature_sets
@@ -309,6 +309,7 @@ class FeatureSets:
         block = np.full((needed - first * CHUNK, array.shape[1]), np.nan, dtype=array.dtype)
         block[: len(values)] = values
         array[first * CHUNK : needed] = block
+        keep_chunks_private(self.store_of(feature_set), range(first, needed // CHUNK))
 
     def forget(self, case_rows: Sequence[int], sets: Sequence[FeatureSet] | None = None) -> None:
         """Remove the features of cases that changed, so that every set, or each of ``sets``, extracts them again."""

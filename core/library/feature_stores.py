@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 
+from semblance.core.files import create_folder, make_private
 from semblance.core.library.records import CHUNK
 
 #: The file that describes a store.
@@ -18,6 +20,8 @@ def create_store(store: Path, rows: int, width: int, dtype: str) -> None:
     import zarr
     from zarr.codecs import Crc32cCodec, ZstdCodec
 
+    # Before zarr creates it with the permissions of the umask.
+    create_folder(store)
     zarr.create_array(
         store,
         shape=(rows, width),
@@ -26,6 +30,14 @@ def create_store(store: Path, rows: int, width: int, dtype: str) -> None:
         fill_value=np.nan,
         compressors=[ZstdCodec(level=0), Crc32cCodec()],
     )
+    make_private(store / DESCRIPTION)
+
+
+def keep_chunks_private(store: Path, numbers: Iterable[int]) -> None:
+    """After zarr wrote the chunks ``numbers`` into the private folder ``store``, have them private too."""
+    files = [chunk_file(store, number) for number in numbers]
+    for path in (store / DESCRIPTION, store / "c", *(file.parent for file in files), *files):
+        make_private(path)
 
 
 def chunk_file(store: Path, number: int) -> Path:

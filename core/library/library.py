@@ -15,7 +15,13 @@ import numpy.typing as npt
 import sqlalchemy as sa
 
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
-from semblance.core.files import move_into_place, remove_abandoned, remove_unfinished, unfinished_name
+from semblance.core.files import (
+    create_folder,
+    move_into_place,
+    remove_abandoned,
+    remove_unfinished,
+    unfinished_name,
+)
 from semblance.core.imaging.pseudonyms import Pseudonyms
 from semblance.core.language import tr_lazy
 from semblance.core.library.audit import AuditCheck, AuditEntry, AuditHead
@@ -102,12 +108,12 @@ class Library:
                     tr_lazy("{path} exists and is not a library.", path=path),
                     "Choose another name for the new library.",
                 )
-            path.parent.mkdir(parents=True, exist_ok=True)
+            create_folder(path.parent)
             remove_unfinished(path)
-            unfinished.mkdir()
+            create_folder(unfinished)
             try:
                 for folder in ("features", "metrics", DERIVED):
-                    (unfinished / folder).mkdir()
+                    create_folder(unfinished / folder)
                 create_tables(unfinished / CATALOGUE)
                 if path.exists():
                     path.rmdir()

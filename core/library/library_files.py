@@ -8,7 +8,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from semblance.core.files import TEMPORARY, UNFINISHED, move, write_file
+from semblance.core.files import TEMPORARY, UNFINISHED, copy_private, create_folder, move, write_file
 from semblance.core.library.feature_stores import DESCRIPTION, chunk_checksum, chunk_file
 from semblance.core.library.records import DELETED, PASTED
 
@@ -58,7 +58,7 @@ class LibraryFiles:
 
     def write(self, connection: sa.Connection, name: str, content: bytes) -> None:
         """Make the file ``name`` with ``content`` a part of the library, within a running transaction."""
-        (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
+        create_folder((self.folder / name).parent)
         write_file(self.folder / name, content, durable=False)
 
     def exists(self, name: str) -> bool:
@@ -78,16 +78,20 @@ class LibraryFiles:
     def move(self, name: str, target: str) -> None:
         """Rename a file or folder, in place of what is at ``target``."""
         self.remove(target)
-        (self.folder / target).parent.mkdir(parents=True, exist_ok=True)
+        create_folder((self.folder / target).parent)
         move(self.folder / name, self.folder / target)
 
     def copy(self, connection: sa.Connection, name: str, target: str) -> None:
         """Copy a file or folder, in place of what is at ``target``, within a running transaction."""
         self.remove(target)
         if (self.folder / name).is_dir():
-            shutil.copytree(self.folder / name, self.folder / target)
+            for file in (self.folder / name).rglob("*"):
+                if file.is_file():
+                    copied = self.folder / target / file.relative_to(self.folder / name)
+                    create_folder(copied.parent)
+                    copy_private(file, copied)
         else:
-            shutil.copyfile(self.folder / name, self.folder / target)
+            copy_private(self.folder / name, self.folder / target)
 
     def remove(self, name: str) -> None:
         """Remove a file or folder, if it exists."""

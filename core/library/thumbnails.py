@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from semblance.core.files import create_private
 from semblance.core.library.database import BUSY_S
 
 _PART = 500
@@ -163,6 +164,9 @@ class ThumbnailStore:
         if not self._writable:
             uri = f"{self._file.absolute().as_uri()}?mode=ro&immutable=1"
             return sqlite3.connect(uri, uri=True, check_same_thread=False)
+        # SQLite says why it cannot be created.
+        with contextlib.suppress(OSError):
+            create_private(self._file)
         connection = sqlite3.connect(self._file, timeout=BUSY_S, check_same_thread=False)
         try:
             connection.execute("PRAGMA journal_mode=WAL")

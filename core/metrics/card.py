@@ -35,7 +35,8 @@ class MetricCard:
     values of the training part, ``dropped_columns`` names constant ones, ``selected_columns`` those a selection kept,
     the first chosen first; ``clinical_columns`` are among the features. ``notes`` say how training ended.
     ``authors``: the authors of its judgements; they stay in the library and are in no report. ``created`` is ISO 8601
-    in UTC. ``content_hash`` covers everything that determines the distances, not this card.
+    in UTC. ``content_hash`` covers everything that determines the distances, not this card. ``unverified``: it came
+    from a file, and whether that is as it was exported cannot be told.
     """
 
     learner: str
@@ -61,6 +62,7 @@ class MetricCard:
     versions: Mapping[str, str] = field(default_factory=dict)
     created: str = ""
     content_hash: str = ""
+    unverified: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """JSON values; the inverse of :meth:`from_json`."""
@@ -91,7 +93,7 @@ class MetricCard:
             if entry.name not in values:
                 continue
             value, kinds = values[entry.name], _KINDS[entry.name]
-            if not isinstance(value, kinds) or isinstance(value, bool):
+            if not isinstance(value, kinds) or isinstance(value, bool) != (kinds == (bool,)):
                 raise BadInput(tr_lazy("The card of the metric has no usable '{entry}'.", entry=entry.name))
             if (
                 isinstance(value, dict)
@@ -136,4 +138,5 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "n_patients": (int, type(None)),
     "rounds": (int, type(None)),
     "split": (dict, type(None)),
+    "unverified": (bool,),
 }

@@ -162,7 +162,7 @@ class Metric:
         Raises:
             BadInput: the file cannot be written; whatever was at ``path`` is still there.
         """
-        save_metric(self, path)
+        save_metric(self, path, private=False)
 
 
 def load_metric(path: str | Path) -> Metric:

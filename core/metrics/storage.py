@@ -104,7 +104,7 @@ def content_hash(metric: StorableMetric) -> str:
     return digest.hexdigest()
 
 
-def save_metric(metric: StorableMetric, path: Path) -> None:
+def save_metric(metric: StorableMetric, path: Path, *, private: bool = True) -> None:
     """Write ``metric`` to ``path`` atomically.
 
     Raises:
@@ -126,8 +126,8 @@ def save_metric(metric: StorableMetric, path: Path) -> None:
     path = Path(path)
     try:
         with (
-            replacing(path) as temporary,
-            zipfile.ZipFile(temporary, "x", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+            replacing(path, private=private) as temporary,
+            zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
         ):
             _put(archive, MANIFEST, json.dumps(manifest, indent=1, ensure_ascii=False))
             for name, array in arrays.items():

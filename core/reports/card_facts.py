@@ -20,6 +20,11 @@ _CONSTRAINTS = {
     "judgements": tr_lazy("judgements"),
     "judged triplets": tr_lazy("judged triplets"),
 }
+#: About a metric from a file that may have been edited.
+UNVERIFIED = tr_lazy(
+    "This metric came from a file that was changed after its export, or that an earlier version or Python wrote. Its "
+    "scores were left out, and what this card says about its training may be wrong."
+)
 #: Names of columns that are listed; the others are counted.
 _MAX_LISTED = 8
 
@@ -27,6 +32,7 @@ _MAX_LISTED = 8
 def card_facts(card: MetricCard, learner_title: str = "") -> tuple[Fact, ...]:
     """Learner, parameters, training data and scores of the metric; empty lines are left out."""
     lines = [
+        (tr_lazy("Unverified"), UNVERIFIED if card.unverified else ""),
         (tr_lazy("Learner"), learner_text(card, learner_title)),
         (tr_lazy("Parameters"), parameters_text(card)),
         (tr_lazy("Features"), card.feature_set),

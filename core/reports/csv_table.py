@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-#: A spreadsheet reads text that begins with one of these as a formula.
-_FORMULA = ("=", "+", "-", "@", "\t", "\n", "＝", "＋", "－", "＠")
-
-
-def safe_text(text: str) -> str:
-    """``text`` with an apostrophe before it where a spreadsheet would run it as a formula."""
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return f"'{text}" if text.lstrip(" ").startswith(_FORMULA) else text
+from semblance.core.csv_cells import csv_line, safe_text
 
 
 def cell(value: object) -> str:
@@ -35,8 +26,4 @@ def cell(value: object) -> str:
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """CSV with one header row and lines ending in a line feed."""
-    text = io.StringIO(newline="")
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow([cell(name) for name in header])
-    table.writerows([cell(value) for value in row] for row in rows)
-    return text.getvalue()
+    return "".join(f"{csv_line(map(cell, row))}\n" for row in (header, *rows))

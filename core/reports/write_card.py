@@ -44,7 +44,7 @@ def write_card(document: CardDocument, path: Path) -> None:
             tr_lazy("A metric's card cannot be a file like {path}.", path=path.name),
             "Use a name that ends in .md or .json.",
         )
-    write_file(path, write(document).encode())
+    write_file(path, write(document).encode(), private=False)
 
 
 def _section(section: Section) -> str:

@@ -60,7 +60,7 @@ def write_report(document: ReportDocument, path: Path, page: str = "A4") -> None
         SemblanceError: the file cannot be written.
     """
     check_suffix(path)
-    write_file(path, WRITERS[path.suffix.lower()](document, page))
+    write_file(path, WRITERS[path.suffix.lower()](document, page), private=False)
 
 
 def check_suffix(path: Path) -> None:

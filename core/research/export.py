@@ -73,20 +73,22 @@ def export_results(
         SPEC: json.dumps(repeatable(state), indent=1, ensure_ascii=False) + "\n",
         SCRIPT: repeat_script(state),
     }
-    make_folder(folder)
+    make_folder(folder, private=False)
     written = []
     for name, text in texts.items():
         reporter.check_cancelled()
-        write_file(folder / name, text.encode())
+        write_file(folder / name, text.encode(), private=False)
         written.append(folder / name)
-    (folder / SCRIPT).chmod(0o755)
+    script = folder / SCRIPT
+    # Whoever may read it may run it.
+    script.chmod(script.stat().st_mode | (script.stat().st_mode & 0o444) >> 2)
     drawn = figures(results) if plots else []
     for place, figure in enumerate(drawn):
         for suffix in _RATIO:
             reporter.check_cancelled()
             reporter.progress(place, len(drawn), "Drawing plots")
             path = folder / f"{figure.name}.{suffix}"
-            write_file(path, figure.image(suffix))
+            write_file(path, figure.image(suffix), private=False)
             written.append(path)
     reporter.progress(len(drawn), len(drawn), "Drawing plots")
     return written

@@ -601,7 +601,7 @@ def write_pages(folder: Path, contents: Mapping[str, bytes]) -> list[Path]:
     Raises:
         SemblanceError: it cannot be written.
     """
-    make_folder(folder)
+    make_folder(folder, private=False)
     for name, content in contents.items():
-        write_file(folder / name, content)
+        write_file(folder / name, content, private=False)
     return [folder / name for name in contents]

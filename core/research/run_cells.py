@@ -14,6 +14,7 @@ from semblance.core.engine import WorkerEnded
 from semblance.core.engine.cluster import SharedDataLost
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.evaluation.protocols.registry import protocol_class
+from semblance.core.files import write_file
 from semblance.core.language import tr_lazy
 from semblance.core.research.cells import ExperimentCell, experiment_cells, run_cell
 from semblance.core.research.read_cases import read_cases
@@ -163,7 +164,7 @@ def _read_cases(
             )
             continue
         contents[place] = folder / f"{place}.npz"
-        contents[place].write_bytes(cases.to_bytes())
+        write_file(contents[place], cases.to_bytes(), durable=False)
         data = cases.data
         case_facts.append(
             {

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from semblance.core.errors import BadInput, SemblanceError
-from semblance.core.files import write_file
+from semblance.core.files import create_folder, write_file
 from semblance.core.language import tr_lazy
 from semblance.core.research.spec import ExperimentSpec
 
@@ -51,7 +51,7 @@ class ExperimentStore:
             )
         created = not folder.exists()
         try:
-            (folder / CELLS).mkdir(parents=True, exist_ok=True)
+            create_folder(folder / CELLS)
         except OSError as problem:
             raise SemblanceError(
                 tr_lazy(
@@ -129,7 +129,7 @@ class ExperimentStore:
             if not _is_running(old_folder.name.removeprefix(_WORK)):
                 shutil.rmtree(old_folder, ignore_errors=True)
         folder = self.folder / f"{_WORK}{os.getpid()}"
-        folder.mkdir(mode=0o700, exist_ok=True)
+        create_folder(folder)
         try:
             yield folder
         finally:

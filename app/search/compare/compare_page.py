@@ -370,16 +370,7 @@ class ComparePage(FullPage):
             tr("Rank {rank}", rank=pair.case.rank), *pair.described(pair.case.case_id), distance
         )
         for header, pane in zip(self.headers, self.panes, strict=True):
-            image = pane.view.image
-            if image is not None:
-                pane.view.setAccessibleName(
-                    tr(
-                        "Image of {name}, {width} by {height} pixels",
-                        name=header.title,
-                        width=image.width,
-                        height=image.height,
-                    )
-                )
+            pane.name_image(header.title)
         self.facts.show_facts(
             pair.columns,
             (tr("Query"), tr("Rank {rank}", rank=pair.case.rank)),

@@ -243,14 +243,7 @@ class FullSizePage(FullPage):
         self._show_window_level()
         self.planes.begin(viewed.stack)
         image = viewed.image
-        self.view.setAccessibleName(
-            tr(
-                "Image of {name}, {width} by {height} pixels",
-                name=source.name,
-                width=image.width,
-                height=image.height,
-            )
-        )
+        self.pane.name_image(source.name)
         volume = viewed.stack is not None and viewed.stack.slices > 1 and not image.is_colour
         self.three_planes.setVisible(volume)
         try:

@@ -247,15 +247,7 @@ class QueryPanel(Panel):
         what = viewed.case.row if viewed.case is not None else ImageAddress(query.image or Path())
         self.pane.show_viewed(viewed, self._state.path, what, inside(query.region, image))
         self.pane.go_to_slice_of(query.region)
-        name = self._source.name if self._source else ""
-        self.view.setAccessibleName(
-            tr(
-                "Image of {name}, {width} by {height} pixels",
-                name=name,
-                width=image.width,
-                height=image.height,
-            )
-        )
+        self.pane.name_image(self._source.name if self._source else "")
         self._show_page(self.pane)
         self._region.follow()
         self.image_shown.emit()

@@ -114,7 +114,7 @@ def convert(folder: Path, weights: str = TRAINED) -> Path:
     content = onnx_model(trained if weights == TRAINED else random_weights(trained))
     path = folder / f"{_NAMES[weights]}-{hashlib.sha256(content).hexdigest()}.onnx"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        files.create_folder(folder)
         files.remove_abandoned(folder.glob(f".*{files.TEMPORARY}"))
         with files.replacing(path, durable=False) as temporary:
             temporary.write_bytes(content)

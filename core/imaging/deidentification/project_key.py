@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 
@@ -38,7 +37,6 @@ def project_pseudonyms(project: str) -> Pseudonyms:
     if not file.exists():
         make_folder(file.parent)
         write_file(file, Pseudonyms.new_key().hex().encode())
-        os.chmod(file, 0o600)  # noqa: PTH101
     try:
         key = bytes.fromhex(file.read_text(encoding="ascii").strip())
     except (OSError, ValueError):

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
+from semblance.core.csv_cells import original_text
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.library.column_checks import counts_rows
@@ -84,7 +85,8 @@ class FailedRows:
 
 
 class CsvRow(NamedTuple):
-    """``cells`` are stripped of blanks around them; ``line`` is the line of the file that the row starts on."""
+    """``cells`` are stripped of blanks around them, and of what :func:`safe_text` added; ``line`` is the line of the
+    file that the row starts on."""
 
     line: int
     cells: list[str]
@@ -162,7 +164,7 @@ class CsvFile:
             except csv.Error as error:
                 yield FailedRow(start, _unreadable_row(start, reader.line_num + skipped, error))
                 continue
-            cells = [cell.strip() for cell in row]
+            cells = [original_text(cell).strip() for cell in row]
             if any(cells):
                 yield CsvRow(start, cells)
 
@@ -365,7 +367,7 @@ def header_of(head: bytes) -> list[str]:
     if "\0" in first:
         return []
     mark = max(DELIMITERS, key=first.count)
-    return [cell.strip() for cell in next(csv.reader([first], delimiter=mark), [])]
+    return [original_text(cell).strip() for cell in next(csv.reader([first], delimiter=mark), [])]
 
 
 def _without_empty_columns(table: CsvText, name: str) -> CsvText:

@@ -10,7 +10,15 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from semblance.core.files import PRIVATE, make_folder, move, replacing, unfinished_name
+from semblance.core.files import (
+    create_folder,
+    locked,
+    make_folder,
+    move,
+    replacing,
+    unfinished_name,
+    write_file,
+)
 from semblance.core.library.address import COPY_FACTS
 from semblance.core.library.database import upsert
 from semblance.core.library.library_files import LibraryFiles, changed_chunks, description_name
@@ -18,6 +26,8 @@ from semblance.core.library.records import DERIVED
 from semblance.core.library.server.catalogue import ServerCatalogue
 from semblance.core.library.server.tables import stored_files as t
 
+#: The file of the folder that names its library.
+_IDENTITY = "library"
 #: Files that are read or written with one statement.
 _PART = 16
 
@@ -30,20 +40,9 @@ class ServerFiles(LibraryFiles):
         self._catalogue = catalogue
         with catalogue.errors():
             # A library that was deleted and made again under the same address has other files.
-            known, identity = folder / "library", catalogue.library_id
-            if not (known.is_file() and known.read_text(encoding="utf-8") == identity):
-                super().remove("")
-                # Whole at once: a program that opens it now would take a folder without identity for another library's.
-                made = unfinished_name(folder)
-                made.mkdir(mode=0o700, parents=True)
-                (made / "library").write_text(identity, encoding="utf-8")
-                try:
-                    move(made, folder)
-                except OSError:
-                    shutil.rmtree(made)
-                    # Another program may have made it since.
-                    if not known.is_file():
-                        raise
+            identity = catalogue.library_id
+            if not _is_of(folder, identity):
+                _begin_anew(folder, identity)
             for name in ("features", "metrics", DERIVED):
                 make_folder(folder / name)
 
@@ -65,10 +64,9 @@ class ServerFiles(LibraryFiles):
                     super().remove(name)
                     continue
                 target = self.folder / name
-                target.parent.mkdir(parents=True, exist_ok=True)
+                create_folder(target.parent)
                 with replacing(target, durable=False) as temporary:
                     temporary.write_bytes(found[name])
-                    temporary.chmod(PRIVATE)
 
     def fetch_chunks(self, store: str, numbers: Collection[int], sums: Mapping[int, int]) -> None:
         """Copy the description of a feature store, and its chunks that are not here as the catalogue counted them."""
@@ -150,6 +148,35 @@ class ServerFiles(LibraryFiles):
         for name in names:
             with contextlib.suppress(OSError):
                 super().remove(name)
+
+
+def _is_of(folder: Path, identity: str) -> bool:
+    """Whether ``folder`` is that of the library ``identity``."""
+    try:
+        return (folder / _IDENTITY).read_text(encoding="utf-8") == identity
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+
+
+def _begin_anew(folder: Path, identity: str) -> None:
+    """Put an empty folder of the library ``identity`` in place of ``folder``, unless another program has done it.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    create_folder(folder.parent)
+    with locked(folder.with_name(f"{folder.name}.lock")):
+        if _is_of(folder, identity):
+            return
+        made = unfinished_name(folder)
+        try:
+            # Whole at once: a program that opens it now would take a folder without identity for another library's.
+            create_folder(made)
+            write_file(made / _IDENTITY, identity.encode(), durable=False)
+            shutil.rmtree(folder, ignore_errors=not folder.exists())
+            move(made, folder)
+        finally:
+            shutil.rmtree(made, ignore_errors=True)
 
 
 def _within(name: str) -> sa.ColumnElement[bool]:

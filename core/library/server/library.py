@@ -12,7 +12,7 @@ from typing import Any, Self
 import sqlalchemy as sa
 
 from semblance.core.errors import BadArguments, BadInput
-from semblance.core.files import PRIVATE, replacing
+from semblance.core.files import replacing
 from semblance.core.language import tr_lazy
 from semblance.core.library.address import ServerAddress, local_folder, server_address
 from semblance.core.library.audit import EXPORT, AuditCheck, AuditEntry, AuditHead, check_chain
@@ -266,10 +266,7 @@ def last_search_of(folder: Path) -> Mapping[str, Any] | None:
 
 def private_thumbnails(folder: Path) -> ThumbnailStore:
     """The thumbnails that are kept in ``folder``, readable by the user alone."""
-    file = folder / "thumbnails.sqlite"
-    with contextlib.suppress(OSError):
-        file.touch(PRIVATE)
-    return ThumbnailStore(file, writable=True)
+    return ThumbnailStore(folder / "thumbnails.sqlite", writable=True)
 
 
 def _address(path: Path | str) -> ServerAddress:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import json
+import os
 import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -17,7 +18,7 @@ from typing import Any, Self
 
 import sqlalchemy as sa
 
-from semblance.core.files import PRIVATE, move, replacing
+from semblance.core.files import copy_private, create_folder, move, replacing
 from semblance.core.imaging import ImageAddress
 from semblance.core.language import tr_lazy
 from semblance.core.library.address import (
@@ -258,19 +259,14 @@ def renew_catalogue(library: ServerLibrary, reporter: Reporter = SILENT) -> Copy
             chosen = [one for one in tables.sorted_tables if all_of_it or one.name in _OF_PEOPLE]
             if all_of_it:
                 _fetch_files(library, reading, sets, reporter)
-                for file in folder.rglob("*"):
-                    if file.is_file():
-                        file.chmod(PRIVATE)
             with replacing(folder / CATALOGUE, durable=False) as temporary:
-                temporary.touch(PRIVATE)
                 if all_of_it:
                     create_tables(temporary)
                 else:
-                    shutil.copyfile(folder / CATALOGUE, temporary)
+                    copy_private(folder / CATALOGUE, temporary)
                 _write_rows(reading, temporary, chosen, facts.feature_sets, reporter)
     with replacing(folder / COPY_FACTS, durable=False) as temporary:
         temporary.write_text(json.dumps(asdict(facts)), encoding="utf-8")
-        temporary.chmod(PRIVATE)
     return facts
 
 
@@ -308,20 +304,17 @@ def keep_image(library: Library, case: CaseDetails) -> None:
     # Nothing depends on the copy.
     with contextlib.suppress(OSError):
         if target.is_dir():
-            target.touch()
+            os.utime(target)
             return
         files = _containers(case.address)
         if not library.files.has_copy or sum(file.stat().st_size for file in files) > LARGEST_IMAGE:
             return
-        target.parent.mkdir(mode=0o700, exist_ok=True)
+        create_folder(target.parent)
         unfinished = target.with_name(f".{case.content}")
         shutil.rmtree(unfinished, ignore_errors=True)
-        unfinished.mkdir(mode=0o700)
+        create_folder(unfinished)
         for number, file in enumerate(files):
-            copied = unfinished / _copied_name(number, file)
-            copied.touch(PRIVATE)
-            with file.open("rb") as source, copied.open("wb") as written:
-                shutil.copyfileobj(source, written, 1 << 20)
+            copy_private(file, unfinished / _copied_name(number, file))
         move(unfinished, target)
 
 
@@ -340,7 +333,7 @@ def _reachable(address: ImageAddress, copy: Path) -> ImageAddress:
     if all(file.is_file() for file in files):
         return address
     with contextlib.suppress(OSError):
-        copy.touch()
+        os.utime(copy)
     place = {file: copy / _copied_name(number, file) for number, file in enumerate(files)}
 
     def moved(one: ImageAddress) -> ImageAddress:

@@ -150,12 +150,14 @@ def deidentify_files(
     cleaner = _pixel_cleaner(profile, source, out, review, boxes)
     library, pseudonyms = _library_and_pseudonyms(source, project)
     result = DeidentifiedFiles(out, profile)
-    make_folder(out)
+    make_folder(out, private=False)
     try:
         for path in _sources(source, library):
             _deidentify_source(path, result, pseudonyms, cleaner, reporter)
     finally:
-        write_file(out / RECEIPT, json.dumps(result.receipt(), indent=1, ensure_ascii=False).encode())
+        write_file(
+            out / RECEIPT, json.dumps(result.receipt(), indent=1, ensure_ascii=False).encode(), private=False
+        )
         log_export(library, "de-identified images", "dcm", files=len(result.files))
         if cleaner is not None:
             cleaner.log_review(library)
@@ -294,8 +296,8 @@ def _deidentify_file(
             return
         raise BadInput("Another file has the same instance UID and other content.", "Keep one of them.")
     file = result.folder / name
-    make_folder(file.parent)
-    write_file(file, content)
+    make_folder(file.parent, private=False)
+    write_file(file, content, private=False)
     result.files[name] = hashlib.sha256(content).hexdigest()
     result.patients.add(patient)
     if found is None:

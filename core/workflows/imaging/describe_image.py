@@ -71,7 +71,7 @@ def describe_image(
             )
     greys = first_greys(shown)
     if out is not None:
-        write_file(out, _png(greys))
+        write_file(out, _png(greys), private=False)
         log_export(None, "image as shown", out.suffix)
     return {
         "path": str(path),

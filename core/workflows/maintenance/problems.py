@@ -27,8 +27,9 @@ class Problem:
     """A problem of a library.
 
     ``part``: catalogue, catalogue rows, features, encoder, metric, thumbnails, derived, images, link, permissions
-    or left over; ``path``: the file or folder; ``says``: the problem; ``harm``: whether data are lost; ``remedy``:
-    what the user can do; ``repaired``: what was done; ``files``: the files, where there may be several.
+    (that the user lacks), access (that others have) or left over; ``path``: the file or folder; ``says``: the problem;
+    ``harm``: whether data are lost; ``remedy``: what the user can do; ``repaired``: what was done; ``files``: the
+    files, where there may be several.
     """
 
     part: str

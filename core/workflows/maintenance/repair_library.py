@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import sqlite3
@@ -13,7 +14,16 @@ from typing import TYPE_CHECKING
 
 from semblance.core.errors import SemblanceError
 from semblance.core.features.registry import extractor_class
-from semblance.core.files import TEMPORARY, UNFINISHED, move, move_into_place, replacing
+from semblance.core.files import (
+    TEMPORARY,
+    UNFINISHED,
+    copy_private,
+    create_folder,
+    excess_permissions,
+    move,
+    move_into_place,
+    replacing,
+)
 from semblance.core.language import as_lazy, join_texts, tr_lazy
 from semblance.core.library.catalogue_damage import integrity_errors
 from semblance.core.library.catalogue_repair import (
@@ -31,7 +41,16 @@ from semblance.core.library.feature_checks import (
     store_state,
 )
 from semblance.core.library.feature_stores import DESCRIPTION, chunk_file
-from semblance.core.library.records import CATALOGUE, DERIVED, FeatureSet, MetricRecord, SourceRecord, now
+from semblance.core.library.records import (
+    CATALOGUE,
+    DERIVED,
+    SUFFIX,
+    FeatureSet,
+    MetricRecord,
+    SourceRecord,
+    now,
+)
+from semblance.core.log import log_folder
 from semblance.core.tasks import Reporter
 
 if TYPE_CHECKING:
@@ -62,7 +81,7 @@ class Repairer:
         """Move a damaged file or folder of the library aside."""
         target = self._damaged_folder / file.relative_to(self._library)
         with plain_errors(self._library / CATALOGUE):
-            target.parent.mkdir(parents=True, exist_ok=True)
+            create_folder(target.parent)
             move(file, target)
         return tr_lazy("Moved to {target}.", target=target.relative_to(self._library).as_posix())
 
@@ -86,10 +105,10 @@ class Repairer:
             return ""
         logs = [file.with_name(CATALOGUE + end) for end in ("-wal", "-shm")]
         with plain_errors(file):
-            self._damaged_folder.mkdir(parents=True, exist_ok=True)
+            create_folder(self._damaged_folder)
             for part in (file, *logs):
                 if part.exists():
-                    shutil.copy2(part, self._damaged_folder / part.name)
+                    copy_private(part, self._damaged_folder / part.name)
             for log in logs:
                 log.unlink(missing_ok=True)
             move_into_place(new_file, file)
@@ -109,7 +128,7 @@ class Repairer:
         if copy.exists():
             return
         with plain_errors(file):
-            copy.parent.mkdir(parents=True, exist_ok=True)
+            create_folder(copy.parent)
             copy_catalogue(file, copy)
 
     def remove_orphans(self) -> str:
@@ -222,7 +241,7 @@ class Repairer:
             if record.file.exists():
                 self.move_aside(record.file)
             with library.catalogue.errors(), replacing(record.file) as temporary:
-                shutil.copy2(file, temporary)
+                copy_private(file, temporary)
             return tr_lazy("The same metric was found in {file}.", file=file.name)
         return ""
 
@@ -266,6 +285,32 @@ class Repairer:
                     )
                 return tr_lazy("Made again.")
         return tr_lazy("Removed: no metric uses it.")
+
+
+def own_folders() -> list[Path]:
+    """The folders of this user with files of the program that may name somebody: log, copies of libraries on servers,
+    settings, keys of projects. The encoder's file is the same for everybody."""
+    from semblance.core.imaging.deidentification.project_key import project_folder
+    from semblance.core.library.address import servers_folder
+    from semblance.core.network.servers import servers_file
+
+    settings = servers_file().parent
+    # Qt writes its own beside them.
+    return [log_folder(), servers_folder(), settings, settings.with_name("Semblance"), project_folder()]
+
+
+def open_to_others(folder: Path) -> dict[Path, int]:
+    """The files and folders of ``folder``, itself among them, that others may use, and their modes; other libraries are
+    left out."""
+    found = {}
+    for inside, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not name.endswith(SUFFIX)]
+        for path in (Path(inside), *(Path(inside, name) for name in sorted(names))):
+            # Other programs remove files meanwhile.
+            with contextlib.suppress(FileNotFoundError):
+                if excess_permissions(path):
+                    found[path] = stat.S_IMODE(path.lstat().st_mode)
+    return found
 
 
 def thumbnail_error(library: Path) -> str:

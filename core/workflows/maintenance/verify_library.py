@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -64,6 +65,7 @@ def verify_library(library: Path, *, repair: bool = False, reporter: Reporter = 
         result.works.insert(
             0, tr_lazy("{cases:,} cases with their findings and judgements can be used.", cases=cases)
         )
+    _verify_access([library], result, repair=repair)
     if repairer is not None:
         result.moved_to = repairer.moved_to
     return result
@@ -91,6 +93,7 @@ def _verify_on_server(library: Path, reporter: Reporter, *, repair: bool) -> Ver
                 cases=len(opened.catalogue.all_cases()),
             ),
         )
+    _verify_access([], result, repair=repair)
     return result
 
 
@@ -128,6 +131,43 @@ def _verify_file_types(library: Path, result: VerificationResult, repairer: Repa
         )
         result.add(finding, repairer.move_aside(file) if repairer is not None else "")
     return not result.unrepaired_problems
+
+
+def _verify_access(folders: Sequence[Path], result: VerificationResult, *, repair: bool) -> None:
+    """Who may use the library and the program's own files on this computer; both are made for their owner alone."""
+    from semblance.core.files import make_private
+    from semblance.core.workflows.maintenance.repair_library import open_to_others, own_folders
+
+    for folder in (*folders, *own_folders()):
+        files = open_to_others(folder)
+        if not files:
+            continue
+        names = [file.relative_to(folder).as_posix() if file != folder else str(folder) for file in files]
+        modes = [f"{name} ({mode:04o})" for name, mode in zip(names, files.values(), strict=True)]
+        closed = [make_private(file) for file in files] if repair else [False]
+        remedy = tr_lazy(
+            "Repair (--repair) leaves them to their owner, as does `chmod -R go-rwx`. Where a group shares the folder "
+            "on purpose, make it setgid first, as Privacy in the help says: the group then keeps its rights.",
+        )
+        if repair:
+            remedy = tr_lazy(
+                "They belong to another user, or their disk has no permissions, as network and USB drives. Restrict "
+                "who may read the whole disk, or move the folder."
+            )
+        finding = Problem(
+            tr_lazy("access"),
+            str(folder),
+            tr_lazy(
+                "Others on this computer may use {n:,} files and folders of {folder}: {files}.",
+                n=len(files),
+                folder=folder,
+                files=first_names(modes),
+            ),
+            remedy,
+            harm=False,
+            files=tuple(names),
+        )
+        result.add(finding, tr_lazy("Only their owner may use them now.") if all(closed) else "")
 
 
 def _verify_feature_rows(library: Library, result: VerificationResult, repairer: Repairer | None) -> None:

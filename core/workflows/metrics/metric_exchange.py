@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import secrets
 import shutil
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
-from semblance.core.files import replacing
+from semblance.core.files import create_folder, open_private, replacing
 from semblance.core.language import tr_lazy
 from semblance.core.library.export_log import log_export
 from semblance.core.library.label_staleness import CHANGES_SINCE
@@ -41,6 +42,8 @@ SUFFIX = ".semblance-metric"
 #: In the file: the metric itself, and the facts about it.
 METRIC, ABOUT = "metric.zip", "about.json"
 FORMAT, VERSION = "semblance-metric-exchange", 1
+#: In the facts: SHA-256 of the metric itself, and what only the library that wrote the file can make of all of it.
+_METRIC_SUM, _SEAL = "metric_sha256", "seal"
 #: Keys of a card that stay in the library: authors, training cases elsewhere, names of ledgers.
 _STAYS = ("authors", ELSEWHERE, REQUESTED, HASH)
 
@@ -62,19 +65,20 @@ def export_metric(library: Path, name: str, out: Path, *, reporter: Reporter = S
         )
     with open_library(library) as opened:
         record = opened.metric(name)
-        facts = _about(opened, record)
-        about = json.dumps(facts | {HASH: hash_of(facts)}, ensure_ascii=False)
         # The file in the library names the authors of judgements.
         handed_on = stored_metric(record).with_card(authors=())
         metric = out.with_name(f".{out.name[:40]}-{secrets.token_hex(4)}.metric.part")
         try:
-            with replacing(out) as temporary:
-                temporary.touch(exist_ok=False)
+            with replacing(out, private=False) as temporary:
                 _save(handed_on, metric, out)
+                content = metric.read_bytes()
+                facts = _about(opened, record) | {_METRIC_SUM: hashlib.sha256(content).hexdigest()}
+                digest = hash_of(facts)
+                about = json.dumps(facts | {HASH: digest, _SEAL: _seal(opened, digest)}, ensure_ascii=False)
                 with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
                     # Without the times of writing, because the file leaves this computer.
                     archive.writestr(zipfile.ZipInfo(ABOUT), about, zipfile.ZIP_DEFLATED)
-                    archive.writestr(zipfile.ZipInfo(METRIC), metric.read_bytes(), zipfile.ZIP_DEFLATED)
+                    archive.writestr(zipfile.ZipInfo(METRIC), content, zipfile.ZIP_DEFLATED)
         except OSError as error:
             raise SemblanceError(
                 tr_lazy(
@@ -119,8 +123,10 @@ def import_metric(
     which cases it was trained on, so all cases of the library count as training cases and it is never scored on them.
 
     Cases of the library that it was trained on, here or elsewhere, count as training cases. Scores are imported only
-    into the library they were measured in; elsewhere the metric has none until it is scored. ``content_here`` gives
-    the hash that ``library`` has for a content.
+    into the library they were measured in; elsewhere the metric has none until it is scored. A file that is not as it
+    was exported, or that cannot say so, as those of earlier versions, gives an unverified metric without scores.
+    Elsewhere than in the library that wrote it, this detects changes by those who do not renew the digest in the file.
+    ``content_here`` gives the hash that ``library`` has for a content.
 
     Raises:
         BadArguments: a name it cannot have.
@@ -130,15 +136,16 @@ def import_metric(
         name = checked_name(name, tr_lazy("A metric"))
     if _saved_in_python(file):
         return _import_saved(library, file, name)
-    about, packed = _read(file)
+    about, packed, digest = _read(file)
     with open_library(library, writable=True) as opened:
         feature_set = _matching(opened, about["features"], file)
         target = opened.new_metric_file()
-        target.parent.mkdir(exist_ok=True)
+        create_folder(target.parent)
         try:
-            with packed.open(METRIC) as source, target.open("xb") as out:
+            with packed.open(METRIC) as source, open_private(target) as out:
                 shutil.copyfileobj(source, out)
             metric = load_metric(target)
+            intact = digest is not None and _file_sum(target) == about.get(_METRIC_SUM)
             if metric.n_features != len(feature_set.columns):
                 raise _damaged(file)
             called = unique_name(name or str(about["name"]), [record.name for record in opened.metrics()])
@@ -146,6 +153,7 @@ def import_metric(
             cases = opened.catalogue.all_cases()
             rows = np.array([row.id for row in cases if row.content in trained], dtype=np.int64)
             here = about["library"] == _mark(opened)
+            verified = intact and (not here or about.get(_SEAL) == _seal(opened, str(digest)))
             card = {**metric.card.to_json(), **about["card"], "name": called}
             card.pop(ELSEWHERE, None)
             # The counted cases may have been other ones.
@@ -154,8 +162,10 @@ def import_metric(
             # Not in this library, but they may be imported later, or the metric exported to a library that has them.
             if unknown := trained.difference(row.content for row in cases):
                 card[ELSEWHERE] = sorted(unknown)
-            if not here:
+            if not (here and verified):
                 card |= {"scores": {}, "measured_on": ""}
+            if not verified:
+                card |= {"unverified": True, "notes": []}
             opened.add_metric(
                 called,
                 str(about["learner"]),
@@ -163,7 +173,7 @@ def import_metric(
                 target,
                 card,
                 rows,
-                about["scores"] if here else None,
+                about["scores"] if here and verified else None,
             )
         except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
             target.unlink(missing_ok=True)
@@ -184,6 +194,15 @@ def import_metric(
         finally:
             packed.close()
     return called
+
+
+def import_file(
+    library: Path, file: Path, name: str | None = None, *, reporter: Reporter = SILENT
+) -> tuple[str, bool]:
+    """:func:`import_metric`; also returns whether the metric is unverified."""
+    called = import_metric(library, file, name, reporter=reporter)
+    with open_library(library) as opened:
+        return called, bool(opened.metric(called).card.get("unverified"))
 
 
 def _saved_in_python(file: Path) -> bool:
@@ -207,14 +226,14 @@ def _import_saved(library: Path, file: Path, name: str | None) -> str:
         own = metric.card.learner if _name_problem(file.stem) else file.stem
         called = unique_name(name or own, [record.name for record in opened.metrics()])
         target = opened.new_metric_file()
-        target.parent.mkdir(exist_ok=True)
+        create_folder(target.parent)
         rows = np.array([row.id for row in opened.catalogue.all_cases()], dtype=np.int64)
         note = tr_lazy(
             "Trained outside this library. The file does not say on which cases, so all cases of this library count "
             "as training cases."
         )
         card = dataclasses.replace(
-            metric.card, name=called, scores={}, measured_on="", notes=(*metric.card.notes, note)
+            metric.card, name=called, scores={}, measured_on="", notes=(note,), unverified=True
         )
         try:
             save_metric(dataclasses.replace(metric, card=card), target)
@@ -279,6 +298,16 @@ def _mark(library: Library) -> str:
     return library.pseudonyms().reference("the library itself") if library.writable else ""
 
 
+def _seal(library: Library, digest: str) -> str:
+    """What only ``library`` makes of the digest of a file; empty as :func:`_mark`."""
+    return library.pseudonyms().reference(f"a metric {digest}") if library.writable else ""
+
+
+def _file_sum(file: Path) -> str:
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
 def _matching(library: Library, required: Mapping[str, Any], file: Path) -> FeatureSet:
     for feature_set in library.features.all():
         if json.loads(json.dumps(_features(feature_set))) == required:
@@ -327,8 +356,9 @@ def _check_sizes(sizes: Mapping[str, int], file: Path) -> None:
             )
 
 
-def _read(file: Path) -> tuple[dict[str, Any], zipfile.ZipFile]:
-    """The facts about the metric in the file, and the open file."""
+def _read(file: Path) -> tuple[dict[str, Any], zipfile.ZipFile, str | None]:
+    """The facts about the metric in the file, the open file, and the digest of the facts; ``None`` where the file has
+    another one or none."""
     try:
         packed = zipfile.ZipFile(file)
     except FileNotFoundError:
@@ -372,14 +402,8 @@ def _read(file: Path) -> tuple[dict[str, Any], zipfile.ZipFile]:
         )
         if not valid or _name_problem(about["name"]):
             raise _damaged(file)
-        if about.pop(HASH, None) != hash_of(about):
-            raise BadInput(
-                tr_lazy(
-                    "The card or the scores in {file} were changed after it was exported.", file=file.name
-                ),
-                "Ask for the file as it was exported.",
-            )
-        return about, packed
+        digest = hash_of({key: value for key, value in about.items() if key not in (HASH, _SEAL)})
+        return about, packed, digest if about.get(HASH) == digest else None
     except (*DAMAGED, OSError) as error:
         packed.close()
         raise _damaged(file) from error

@@ -14,6 +14,7 @@ from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.evaluation.calibration import Calibration, stored_calibration
 from semblance.core.evaluation.data_sources import library_data
 from semblance.core.evaluation.splits import HoldOut
+from semblance.core.files import create_folder
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.estimators.bdm_visual_share import BDMVisualShare
 from semblance.core.metrics.metric import Metric, load_metric
@@ -158,7 +159,7 @@ def _kept_metric(file: Path) -> Metric | None:
 def _keep(metric: Metric, file: Path, record: MetricRecord) -> None:
     """Write ``metric`` to ``file`` and remove the oldest others of ``record``."""
     try:
-        file.parent.mkdir(exist_ok=True)
+        create_folder(file.parent)
         save_metric(metric, file)
         older = sorted(
             file.parent.glob(f"{record.file.stem}.*{_SUFFIX}"), key=lambda one: one.stat().st_mtime

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
+from semblance.core.files import write_file
 from semblance.core.imaging import open_image
 from semblance.core.imaging.hide_text import TextHider
 from semblance.core.imaging.pseudonyms import Pseudonyms
@@ -216,7 +217,7 @@ def _prepared(library: Path, request: SearchRequest) -> Iterator[tuple[Search, _
         image = None
         if request.image is not None:
             image = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "image"
-            image.write_bytes(request.image)
+            write_file(image, request.image, durable=False)
         stack.enter_context(_errors_without_names(named, identified=request.identified))
         search = Search(
             request.metric or current_metric(library),

@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
+from semblance.core.files import write_file
 from semblance.core.imaging import ImageAddress, ImageReader
 from semblance.core.imaging.dicom.dicom_file import open_dicom
 from semblance.core.library.export_log import log_export
@@ -131,5 +132,5 @@ def _files_of(
             if address.member:
                 found[key] = folder / f"{len(known) + len(found)}.dcm"
                 file.seek(0)
-                found[key].write_bytes(file.read())
+                write_file(found[key], file.read(), durable=False)
     return found

@@ -17,6 +17,7 @@ from semblance.core.metrics.score_titles import score_title, search_score_title
 from semblance.core.purpose import PURPOSE
 from semblance.core.reports.card_document import NOT_MEASURED, CardDocument, Section, Table
 from semblance.core.reports.card_facts import (
+    UNVERIFIED,
     column_lines,
     constraints_text,
     learner_text,
@@ -100,6 +101,7 @@ def _section(title: str, lines: list[tuple[str, str]]) -> Section:
 def _about(name: str, card: MetricCard, title: str, paper: str) -> list[tuple[str, str]]:
     return [
         (tr_lazy("Name"), name),
+        (tr_lazy("Unverified"), UNVERIFIED if card.unverified else ""),
         (tr_lazy("Learner"), learner_text(card, title)),
         (tr_lazy("Parameters"), parameters_text(card)),
         (tr_lazy("Paper"), paper),

@@ -84,7 +84,7 @@ def export_plots(
             layout = PlotLayout(theme, SAVED_SIZE, SAVED_RATIO, format, title=title, note=note)
             content = draw(kind, curves, layout, reporter=reporter)
         target = path if len(plots) == 1 else _free(path, FILE_NAMES[kind])
-        write_file(target, content)
+        write_file(target, content, private=False)
         written.append(target)
     reporter.progress(len(plots), len(plots), "Saving plots")
     log_export(library, "plots", path.suffix.lower(), files=len(written))
@@ -115,7 +115,7 @@ def export_map(
         layout = PlotLayout(theme, MAP_SIZE, SAVED_RATIO, format, title=drawing.title, note=drawing.note)
         content = map_figure(drawing, layout)
     reporter.check_cancelled()
-    write_file(path, content)
+    write_file(path, content, private=False)
     log_export(library, "plots", path.suffix.lower(), files=1)
     return [path]
 
@@ -135,7 +135,7 @@ def export_scores(
     Raises:
         SemblanceError: the file cannot be written.
     """
-    write_file(path, text.encode("utf-8-sig"))
+    write_file(path, text.encode("utf-8-sig"), private=False)
     log_export(library, what, path.suffix, identified=identified)
     return [path]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from semblance.core.errors import BadArguments, SemblanceError
-from semblance.core.files import write_file
+from semblance.core.files import create_folder, write_file
 from semblance.core.imaging.hide_text import TextHider
 from semblance.core.language import tr_lazy
 from semblance.core.library.export_log import log_export
@@ -159,7 +159,7 @@ def write_reports(
     hider = TextHider(reporter) if chosen.clean_pixels else None
     open_search_metric(library, replace(search, without_patient=False), reporter)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        create_folder(folder, private=False)
     except OSError as error:
         raise SemblanceError(
             tr_lazy(
@@ -200,7 +200,8 @@ def write_reports(
             write_report(document, out, chosen.page)
             files.append(out)
         lines.append((out.name, document.query.case_id, document.query.finding, document.vote_text()))
-    write_file(folder / INDEX, csv_text(("file", "case_id", "finding", "nearest"), lines).encode())
+    index = csv_text(("file", "case_id", "finding", "nearest"), lines)
+    write_file(folder / INDEX, index.encode(), private=False)
     log_export(library, "reports", suffix, identified=chosen.identified, files=len(files))
     return BatchResult(folder, tuple(files), tuple(failed))
 
@@ -213,7 +214,7 @@ def _as_assessed(search: Search, options: ReportOptions) -> Search:
 def _write_objects(out: Path, objects: Sequence[bytes]) -> list[Path]:
     files = file_names(out, objects)
     for file, content in zip(files, objects, strict=True):
-        write_file(file, content)
+        write_file(file, content, private=False)
     return files
 
 

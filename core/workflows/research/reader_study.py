@@ -418,8 +418,8 @@ def export_study(library: Path, name: str, folder: Path, *, reporter: Reporter =
     with open_library(library) as opened:
         design, answers, stored = _load(opened, name)
     texts = study_files(name, stored.created, design, answers, analyse(design, answers))
-    make_folder(folder)
+    make_folder(folder, private=False)
     for file, text in texts.items():
-        write_file(folder / file, text.encode())
+        write_file(folder / file, text.encode(), private=False)
     log_export(library, "reader study", "csv", files=len(texts))
     return [folder / file for file in texts]

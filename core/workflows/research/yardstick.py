@@ -76,6 +76,7 @@ def run_yardstick(
     names = request.learners or tuple(one.name for one in learners() if not one.needs)
     for name in names:
         learner_class(name)
+    make_folder(request.out, private=False)
     make_folder(request.out / LIBRARIES)
     image_sets, cases, skipped = _prepared(request, workers, reporter)
     if not cases:
@@ -117,7 +118,7 @@ def run_yardstick(
         },
     }
     for name, content in files.items():
-        write_file(request.out / name, content)
+        write_file(request.out / name, content, private=False)
     for image_set in image_sets:
         log_export(_library(request, image_set), "yardstick", "tables and plots", files=len(files))
     return {**found, "cells": document["cells"], "files": [str(request.out / name) for name in files]}

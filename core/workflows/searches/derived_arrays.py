@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.files import replacing
+from semblance.core.files import create_folder, replacing
 
 #: The file of the columns of all cases, and the endings of those with a metric's neighbourhoods, of the cases related
 #: to its training cases, and of all cases in its coordinates.
@@ -39,8 +39,8 @@ def save_arrays(file: Path, arrays: Mapping[str, npt.NDArray[Any]], key: str = "
     ]
     header = _MAGIC + json.dumps({"made_from": key, "arrays": entries}).encode() + b"\n"
     try:
-        file.parent.mkdir(exist_ok=True)
-        with replacing(file, durable=False) as temporary, temporary.open("xb") as out:
+        create_folder(file.parent)
+        with replacing(file, durable=False) as temporary, temporary.open("wb") as out:
             out.write(header)
             for array in stored.values():
                 out.write(bytes(-out.tell() % _ALIGNED))

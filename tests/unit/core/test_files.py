@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import errno
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -15,8 +16,14 @@ import pytest
 
 from semblance.core.errors import SemblanceError
 from semblance.core.files import (
+    copy_private,
+    create_private,
+    excess_permissions,
+    make_folder,
+    make_private,
     move,
     move_into_place,
+    open_private,
     remove_abandoned,
     remove_unfinished,
     replacing,
@@ -157,6 +164,125 @@ def test_nothing_else_replaces_a_file():
         if (lines := replacements(ast.parse(file.read_text(encoding="utf-8"))))
     }
     assert list(found) == ["core/files.py"]
+
+
+#: What is written within a block of ``replacing``, and entries of archives.
+_NO_FILES = ("temporary", "archive", "zipfile")
+
+
+def creations(tree: ast.AST) -> list[str]:
+    """Calls that create a file or a folder with the permissions of the umask."""
+    found = []
+    for node in ast.walk(tree):
+        if not (isinstance(node, ast.Call) and isinstance(node.func, (ast.Attribute, ast.Name))):
+            continue
+        owner = ast.unparse(node.func.value) if isinstance(node.func, ast.Attribute) else ""
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id
+        texts = [
+            one.value
+            for one in (*node.args, *(k.value for k in node.keywords))
+            if isinstance(one, ast.Constant)
+        ]
+        writes = any(
+            isinstance(one, str) and re.fullmatch("[rwxabt+]{1,3}", one) and set(one) & set("wxa")
+            for one in texts
+        )
+        creates = name in (
+            "mkdir",
+            "makedirs",
+            "mkfifo",
+            "write_text",
+            "write_bytes",
+            "touch",
+            "memmap",
+            "open_memmap",
+        )
+        copies = owner == "shutil" and name.startswith("copy") and name != "copyfileobj"
+        if (creates or copies or (name == "open" and writes)) and owner not in _NO_FILES:
+            found.append(ast.unparse(node))
+    return found
+
+
+@pytest.mark.slow
+def test_nothing_else_creates_a_file():
+    """Others on the computer could read it. SQLite creates files too: each of these calls is on one that exists."""
+    found, connected = {}, set()
+    for folder in ("app", "core"):
+        for file in (TOP / folder).rglob("*.py"):
+            text, name = file.read_text(encoding="utf-8"), file.relative_to(TOP).as_posix()
+            if name != "core/files.py" and (calls := creations(ast.parse(text))):
+                found[name] = calls
+            if "sqlite3.connect(" in text:
+                connected.add(file.stem)
+    assert found == {}
+    assert connected == {"backup", "catalogue_damage", "catalogue_repair", "database", "thumbnails"}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "a.mkdir()",
+        "open(a, 'wb')",
+        "a.open('xb')",
+        "a.open(mode='a')",
+        "shutil.copy2(a, b)",
+        "a.write_text('')",
+    ],
+)
+def test_a_call_that_creates_a_file_is_found(line):
+    assert len(creations(ast.parse(line))) == 1
+
+
+@pytest.fixture(params=[0o000, 0o022, 0o077], ids=["000", "022", "077"])
+def umask(request):
+    before = os.umask(request.param)
+    yield request.param
+    os.umask(before)
+
+
+def mode(path):
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a mode says nothing about others there")
+def test_what_is_created_is_private_for_any_umask_and_what_is_exported_follows_it(tmp_path, umask):
+    make_folder(tmp_path / "a" / "b")
+    write_file(tmp_path / "a" / "file", b"")
+    create_private(tmp_path / "a" / "empty")
+    copy_private(tmp_path / "a" / "file", tmp_path / "a" / "copy")
+    with open_private(tmp_path / "a" / "opened", "ab"):
+        pass
+    assert {mode(path) for path in (tmp_path / "a", tmp_path / "a" / "b")} == {0o700}
+    assert {mode(path) for path in (tmp_path / "a").iterdir() if path.is_file()} == {0o600}
+    make_folder(tmp_path / "c", private=False)
+    write_file(tmp_path / "c" / "file", b"", private=False)
+    assert (mode(tmp_path / "c"), mode(tmp_path / "c" / "file")) == (0o777 & ~umask, 0o666 & ~umask)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a mode says nothing about others there")
+def test_a_file_is_private_while_it_is_written(tmp_path, umask):
+    with replacing(tmp_path / "a") as temporary:
+        temporary.write_bytes(b"a")
+        assert mode(temporary) == 0o600
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a mode says nothing about others there")
+@pytest.mark.parametrize(("shared", "folder", "file"), [(0o2770, 0o770, 0o660), (0o2750, 0o750, 0o640)])
+def test_the_group_of_a_setgid_folder_keeps_its_rights_and_nobody_else_gets_any(
+    tmp_path, shared, folder, file
+):
+    before = os.umask(0)
+    try:
+        tmp_path.chmod(shared)
+        make_folder(tmp_path / "a")
+        write_file(tmp_path / "a" / "file", b"")
+    finally:
+        os.umask(before)
+    assert (mode(tmp_path / "a") & 0o777, mode(tmp_path / "a" / "file")) == (folder, file)
+    (tmp_path / "a" / "file").chmod(0o664)
+    assert excess_permissions(tmp_path / "a" / "file") == 0o004
+    assert make_private(tmp_path / "a" / "file")
+    assert mode(tmp_path / "a" / "file") == 0o660
 
 
 @pytest.mark.parametrize(

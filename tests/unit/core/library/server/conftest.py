@@ -7,30 +7,36 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from semblance.core.library.address import server_address
+from semblance.core.library.address import ServerAddress, server_address
 from semblance.core.library.records import CaseRecord, FileRecord
 from semblance.core.library.server.library import ServerLibrary
 from semblance.core.library.server.tables import SCHEMA
 from semblance.core.workflows.maintenance.manage_people import set_right
 from tests.helpers.postgres_server import MAKER, PASSWORD
 
-#: Accounts by right, and one of a second annotator and of a stranger.
+#: Accounts by right.
 PEOPLE = {"reader": "rita", "annotator": "anna", "curator": "carl", "administrator": "adam"}
 
 
-@pytest.fixture
-def library_of_people(database, postgres):
-    """The address with the account that makes the library."""
-    with ServerLibrary.create(database) as made:
+def make_library_of_people(address: ServerAddress) -> None:
+    """Make a library of three cases at ``address``, and an account for each right."""
+    with ServerLibrary.create(address) as made:
         source = made.catalogue.add_source("folder", "s", Path("/images"))
         made.catalogue.put(
             source,
             [FileRecord(name, 1, 1, name, "ok") for name in "abc"],
             [CaseRecord(f"s/{name}", name, content=name) for name in "abc"],
         )
-    address = server_address(database)
-    for right, name in (*PEOPLE.items(), ("annotator", "anton")):
+    for right, name in PEOPLE.items():
         set_right(address, name, right, "pw")
+
+
+@pytest.fixture
+def library_of_people(database, postgres):
+    """The address with the account that makes the library."""
+    address = server_address(database)
+    make_library_of_people(address)
+    set_right(address, "anton", "annotator", "pw")
     postgres.execute("CREATE ROLE stranger LOGIN PASSWORD 'pw'")
     return address
 

@@ -9,16 +9,15 @@ import psycopg
 import pytest
 
 from semblance.core.library.address import server_address
-from semblance.core.library.records import CaseRecord, FileRecord
 from semblance.core.library.server.library import ServerLibrary
 from semblance.core.library.server.tables import project_schema
-from semblance.core.workflows.maintenance.manage_people import set_right
 from semblance.core.workflows.maintenance.manage_projects import (
     Chosen,
     add_cases,
     change_members,
     create_project,
 )
+from tests.unit.core.library.server.conftest import make_library_of_people
 
 #: What is allowed, to be read. A line for each table, sequence and function: what each account may do with it.
 WRITTEN = Path(__file__).parent / "rights.txt"
@@ -88,22 +87,9 @@ IN_SCHEMAS = (
 def server(postgres):
     """A library with an embedding and two projects, with a row in every table."""
     address = server_address(postgres.new_database("library"))
-    with ServerLibrary.create(address) as made:
-        source = made.catalogue.add_source("folder", "s", Path("/images"))
-        made.catalogue.put(
-            source,
-            [FileRecord(name, 1, 1, name, "ok") for name in "abc"],
-            [CaseRecord(f"s/{name}", name, content=name) for name in "abc"],
-        )
-        with made.catalogue.transaction() as connection:
-            connection.exec_driver_sql("SELECT semblance_projects.make_embedding('semblance', 3)")
-    for right, name in (
-        ("reader", "rita"),
-        ("annotator", "anna"),
-        ("curator", "carl"),
-        ("administrator", "adam"),
-    ):
-        set_right(address, name, right, "pw")
+    make_library_of_people(address)
+    with ServerLibrary.open(address) as made, made.catalogue.transaction() as connection:
+        connection.exec_driver_sql("SELECT semblance_projects.make_embedding('semblance', 3)")
     for name in ("stranger", "other", "max", "mia"):
         postgres.execute(f"CREATE ROLE {name} LOGIN PASSWORD 'pw'")
     for project, people in (("one", {"max": "reader", "mia": "annotator"}), ("two", {"other": "annotator"})):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import shutil
 import sqlite3
@@ -18,6 +19,7 @@ from semblance.core.evaluation.subgroups import SubgroupScore
 from semblance.core.library.library import Library
 from semblance.core.library.records import CATALOGUE
 from semblance.core.library.sealed_cards import HASH, hash_of
+from semblance.core.metrics.storage import MANIFEST
 from semblance.core.purpose import PURPOSE
 from semblance.core.reports.write_card import card_markdown
 from semblance.core.searches.query import Query
@@ -187,8 +189,8 @@ def test_a_library_without_its_features_says_which(file, tmp_path):
 def repacked(file, out, **changes):
     with zipfile.ZipFile(file) as packed, zipfile.ZipFile(out, "w") as new:
         about = {**json.loads(packed.read(ABOUT)), **changes}
-        del about[HASH]
-        about[HASH] = hash_of(about)
+        for added in (HASH, "seal", "metric_sha256"):
+            about.pop(added, None)
         new.writestr(ABOUT, json.dumps(about))
         new.writestr(METRIC, packed.read(METRIC))
     return out
@@ -254,18 +256,110 @@ def test_a_card_with_altered_figures_is_not_shown(library, column):
         assert metric_card(library, "bits").values["scores"]["n_test"] == card.values["scores"]["n_test"]
 
 
-@pytest.mark.parametrize("without_hash", [False, True])
-def test_a_metric_with_a_card_changed_after_export_is_refused(library, file, tmp_path, without_hash):
+def edited(file, out, change, *, renewed=False):
+    """``file`` after ``change`` of what stands in it; ``renewed``: with a digest of the changed facts."""
     with zipfile.ZipFile(file) as packed:
         about, metric = json.loads(packed.read(ABOUT)), packed.read(METRIC)
-    about["card"]["n_cases"] += 1
-    if without_hash:
-        del about[HASH]
-    with zipfile.ZipFile(tmp_path / f"changed{SUFFIX}", "w") as new:
-        new.writestr(ABOUT, json.dumps(about))
+    digest, seal = about.pop(HASH), about.pop("seal")
+    change(about)
+    if renewed:
+        digest = hash_of(about)
+    with zipfile.ZipFile(out, "w") as new:
+        new.writestr(ABOUT, json.dumps(about | {HASH: digest, "seal": seal}))
         new.writestr(METRIC, metric)
-    with pytest.raises(BadInput, match="changed after it was exported"):
-        import_metric(library, tmp_path / f"changed{SUFFIX}")
+    return out
+
+
+def other_value(value):
+    """Another value of the same kind."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, (int, float)):
+        return value + 1
+    if isinstance(value, str):
+        return f"{value} of another"
+    if isinstance(value, list):
+        return [*value, *value[:1]] if value else ["another"]
+    return {**value, "another": 1} if isinstance(value, dict) else {}
+
+
+def check_unverified(library, name):
+    """The metric is shown as unverified, without a score, until it is scored here."""
+    with Library.open(library) as opened:
+        record = opened.metric(name)
+    assert record.scores is None
+    assert (record.card["unverified"], record.card["scores"], record.card["measured_on"]) == (True, {}, "")
+    document = metric_card(library, name)
+    assert document.values["scores"] is None
+    assert (document.values["card"]["unverified"], document.values["card"]["scores"]) == (True, {})
+    assert "**Unverified:** This metric came from a file that was changed" in card_markdown(document)
+
+
+@pytest.mark.parametrize("renewed", [False, True], ids=["digest kept", "digest renewed"])
+def test_a_file_with_anything_edited_gives_an_unverified_metric_without_scores(
+    library, file, tmp_path, renewed
+):
+    with zipfile.ZipFile(file) as packed:
+        about = json.loads(packed.read(ABOUT))
+    places = [("card", key) for key in about["card"] if key not in ("content_hash", "learner", "split")]
+    places += [("scores", key) for key in about["scores"]] + [("name",), ("training",)]
+    for number, place in enumerate(places):
+
+        def change(about, place=place):
+            table = about if len(place) == 1 else about[place[0]]
+            table[place[-1]] = other_value(table[place[-1]])
+
+        out = edited(file, tmp_path / f"{number}{SUFFIX}", change, renewed=renewed)
+        try:
+            check_unverified(library, import_metric(library, out, f"edited {number}"))
+        except BadInput:
+            # A value of a kind that no card has is refused.
+            assert place[0] == "card", place
+
+
+def test_a_file_with_an_edited_card_within_the_metric_gives_an_unverified_one(library, file, tmp_path):
+    with zipfile.ZipFile(file) as packed:
+        about, metric = packed.read(ABOUT), packed.read(METRIC)
+    inner = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(metric)) as parts, zipfile.ZipFile(inner, "w") as new:
+        for name in parts.namelist():
+            content = parts.read(name)
+            if name == MANIFEST:
+                manifest = json.loads(content)
+                manifest["card"]["notes"] = ["AUC 0.99 on 10,000 patients"]
+                content = json.dumps(manifest).encode()
+            new.writestr(name, content)
+    with zipfile.ZipFile(tmp_path / f"inner{SUFFIX}", "w") as new:
+        new.writestr(ABOUT, about)
+        new.writestr(METRIC, inner.getvalue())
+    name = import_metric(library, tmp_path / f"inner{SUFFIX}")
+    check_unverified(library, name)
+    assert "0.99" not in card_markdown(metric_card(library, name))
+
+
+def test_a_file_of_an_earlier_version_without_a_digest_gives_an_unverified_metric(library, file, tmp_path):
+    check_unverified(library, import_metric(library, repacked(file, tmp_path / f"old{SUFFIX}")))
+
+
+def test_an_unverified_metric_has_scores_again_when_it_is_scored_here(library, file, tmp_path):
+    def change(about):
+        about["scores"]["n_test"] += 1000
+
+    name = import_metric(library, edited(file, tmp_path / f"changed{SUFFIX}", change))
+    check_unverified(library, name)
+    scores = score_metric(library, name)
+    shown = metric_card(library, name)
+    assert shown.values["scores"]["n_test"] == scores["n_test"] < 1000
+    assert "**Unverified:**" in card_markdown(shown)
+
+
+def test_a_file_as_it_was_exported_is_not_unverified(library, file, tmp_path):
+    other = table_library(tmp_path / "b", n=80, metrics=())
+    for home in (library, other):
+        name = import_metric(home, file, "brought")
+        document = metric_card(home, name)
+        assert document.values["card"]["unverified"] is False
+        assert "Unverified" not in card_markdown(document)
 
 
 def test_a_card_with_counts_that_are_no_numbers_is_refused_at_the_import(library, file, tmp_path):
