@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from semblance.app.search.feedback.learning_curve import LearningCurve
+from semblance.app.search.feedback.learning_progress import LearningCurve
 from semblance.core.workflows.searches.refinement_session import HeldOutScore
 from tests.helpers.widgets import show_widget
 
