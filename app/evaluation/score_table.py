@@ -26,8 +26,8 @@ from semblance.app.widgets.text_cache import LEFT, RIGHT, text_cache
 from semblance.core.evaluation.evaluate_metric import MetricScores, chance_note
 from semblance.core.language import format_number, tr, tr_name, translate, visible
 from semblance.core.metrics.registry import learner_title
-from semblance.core.reports.axes import DASHES
 from semblance.core.reports.curves import interval_text
+from semblance.core.reports.plot import DASHES
 from semblance.core.workflows.evaluation.scored_metrics import ScoredMetric
 
 ROW_HEIGHT = 24

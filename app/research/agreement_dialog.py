@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QSplitter, QWidget
 
 from semblance.app.research.experiment_tables import ResultTable
+from semblance.app.research.result_dialog import ResultDialog
 from semblance.app.shell.context import Context
-from semblance.app.shell.jobs import Lane
-from semblance.app.shell.state import Change
-from semblance.app.widgets.dialog import closing_row, dialog_layout, help_button, resize_dialog
-from semblance.app.widgets.error_line import ErrorLine
 from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.section_header import SectionHeader
-from semblance.app.widgets.tab_order import Dialog
 from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.evaluation.agreement import Agreement
 from semblance.core.language import format_number, tr, tr_n, translate
@@ -24,26 +19,24 @@ from semblance.core.workflows.research.annotator_agreement import (
     SubjectAgreement,
 )
 
-_SIZE = (1120, 620)
 #: Differences that are listed; the command line gives all.
 MAX_DIFFERENCES = 500
 
 
-class AgreementDialog(Dialog):
-    """The subjects above, the pairs of people and the differences of the selected one below.
+class AgreementDialog(ResultDialog):
+    """The subjects above, the pairs of people and the differences of the selected one below."""
 
-    ``case_requested(case_row)``: show the image of a case · ``help_requested``.
-    """
-
-    case_requested = Signal(int)
-    help_requested = Signal()
+    title = tr("Agreement between annotators")
+    size_px = (1120, 620)
+    introduction = tr(
+        "Coefficients are 1 for full agreement and 0 for that of chance, with 95 % intervals over "
+        "patients. Each person's latest mark counts. Reader studies measure agreement on findings."
+    )
+    help_page = channel = "agreement"
 
     def __init__(self, context: Context, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._context = context
+        super().__init__(context, parent)
         self._found: tuple[SubjectAgreement, ...] = ()
-        self.setWindowTitle(tr("Agreement between annotators"))
-        resize_dialog(self, *_SIZE)
         self.subjects = ResultTable(tr("Agreement by concept and kind of judgement"))
         self.subjects.currentCellChanged.connect(lambda *_: self._select())
         self.pairs = ResultTable(tr("Agreement of every two annotators"))
@@ -51,16 +44,6 @@ class AgreementDialog(Dialog):
         self.differences.entered.connect(self._show_case)
         self.differences.horizontalHeader().setStretchLastSection(True)
         self.facts = WrappedLabel(role="second")
-        self._error = ErrorLine()
-        layout = dialog_layout(self)
-        layout.addWidget(
-            WrappedLabel(
-                tr(
-                    "Coefficients are 1 for full agreement and 0 for that of chance, with 95 % intervals over "
-                    "patients. Each person's latest mark counts. Reader studies measure agreement on findings."
-                )
-            )
-        )
         parts = QSplitter()
         for title, table in (
             (tr("Every two annotators"), self.pairs),
@@ -72,29 +55,19 @@ class AgreementDialog(Dialog):
             column.addWidget(table, 1)
             parts.addWidget(part)
         parts.setChildrenCollapsible(False)
-        layout.addWidget(self.subjects, 1)
-        layout.addWidget(self.facts)
-        layout.addWidget(parts, 2)
-        layout.addWidget(self._error)
-        layout.addLayout(closing_row(self, help_button(self, self.help_requested.emit)))
-        context.state.on_change(Change.LIBRARY, self, self.load)
+        self.content.addWidget(self.subjects, 1)
+        self.content.addWidget(self.facts)
+        self.content.addWidget(parts, 2)
+        self.complete()
 
     def load(self) -> None:
         """Measure the agreement in the open library."""
         path = self._context.state.path
         if path is None:
             self._show(())
-            return
-        job = self._context.jobs.run(
-            tr("Measuring the agreement"),
-            annotator_agreement.annotator_agreement,
-            path,
-            lane=Lane.READ,
-            channel="agreement",
-            quiet=True,
-        )
-        job.done.connect(self._show)
-        job.failed.connect(self._error.set_error)
+        else:
+            title = tr("Measuring the agreement")
+            self.read(title, self._show, annotator_agreement.annotator_agreement, path)
 
     def _show(self, found: tuple[SubjectAgreement, ...]) -> None:
         self._error.set_error(None)

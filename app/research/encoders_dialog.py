@@ -7,11 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QPushButton, QStackedWidget, QWidget
 
-from semblance.app.research import compare_encoders
 from semblance.app.research.experiment_tables import (
     BADGES,
     ResultTable,
@@ -19,24 +17,20 @@ from semblance.app.research.experiment_tables import (
     interval_text,
     p_value_text,
 )
+from semblance.app.research.result_dialog import ResultDialog
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_file
-from semblance.app.shell.jobs import Job
-from semblance.app.shell.state import Change
 from semblance.app.shell.theme import set_look
-from semblance.app.widgets.dialog import closing_row, dialog_layout, help_button, resize_dialog
 from semblance.app.widgets.empty_state import EmptyState
-from semblance.app.widgets.layouts import hbox
-from semblance.app.widgets.progress_line import ProgressLine
-from semblance.app.widgets.tab_order import Dialog, enable_widgets
+from semblance.app.widgets.tab_order import enable_widgets
 from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.errors import SemblanceError
 from semblance.core.language import format_number, tr, tr_n, translate
 from semblance.core.reports.csv_table import csv_text
 from semblance.core.research.result_titles import learner_title, score_title
+from semblance.core.workflows.evaluation import compare_encoders
 from semblance.core.workflows.evaluation.compare_encoders import SCORE, EncoderRequest
 
-_SIZE = (1200, 540)
 _AUC = "auc"
 #: Titles of the encoders that are always compared, by their name in a document.
 TITLES = {
@@ -62,35 +56,35 @@ class _EncoderRow:
     difference: Mapping[str, Any] | None = None
 
 
-class EncodersDialog(Dialog):
-    """A table of encoders, filled by *Compare*. It can be closed while that runs. ``help_requested``."""
+class EncodersDialog(ResultDialog):
+    """A table of encoders, filled by *Compare*."""
 
-    help_requested = Signal()
+    title = tr("Compare encoders")
+    size_px = (1200, 540)
+    introduction = tr(
+        "All encoders measure the same cases of this library. Each learner is trained on one random half "
+        "and tested on the other. The features are not kept."
+    )
+    help_page = "own_encoder"
+    channel = "compare encoders"
 
     def __init__(self, context: Context, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._context = context
+        super().__init__(context, parent)
         self._own: list[tuple[Path, Path]] = []
-        self._job: Job | None = None
         self._document: Mapping[str, Any] = {}
         #: Whether Compare had the focus before the comparison, during which it is disabled.
         self._is_focused = False
-        self.setWindowTitle(tr("Compare encoders"))
-        resize_dialog(self, *_SIZE)
         self.table = ResultTable(tr("Encoders and their scores"))
-        self.table.currentCellChanged.connect(lambda *_: self._update_buttons())
+        self.table.currentCellChanged.connect(lambda *_: self.update_buttons())
         self.empty = EmptyState()
         self._pages = QStackedWidget()
         self._pages.addWidget(self.table)
         self._pages.addWidget(self.empty)
         self._facts = WrappedLabel(role="second")
         self._problems = WrappedLabel(role="error", selectable=True)
-        self.progress = ProgressLine()
-        self.progress.cancel_requested.connect(self.cancel)
         self._make_buttons()
         self._make_layout()
-        context.state.on_change(Change.LIBRARY, self, self.reset)
-        self.reset()
+        self.load()
         self.compare_button.setFocus()
 
     def _make_buttons(self) -> None:
@@ -105,26 +99,11 @@ class EncodersDialog(Dialog):
         self.remove_button.clicked.connect(self._remove_own)
         self.copy_button = QPushButton(tr("Copy as CSV"))
         self.copy_button.clicked.connect(self.copy_csv)
-        self._help_button = help_button(self, self.help_requested.emit)
-        for button in (
-            self.compare_button,
-            self.add_button,
-            self.remove_button,
-            self.copy_button,
-            self._help_button,
-        ):
+        for button in (self.compare_button, self.add_button, self.remove_button, self.copy_button):
             button.setAutoDefault(False)
 
     def _make_layout(self) -> None:
-        layout = dialog_layout(self)
-        layout.addWidget(
-            WrappedLabel(
-                tr(
-                    "All encoders measure the same cases of this library. Each learner is trained on one random half "
-                    "and tested on the other. The features are not kept."
-                )
-            )
-        )
+        layout = self.content
         layout.addWidget(self._pages, 1)
         layout.addWidget(self._facts)
         layout.addWidget(
@@ -138,18 +117,13 @@ class EncodersDialog(Dialog):
             )
         )
         layout.addWidget(self._problems)
-        layout.addWidget(self.progress)
-        row = hbox(spacing=8)
-        row.addWidget(self.compare_button)
-        row.addWidget(self.add_button)
-        row.addWidget(self.remove_button)
-        row.addStretch(1)
-        layout.addLayout(row)
-        layout.addLayout(closing_row(self, self.copy_button, self._help_button))
+        self.complete(
+            self.compare_button, self.add_button, self.remove_button, beside_help=(self.copy_button,)
+        )
 
     # Commands
 
-    def reset(self) -> None:
+    def load(self) -> None:
         """Show the encoders without scores, for another library."""
         self.cancel()
         self._own, self._document = [], {}
@@ -166,19 +140,14 @@ class EncodersDialog(Dialog):
         path = self._context.state.path
         if path is None:
             return
-        job = compare_encoders.compare(self._context, path, self._request(), self.show_document)
-        self._job, self._document = job, {}
+        self._document = {}
         self._is_focused = self.compare_button.hasFocus()
-        job.changed.connect(self._show_progress)
-        job.failed.connect(self._fail)
-        job.ended.connect(lambda: self._end(job))
+        title = tr("Comparing encoders on {name}", name=path.stem)
+        workflow = compare_encoders.compare_encoders
+        job = self.run(title, self.show_document, workflow, path, self._request())
+        job.failed.connect(self._context.messages.error)
+        job.ended.connect(self._restore_focus)
         self._show()
-        self._show_progress()
-
-    def cancel(self) -> None:
-        """Cancel the comparison."""
-        if self._job is not None:
-            self._job.cancel()
 
     def copy_csv(self) -> None:
         """Copy the table to the clipboard, with names and numbers as in files."""
@@ -233,24 +202,17 @@ class EncodersDialog(Dialog):
                 tr("The encoders were compared."), tr("Research > Compare encoders… shows the scores.")
             )
 
-    def _fail(self, error: SemblanceError) -> None:
+    def show_error(self, error: SemblanceError) -> None:
+        """Show why the encoders could not be compared in place of their table."""
         self._show()
         self.empty.show_error(error, tr("The encoders could not be compared."))
         self._pages.setCurrentWidget(self.empty)
 
-    def _end(self, job: Job) -> None:
-        if self._job is job:
-            self._job = None
-            if self._document:
-                self._show()
-            else:
-                self._update_buttons()
-            if self._is_focused:
-                self.compare_button.setFocus()
-
-    def _show_progress(self) -> None:
-        if self._job is not None:
-            self.progress.show_job(self._job)
+    def _restore_focus(self) -> None:
+        if self._document:
+            self._show()
+        if self._is_focused:
+            self.compare_button.setFocus()
 
     def _rows(self) -> list[_EncoderRow]:
         encoders = {one["name"]: one for one in self._document.get("encoders", ())}
@@ -314,7 +276,7 @@ class EncodersDialog(Dialog):
         problems = self._problem_lines()
         self._problems.setText("\n".join(problems))
         self._problems.setVisible(bool(problems))
-        self._update_buttons()
+        self.update_buttons()
 
     def _facts_text(self) -> str:
         document = self._document
@@ -348,14 +310,12 @@ class EncodersDialog(Dialog):
             )
         return lines
 
-    def _update_buttons(self) -> None:
-        running = self._job is not None
-        self.progress.setVisible(running)
+    def update_buttons(self) -> None:
         enable_widgets(
             {
-                self.compare_button: self._context.state.library is not None and not running,
-                self.add_button: not running,
-                self.remove_button: not running and self._selected_own() is not None,
+                self.compare_button: self._context.state.library is not None and not self.running,
+                self.add_button: not self.running,
+                self.remove_button: not self.running and self._selected_own() is not None,
                 self.copy_button: bool(self._document),
             }
         )

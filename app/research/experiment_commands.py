@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
@@ -17,12 +17,10 @@ from semblance.core.language import tr
 from semblance.core.library.address import library_path
 
 if TYPE_CHECKING:
-    from semblance.app.research.agreement_dialog import AgreementDialog
-    from semblance.app.research.encoders_dialog import EncodersDialog
     from semblance.app.research.experiments_dialog import ExperimentsDialog
-    from semblance.app.research.outcomes_dialog import OutcomesDialog
-    from semblance.app.research.reader_studies_dialog import ReaderStudiesDialog
-    from semblance.app.research.vault_dialog import VaultDialog
+    from semblance.app.research.result_dialog import ResultDialog
+
+_Dialog = TypeVar("_Dialog", bound="ResultDialog")
 
 
 class ExperimentCommands(QObject):
@@ -57,62 +55,50 @@ class ExperimentCommands(QObject):
         bring_to_front(dialog)
         return dialog
 
-    def show_encoders(self) -> EncodersDialog:
+    def show_encoders(self) -> ResultDialog:
         """Open the comparison of encoders or bring it to the front. Closing hides it while it runs."""
         from semblance.app.research.encoders_dialog import EncodersDialog
 
-        dialog = self._parent.findChild(EncodersDialog)
-        if dialog is None:
-            dialog = EncodersDialog(self._context, self._parent)
-            dialog.help_requested.connect(partial(self.help_requested.emit, "own_encoder"))
-        bring_to_front(dialog)
-        return dialog
+        return self._open(EncodersDialog)
 
-    def show_reader_studies(self) -> ReaderStudiesDialog:
+    def show_reader_studies(self) -> ResultDialog:
         """Open the reader studies or bring them to the front."""
         from semblance.app.research.reader_studies_dialog import ReaderStudiesDialog
 
-        dialog = self._parent.findChild(ReaderStudiesDialog)
-        if dialog is None:
-            dialog = ReaderStudiesDialog(self._context, self._thumbnails, self._parent)
-            dialog.help_requested.connect(partial(self.help_requested.emit, "reader_study"))
-        bring_to_front(dialog)
-        return dialog
+        return self._open(
+            ReaderStudiesDialog, lambda: ReaderStudiesDialog(self._context, self._thumbnails, self._parent)
+        )
 
-    def show_agreement(self) -> AgreementDialog:
+    def show_agreement(self) -> ResultDialog:
         """Open the agreement between annotators or bring it to the front."""
         from semblance.app.research.agreement_dialog import AgreementDialog
 
-        dialog = self._parent.findChild(AgreementDialog)
-        if dialog is None:
-            dialog = AgreementDialog(self._context, self._parent)
-            dialog.case_requested.connect(self.case_requested)
-            dialog.help_requested.connect(partial(self.help_requested.emit, "agreement"))
-        bring_to_front(dialog)
+        dialog = self._open(AgreementDialog)
         dialog.load()
         return dialog
 
-    def show_vault(self) -> VaultDialog:
+    def show_vault(self) -> ResultDialog:
         """Open the sealed test vault or bring it to the front."""
         from semblance.app.research.vault_dialog import VaultDialog
 
-        dialog = self._parent.findChild(VaultDialog)
-        if dialog is None:
-            dialog = VaultDialog(self._context, self._parent)
-            dialog.help_requested.connect(partial(self.help_requested.emit, "vault"))
-        bring_to_front(dialog)
-        return dialog
+        return self._open(VaultDialog)
 
-    def show_outcomes(self) -> OutcomesDialog:
+    def show_outcomes(self) -> ResultDialog:
         """Open the outcomes of past queries or bring them to the front."""
         from semblance.app.research.outcomes_dialog import OutcomesDialog
 
-        dialog = self._parent.findChild(OutcomesDialog)
-        if dialog is None:
-            dialog = OutcomesDialog(self._context, self._parent)
-            dialog.help_requested.connect(partial(self.help_requested.emit, "outcomes"))
-        bring_to_front(dialog)
+        dialog = self._open(OutcomesDialog)
         dialog.load()
+        return dialog
+
+    def _open(self, kind: type[_Dialog], make: Callable[[], _Dialog] | None = None) -> _Dialog:
+        """Bring the dialog of a ``kind`` to the front. When it is opened first, it is made with ``make``."""
+        dialog = self._parent.findChild(kind)
+        if dialog is None:
+            dialog = make() if make is not None else kind(self._context, self._parent)
+            dialog.case_requested.connect(self.case_requested)
+            dialog.help_requested.connect(partial(self.help_requested.emit, kind.help_page))
+        bring_to_front(dialog)
         return dialog
 
     def _show_case(self, dialog: ExperimentsDialog, library: str, row: int) -> None:

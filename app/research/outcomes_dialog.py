@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QWidget
 
 from semblance.app.research.experiment_tables import ResultTable, p_value_text
+from semblance.app.research.result_dialog import ResultDialog
 from semblance.app.shell.context import Context
-from semblance.app.shell.jobs import Lane
-from semblance.app.shell.state import Change
-from semblance.app.widgets.dialog import closing_row, dialog_layout, help_button, resize_dialog
-from semblance.app.widgets.error_line import ErrorLine
 from semblance.app.widgets.layouts import hbox
 from semblance.app.widgets.no_wheel import NoWheelComboBox
-from semblance.app.widgets.tab_order import Dialog
 from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.evaluation.outcome_drift import MONTH, QUARTER, YEAR, PeriodScore
 from semblance.core.language import format_number, tr, tr_n
@@ -21,19 +16,20 @@ from semblance.core.reports.curves import interval_text
 from semblance.core.workflows.searches import outcomes
 from semblance.core.workflows.searches.outcomes import DriftReport
 
-_SIZE = (980, 480)
 
+class OutcomesDialog(ResultDialog):
+    """A table with a row for all outcomes and one for each period."""
 
-class OutcomesDialog(Dialog):
-    """A table with a row for all outcomes and one for each period. ``help_requested``."""
-
-    help_requested = Signal()
+    title = tr("Outcomes of past queries")
+    size_px = (980, 480)
+    introduction = tr(
+        "Each saved search keeps the estimate that it was saved with. Enter what the query turned out to "
+        "be in Search > Searches…, and see here whether the estimates came true."
+    )
+    help_page = channel = "outcomes"
 
     def __init__(self, context: Context, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._context = context
-        self.setWindowTitle(tr("Outcomes of past queries"))
-        resize_dialog(self, *_SIZE)
+        super().__init__(context, parent)
         self.period: QComboBox = NoWheelComboBox()
         self.period.setAccessibleName(tr("Period"))
         for key, text in ((MONTH, tr("by month")), (QUARTER, tr("by quarter")), (YEAR, tr("by year"))):
@@ -42,24 +38,12 @@ class OutcomesDialog(Dialog):
         self.period.currentIndexChanged.connect(lambda _: self.load())
         self.facts = WrappedLabel(selectable=True)
         self.table = ResultTable(tr("Estimates and outcomes by period"))
-        self._error = ErrorLine()
-        layout = dialog_layout(self)
-        layout.addWidget(
-            WrappedLabel(
-                tr(
-                    "Each saved search keeps the estimate that it was saved with. Enter what the query turned out to "
-                    "be in Search > Searches…, and see here whether the estimates came true."
-                )
-            )
-        )
         row = hbox(spacing=8)
         row.addWidget(self.facts, 1)
         row.addWidget(self.period)
-        layout.addLayout(row)
-        layout.addWidget(self.table, 1)
-        layout.addWidget(self._error)
-        layout.addLayout(closing_row(self, help_button(self, self.help_requested.emit)))
-        context.state.on_change(Change.LIBRARY, self, self.load)
+        self.content.addLayout(row)
+        self.content.addWidget(self.table, 1)
+        self.complete()
 
     def load(self) -> None:
         """Read the outcomes of the open library."""
@@ -67,18 +51,9 @@ class OutcomesDialog(Dialog):
         if path is None:
             self.facts.setText("")
             self.table.set_rows(_header(), [])
-            return
-        job = self._context.jobs.run(
-            tr("Reading the outcomes"),
-            outcomes.drift_report,
-            path,
-            str(self.period.currentData()),
-            lane=Lane.READ,
-            channel="outcomes",
-            quiet=True,
-        )
-        job.done.connect(self._show)
-        job.failed.connect(self._error.set_error)
+        else:
+            period = str(self.period.currentData())
+            self.read(tr("Reading the outcomes"), self._show, outcomes.drift_report, path, period)
 
     def _show(self, report: DriftReport) -> None:
         self._error.set_error(None)

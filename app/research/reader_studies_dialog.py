@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtCore import Signal
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -15,29 +14,17 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from semblance.app.research import run_reader_study
 from semblance.app.research.experiment_form import CheckList
 from semblance.app.research.experiment_tables import ResultTable, p_value_text
-from semblance.app.research.reading_dialog import ReadingDialog
+from semblance.app.research.reading_dialog import CHANNEL, ReadingDialog
+from semblance.app.research.result_dialog import ResultDialog
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_target_folder
-from semblance.app.shell.jobs import Job
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import set_look
-from semblance.app.widgets.dialog import (
-    accept_button,
-    action_row,
-    closing_row,
-    dialog_button,
-    dialog_layout,
-    form,
-    help_button,
-    resize_dialog,
-)
-from semblance.app.widgets.error_line import ErrorLine
-from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.dialog import accept_button, action_row, dialog_button, dialog_layout, form
+from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.no_wheel import NoWheelComboBox
-from semblance.app.widgets.progress_line import ProgressLine
 from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.spin_box import spin_box
 from semblance.app.widgets.tab_order import Dialog, enable_widgets
@@ -46,9 +33,8 @@ from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.language import format_number, tr, tr_n, translate
 from semblance.core.research.reader_study.analysis import StudyAnalysis
 from semblance.core.research.reader_study.export import result_rows, study_score_title
+from semblance.core.workflows.research import reader_study
 from semblance.core.workflows.research.reader_study import StudyRequest, StudyStatus
-
-_SIZE = (1160, 680)
 
 
 class NewStudyDialog(Dialog):
@@ -141,51 +127,41 @@ class NewStudyDialog(Dialog):
         self._create.setToolTip(missing)
 
 
-class ReaderStudiesDialog(Dialog):
-    """The studies with their readers above, the results of the selected study below. ``help_requested``."""
+class ReaderStudiesDialog(ResultDialog):
+    """The studies with their readers above, the results of the selected study below."""
 
-    help_requested = Signal()
+    title = tr("Reader studies")
+    size_px = (1160, 680)
+    introduction = tr(
+        "Every reader reads every case once in every arm, in counter-balanced order. The reading shows "
+        "neither the arm, the patient nor the finding."
+    )
+    help_page = "reader_study"
+    channel = CHANNEL
 
     def __init__(self, context: Context, thumbnails: ThumbnailSource, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._context, self._thumbnails = context, thumbnails
+        super().__init__(context, parent)
+        self._thumbnails = thumbnails
         self._studies: tuple[StudyStatus, ...] = ()
         #: Study and reader of each row of the table.
         self._rows: list[tuple[StudyStatus, str]] = []
-        self._job: Job | None = None
-        self.setWindowTitle(tr("Reader studies"))
-        resize_dialog(self, *_SIZE)
         self.table = ResultTable(tr("Reader studies and their readers"))
         self.table.currentCellChanged.connect(lambda *_: self._select())
-        self.table.entered.connect(lambda _row: self.read())
+        self.table.entered.connect(lambda _row: self.start_reading())
         self.results = ResultTable(tr("Results of the selected study"))
         self._facts = WrappedLabel(role="second")
         #: Why studies cannot be created, or not read either.
         self._why_not = WrappedLabel(role="second")
-        self._error = ErrorLine()
-        self.progress = ProgressLine()
-        self.progress.cancel_requested.connect(self.cancel)
         self.new_button = dialog_button(tr("New study…"), self.new_study)
-        self.read_button = dialog_button(tr("Read as this reader"), self.read)
+        self.read_button = dialog_button(tr("Read as this reader"), self.start_reading)
         set_look(self.read_button, primary=True)
         self.export_button = dialog_button(tr("Export…"), self._choose_folder)
         self.delete_button = dialog_button(tr("Delete study"), self.delete)
-        self._help_button = help_button(self, self.help_requested.emit)
         self._make_layout()
-        context.state.on_change(Change.LIBRARY, self, self.load)
-        context.state.on_change(Change.CASES, self, self._update_buttons)
+        context.state.on_change(Change.CASES, self, self.update_buttons)
         self.load()
 
     def _make_layout(self) -> None:
-        layout = dialog_layout(self)
-        layout.addWidget(
-            WrappedLabel(
-                tr(
-                    "Every reader reads every case once in every arm, in counter-balanced order. The reading shows "
-                    "neither the arm, the patient nor the finding."
-                )
-            )
-        )
         below = QWidget()
         column = vbox(below, spacing=8, margins=(12, 0, 0, 0))
         column.addWidget(SectionHeader(tr("Results")))
@@ -197,16 +173,9 @@ class ReaderStudiesDialog(Dialog):
         parts.setStretchFactor(0, 2)
         parts.setStretchFactor(1, 3)
         parts.setChildrenCollapsible(False)
-        layout.addWidget(parts, 1)
-        layout.addWidget(self._why_not)
-        layout.addWidget(self._error)
-        layout.addWidget(self.progress)
-        row = hbox(spacing=8)
-        for button in (self.new_button, self.read_button, self.export_button, self.delete_button):
-            row.addWidget(button)
-        row.addStretch(1)
-        layout.addLayout(row)
-        layout.addLayout(closing_row(self, self._help_button))
+        self.content.addWidget(parts, 1)
+        self.content.addWidget(self._why_not)
+        self.complete(self.new_button, self.read_button, self.export_button, self.delete_button)
 
     # Commands
 
@@ -215,9 +184,8 @@ class ReaderStudiesDialog(Dialog):
         path = self._context.state.path
         if path is None:
             self._show_studies(())
-            return
-        job = run_reader_study.load_studies(self._context, path, self._show_studies)
-        job.failed.connect(self._error.set_error)
+        else:
+            self.read(tr("Reading the reader studies"), self._show_studies, reader_study.studies, path)
 
     def new_study(self) -> None:
         """Enter a new study and create it."""
@@ -232,23 +200,11 @@ class ReaderStudiesDialog(Dialog):
     def create_study(self, request: StudyRequest) -> None:
         """Create the study of ``request`` in the background."""
         path = self._context.state.path
-        if path is None:
-            return
-        self._error.set_error(None)
-        job = run_reader_study.create(self._context, path, request, lambda _: self.load())
-        self._job = job
-        job.changed.connect(self._show_progress)
-        job.failed.connect(self._error.set_error)
-        job.ended.connect(self._end)
-        self._show_progress()
-        self._update_buttons()
+        if path is not None:
+            title = tr("Creating the reader study {name}", name=request.name)
+            self.run(title, lambda _: self.load(), reader_study.create_study, path, request)
 
-    def cancel(self) -> None:
-        """Cancel the creation of a study."""
-        if self._job is not None:
-            self._job.cancel()
-
-    def read(self) -> None:
+    def start_reading(self) -> None:
         """Read as the reader of the selected row."""
         selected = self._selected()
         if selected is None or not self._context.state.can_write:
@@ -262,17 +218,21 @@ class ReaderStudiesDialog(Dialog):
         selected, path = self._selected(), self._context.state.path
         if selected is None or path is None:
             return
-        job = run_reader_study.export_study(
-            self._context, path, selected[0].name, folder, lambda files: self._tell_exported(folder, files)
+        self.read(
+            tr("Exporting the reader study"),
+            lambda files: self._tell_exported(folder, files),
+            reader_study.export_study,
+            path,
+            selected[0].name,
+            folder,
         )
-        job.failed.connect(self._error.set_error)
 
     def delete(self) -> None:
         """Delete the selected study, if it has no answers."""
         selected, path = self._selected(), self._context.state.path
         if selected is not None and path is not None:
-            job = run_reader_study.delete_study(self._context, path, selected[0].name, lambda _: self.load())
-            job.failed.connect(self._error.set_error)
+            title = tr("Deleting the reader study")
+            self.read(title, lambda _: self.load(), reader_study.delete_study, path, selected[0].name)
 
     def _choose_folder(self) -> None:
         if folder := choose_target_folder(self, tr("Export the reader study into a folder")):
@@ -324,7 +284,7 @@ class ReaderStudiesDialog(Dialog):
     def _select(self) -> None:
         selected, path = self._selected(), self._context.state.path
         self.results.set_rows([tr("score"), tr("compared"), tr("mean (95 % interval)"), "p"], [])
-        self._update_buttons()
+        self.update_buttons()
         if selected is None or path is None:
             self._facts.setText(tr("Create a study to compare reading with and without similar cases."))
             return
@@ -337,10 +297,13 @@ class ReaderStudiesDialog(Dialog):
             )
         )
         if any(reader.answered == reader.total for reader in study.readers):
-            job = run_reader_study.load_results(
-                self._context, path, study.name, lambda found: self._show_results(study, found)
+            self.read(
+                tr("Analysing the reader study"),
+                lambda found: self._show_results(study, found),
+                reader_study.analyse_study,
+                path,
+                study.name,
             )
-            job.failed.connect(self._error.set_error)
 
     def _show_results(self, study: StudyStatus, analysis: StudyAnalysis | None) -> None:
         selected = self._selected()
@@ -371,21 +334,12 @@ class ReaderStudiesDialog(Dialog):
             text += " " + tr("With one reader the intervals are over cases alone.")
         self._facts.setText(text)
 
-    def _show_progress(self) -> None:
-        if self._job is not None:
-            self.progress.show_job(self._job)
-
-    def _end(self) -> None:
-        self._job = None
-        self._update_buttons()
-
-    def _update_buttons(self) -> None:
-        selected, running, state = self._selected(), self._job is not None, self._context.state
+    def update_buttons(self) -> None:
+        selected, state = self._selected(), self._context.state
         answered = selected is not None and any(reader.answered for reader in selected[0].readers)
-        self.progress.setVisible(running)
         enable_widgets(
             {
-                self.new_button: state.can_edit and not running,
+                self.new_button: state.can_edit and not self.running,
                 self.read_button: state.can_write and selected is not None,
                 self.export_button: not state.away and selected is not None,
                 self.delete_button: state.can_edit and selected is not None and not answered,

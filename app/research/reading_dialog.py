@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import string
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from PySide6.QtCore import QDateTime, QLocale, Qt, Signal
@@ -22,7 +24,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from semblance.app.research import run_reader_study
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job, Lane
 from semblance.app.shell.state import Change
@@ -41,8 +42,11 @@ from semblance.core.errors import SemblanceError
 from semblance.core.language import tr
 from semblance.core.workflows.imaging import view_images
 from semblance.core.workflows.imaging.view_images import ViewedImage
+from semblance.core.workflows.research import reader_study
 from semblance.core.workflows.research.reader_study import NextCase
 
+#: The channel of the jobs on reader studies.
+CHANNEL = "reader study"
 _SIZE = (1280, 860)
 _CONFIDENCE_TEXTS = (tr("1 Guess"), tr("2 Unsure"), tr("3 Fairly sure"), tr("4 Sure"), tr("5 Certain"))
 #: Findings in one line of buttons.
@@ -153,10 +157,15 @@ class ReadingDialog(Dialog):
     # The next case
 
     def _load(self) -> None:
-        job = run_reader_study.load_next_case(
-            self._context, self._library, self._name, self._reader, self._show_case
-        )
+        job = self._run(tr("Opening the next case"), reader_study.next_case, self._reader)
+        job.done.connect(self._show_case)
         job.failed.connect(self._fail)
+
+    def _run(self, title: str, workflow: Callable[..., Any], *values: object) -> Job:
+        """Run a ``workflow`` of the study that is read."""
+        return self._context.jobs.run(
+            title, workflow, self._library, self._name, *values, lane=Lane.READ, channel=CHANNEL, quiet=True
+        )
 
     def _show_case(self, case: NextCase) -> None:
         self._case = case
@@ -273,9 +282,8 @@ class ReadingDialog(Dialog):
         )
         self._seconds, self._started, self._saving = self.seconds, None, True
         self._update_buttons()
-        job = run_reader_study.record_answer(
-            self._context, self._library, self._name, answer, lambda _: self._saved()
-        )
+        job = self._run(tr("Saving the answer"), reader_study.record_answer, *answer)
+        job.done.connect(lambda _: self._saved())
         job.failed.connect(self._fail_to_save)
 
     def _saved(self) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job, Lane
 from semblance.core.language import tr
-from semblance.core.reports.plot_canvas import PlotLayout
+from semblance.core.reports.plot import PlotLayout
 from semblance.core.research.spec import ExperimentSpec
 from semblance.core.workflows.research import experiments
 

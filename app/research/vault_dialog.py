@@ -6,31 +6,22 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QWidget
 
 from semblance.app.research.experiment_tables import ResultTable
+from semblance.app.research.result_dialog import ResultDialog
 from semblance.app.shell import library_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_file
-from semblance.app.shell.jobs import Job, Lane
+from semblance.app.shell.jobs import Lane
 from semblance.app.shell.state import Change
-from semblance.app.widgets.dialog import (
-    closing_row,
-    dialog_button,
-    dialog_layout,
-    form,
-    help_button,
-    resize_dialog,
-)
+from semblance.app.widgets.dialog import dialog_button, form
 from semblance.app.widgets.empty_state import EmptyState
-from semblance.app.widgets.error_line import ErrorLine
 from semblance.app.widgets.layouts import hbox
 from semblance.app.widgets.no_wheel import NoWheelComboBox
-from semblance.app.widgets.progress_line import ProgressLine
 from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.spin_box import spin_box
-from semblance.app.widgets.tab_order import Dialog, enable_widgets
+from semblance.app.widgets.tab_order import enable_widgets
 from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.errors import SemblanceError
 from semblance.core.language import format_number, tr, tr_n, translate
@@ -42,23 +33,25 @@ from semblance.core.workflows.metrics.vault import VaultStatus
 from semblance.core.workflows.reports.build_card_document import LATER_OPENING
 from semblance.core.workflows.searches.batch_queries import listed_cases
 
-_SIZE = (960, 560)
 #: Percent of the patients that are proposed to be sealed.
 _SHARE = 20
 
 
-class VaultDialog(Dialog):
-    """What is sealed above, the openings below. ``help_requested``."""
+class VaultDialog(ResultDialog):
+    """What is sealed above, the openings below."""
 
-    help_requested = Signal()
+    title = tr("Sealed test vault")
+    size_px = (960, 560)
+    introduction = tr(
+        "Sealed patients take part in no training, choice, score or calibration, and are never shown as "
+        "similar cases. When everything is chosen, open the vault once to test the metric on them."
+    )
+    help_page = "vault"
+    channel = "test vault"
 
     def __init__(self, context: Context, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._context = context
+        super().__init__(context, parent)
         self._status: VaultStatus | None = None
-        self._job: Job | None = None
-        self.setWindowTitle(tr("Sealed test vault"))
-        resize_dialog(self, *_SIZE)
         self.facts = WrappedLabel(selectable=True)
         self.warning = WrappedLabel(role="error", selectable=True)
         self.share = spin_box(5, 50, _SHARE, tr(" % of the patients"))
@@ -72,30 +65,18 @@ class VaultDialog(Dialog):
         self.metric_box: QComboBox = NoWheelComboBox()
         self.metric_box.setAccessibleName(tr("Metric to test"))
         self.finished_box = QCheckBox(tr("I have finished choosing. Count this opening"))
-        self.finished_box.toggled.connect(self._update)
+        self.finished_box.toggled.connect(self.update_buttons)
         self.open_button = dialog_button(tr("Open the vault"), self.open_vault)
         self.openings = ResultTable(tr("Openings of the test vault"))
         self.none_yet = EmptyState(tr("Not opened yet"), tr("Each opening is listed here with its scores."))
         self.later = WrappedLabel(f"* {translate(LATER_OPENING)}", role="second", selectable=True)
-        self.progress = ProgressLine()
-        self.progress.cancel_requested.connect(self.cancel)
-        self._error = ErrorLine()
-        self._help_button = help_button(self, self.help_requested.emit)
         self._make_layout()
-        context.state.on_change(Change.LIBRARY | Change.CASES, self, self.load)
+        context.state.on_change(Change.CASES, self, self.load)
         self._show(None)
         self.load()
 
     def _make_layout(self) -> None:
-        layout = dialog_layout(self)
-        layout.addWidget(
-            WrappedLabel(
-                tr(
-                    "Sealed patients take part in no training, choice, score or calibration, and are never shown as "
-                    "similar cases. When everything is chosen, open the vault once to test the metric on them."
-                )
-            )
-        )
+        layout = self.content
         layout.addWidget(self.facts)
         layout.addWidget(self.warning)
         fields = form()
@@ -119,9 +100,7 @@ class VaultDialog(Dialog):
         layout.addWidget(self.openings, 1)
         layout.addWidget(self.none_yet, 1)
         layout.addWidget(self.later)
-        layout.addWidget(self._error)
-        layout.addWidget(self.progress)
-        layout.addLayout(closing_row(self, self._help_button))
+        self.complete()
 
     # Commands
 
@@ -148,7 +127,7 @@ class VaultDialog(Dialog):
         try:
             listed = listed_cases(file)
         except SemblanceError as error:
-            self._error.set_error(error)
+            self.show_error(error)
             return
         self._start(tr("Sealing patients"), self._changed, vault.seal_listed, path, listed)
 
@@ -166,11 +145,6 @@ class VaultDialog(Dialog):
                 tr("Testing {name} on the vault", name=metric), self._changed, vault.open_vault, path, metric
             )
 
-    def cancel(self) -> None:
-        """Cancel what runs."""
-        if self._job is not None:
-            self._job.cancel()
-
     def _choose_list(self) -> None:
         if file := choose_file(self, tr("List of patients to seal"), "*.txt *.csv"):
             self.seal_list(file)
@@ -183,27 +157,15 @@ class VaultDialog(Dialog):
         *args: Any,
         **options: Any,
     ) -> None:
-        self._error.set_error(None)
         # Searching with every sealed case takes long, all else does not.
         lane = Lane.BACKGROUND if workflow is vault.open_vault else Lane.READ
-        job = self._context.jobs.run(title, workflow, *args, lane=lane, channel="test vault", **options)
-        self._job = job
-        job.changed.connect(lambda: self.progress.show_job(job))
-        job.done.connect(then)
-        job.failed.connect(self._error.set_error)
-        job.ended.connect(self._end)
-        self.progress.show_job(job)
-        self._update()
+        self.run(title, then, workflow, *args, lane=lane, **options)
 
     # Showing
 
     def _changed(self, _: object) -> None:
         self.finished_box.setChecked(False)
         library_operations.renew(self._context)
-
-    def _end(self) -> None:
-        self._job = None
-        self._update()
 
     def _show(self, status: VaultStatus | None) -> None:
         self._status = status
@@ -238,13 +200,12 @@ class VaultDialog(Dialog):
         self.openings.setVisible(bool(openings))
         self.none_yet.setVisible(not openings)
         self.later.setVisible(len(openings) > 1)
-        self._update()
+        self.update_buttons()
 
-    def _update(self) -> None:
-        status, running = self._status, self._job is not None
-        writable = self._context.state.can_edit and not running
+    def update_buttons(self) -> None:
+        status = self._status
+        writable = self._context.state.can_edit and not self.running
         sealed, opened = bool(status and status.cases), bool(status and status.openings)
-        self.progress.setVisible(running)
         enable_widgets(
             {
                 self.seal_button: writable and not opened,

@@ -9,8 +9,8 @@ from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job, Lane
 from semblance.core.language import tr
 from semblance.core.reports.curves import Curve
-from semblance.core.reports.map_figure import MapDrawing
-from semblance.core.reports.plot_canvas import PlotLayout, ThemeName
+from semblance.core.reports.figures import MapDrawing
+from semblance.core.reports.plot import PlotLayout, ThemeName
 from semblance.core.workflows.reports import export_plots
 
 

@@ -1,48 +1,50 @@
-"""The plots of an evaluation as images: retrieval accuracy, ROC and training curves."""
+"""The plots of an evaluation as images: retrieval accuracy, ROC, training and calibration curves, and the map."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
-from semblance.core.language import format_number, tr
-from semblance.core.reports.axes import (
-    PAD,
-    REFERENCE_DASHES,
-    KeyEntry,
-    Scale,
-    Style,
-    count_ticks,
-    frame,
-    heading,
-    inner_box,
-    key_above,
-    key_column,
-    style,
-    tick_text,
-    value_ticks,
-)
-from semblance.core.reports.calibration_figure import calibration_figure
+from semblance.core.language import as_lazy, format_number, tr
+from semblance.core.reports.csv_table import csv_text
 from semblance.core.reports.curves import (
     ACCURACY,
     CALIBRATION,
     ROC,
     TRAINING,
     AccuracyCurve,
+    CalibrationCurve,
     RocCurve,
     TrainingCurve,
+    interval_text,
     relative_objective,
 )
-from semblance.core.reports.plot_canvas import TEXT, TICK, Box, PlotCanvas, PlotLayout, TextRun, Values
+from semblance.core.reports.document import FINDING_COLOURS
+from semblance.core.reports.plot import (
+    TEXT,
+    TICK,
+    Plot,
+    PlotLayout,
+    Values,
+    frame,
+    one_line,
+    open_plot,
+    value_ticks,
+)
 
-#: From this width at text scale 1 on, a key with numbers is drawn beside the plot.
-WIDE = 640
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.text import Annotation
+
 #: Curves whose interval and value are shown; more cannot be distinguished.
 MAX_LABELLED = 3
+_LABEL_PLACES = ((8.0, 5.0), (8.0, -5.0), (-8.0, 5.0), (-8.0, -5.0))
 _C = TypeVar("_C", AccuracyCurve, RocCurve, TrainingCurve)
-_StyledCurves = list[tuple[_C, Style]]
+_Styled = list[tuple[_C, dict[str, Any]]]
 
 
 def retrieval_accuracy_figure(curves: Sequence[AccuracyCurve], layout: PlotLayout) -> bytes:
@@ -55,130 +57,129 @@ def retrieval_accuracy_figure(curves: Sequence[AccuracyCurve], layout: PlotLayou
         KeyError: an unknown theme or format.
         ValueError: an impossible size.
     """
-    canvas = layout.canvas()
-    styled = _styled(canvas, curves)
-    entries = [
-        KeyEntry(line_style, curve.label, _value_runs(canvas, *curve.at()[1:]))
-        for curve, line_style in styled
-    ]
-    low, high = _value_range(styled)
-    top = heading(canvas, layout.title, layout.note)
-    placement = _place_key(canvas, entries, named=layout.named, header=tr("accuracy @10"), top=top)
-    ticks, first, end = value_ticks(low, high, canvas.height - placement.top - 36)
-    box = _limit_width(
-        inner_box(canvas, [tick_text(t) for t in ticks], top=placement.top, right=placement.right), 7
-    )
-    last = max((curve.k[-1] for curve, _ in styled if curve.k), default=20)
-    scale = Scale(box, (1, last) if last > 1 else (0.5, 1.5), (first, end))
-    frame(
-        canvas,
-        scale,
-        count_ticks(1, last, box.width),
-        ticks,
-        x_label=tr("k, cases retrieved"),
-        y_label=tr("accuracy"),
-    )
-    if styled:
-        _accuracy_lines(canvas, scale, styled, _reference_lines(canvas, scale, styled[0][0]))
-    _finish_key(canvas, entries, placement, box)
-    return canvas.save(layout.format)
+    with open_plot(layout) as plot:
+        axes, styled = plot.axes[0], _styled(plot, curves)
+        lines = [axes.plot(curve.k, _numbers(curve.mean), **line)[0] for curve, line in styled]
+        if styled:
+            _reference_lines(plot, axes, styled[0][0])
+        if layout.named:
+            values = [interval_text(*curve.at()[1:]) for curve, _ in styled]
+            plot.key(lines, [curve.label for curve, _ in styled], values, header=tr("accuracy @10"))
+        last = max((curve.k[-1] for curve, _ in styled if curve.k), default=20)
+        ticks, _, _ = value_ticks(*_value_range(styled), plot.height - plot.top - 49)
+        limits = (1, last) if last > 1 else (0.5, 1.5)
+        frame(axes, limits, ticks, tr("k, cases retrieved"), tr("accuracy"))
+        plot.fit(widest=7)
+        plot.set_counts(axes, 1, last)
+        if styled:
+            _label_values(plot, axes, styled)
+        return plot.save()
 
 
 def roc_figure(curves: Sequence[RocCurve], layout: PlotLayout) -> bytes:
     """Sensitivity over 1 − specificity, with the area under each curve; arguments and errors as above."""
-    canvas = layout.canvas()
-    styled = _styled(canvas, curves)
-    entries = [
-        KeyEntry(
-            line_style,
-            curve.label if layout.named else "",
-            _value_runs(canvas, curve.auc, curve.auc_low, curve.auc_high, bold=curve.current),
-            TextRun("AUC ", canvas.colours.second),
-        )
-        for curve, line_style in styled
-    ]
-    key_beside = layout.named and canvas.width >= canvas.px(WIDE)
-    top = heading(canvas, layout.title, layout.note)
-    placement = _place_key(canvas, entries if key_beside else [], named=True, header="", top=top)
-    ticks = [0, 0.5, 1]
-    box = _limit_width(
-        inner_box(canvas, ["0.5"], top=placement.top, right=placement.right), 3 if key_beside else 8
-    )
-    scale = Scale(box, (0, 1), (0, 1))
-    frame(canvas, scale, ticks, ticks, x_label=tr("1 − specificity"), y_label=tr("sensitivity"))
-    if styled:
-        canvas.line(scale.across([0, 1]), scale.up([0, 1]), canvas.colours.third, 1, REFERENCE_DASHES)
-        # Beside the line, where neither curves nor the key are.
-        left, middle = float(scale.across(0.8)), float(scale.up(0.7))
-        canvas.write(left, middle, tr("chance"), canvas.colours.third, halo=True)
-    for curve, line_style in reversed(styled):
-        x = scale.across(curve.fpr)
-        if curve.low and curve.high and line_style.fill and curve.current:
-            canvas.band(x, scale.up(curve.low), scale.up(curve.high), line_style.colour, line_style.fill)
-        canvas.line(x, scale.up(curve.tpr), line_style.colour, line_style.width, line_style.dashes)
-    if key_beside:
-        _finish_key(canvas, entries, placement, box)
-    else:
-        corner = Box(box.left + 0.12 * box.width, box.top + 0.4 * box.height, box.right - 4, box.bottom - 5)
-        key_column(canvas, entries, corner, bottom=True)
-    return canvas.save(layout.format)
+    with open_plot(layout) as plot:
+        axes, styled = plot.axes[0], _styled(plot, curves)
+        ticks = (0, 0.5, 1)
+        frame(axes, ticks, ticks, tr("1 − specificity"), tr("sensitivity"))
+        if styled:
+            axes.plot([0, 1], [0, 1], **plot.reference_line)
+            # Beside the line, where neither curves nor the key are.
+            plot.note(axes, tr("chance"), (0.8, 0.7), (0, 0), ha="left")
+        lines = []
+        for curve, line in styled:
+            if curve.low and curve.high and curve.current and not curve.stale:
+                axes.fill_between(
+                    curve.fpr, curve.low, curve.high, color=line["color"], alpha=0.17, linewidth=0
+                )
+            lines += axes.plot(curve.fpr, curve.tpr, **line)
+        beside = layout.named and plot.is_wide
+        areas = [interval_text(curve.auc, curve.auc_low, curve.auc_high) for curve, _ in styled]
+        names = [curve.label if layout.named else "" for curve, _ in styled]
+        unit = "AUC " if plot.width >= plot.px(300) else ""
+        plot.key(lines, names, [unit + area for area in areas], inside=not beside)
+        plot.fit(widest=3 if beside else 8)
+        return plot.save()
 
 
 def training_figure(curves: Sequence[TrainingCurve], layout: PlotLayout) -> bytes:
     """The objective as a share of its first value (above) and held-out accuracy @10 (below) over the rounds;
     arguments and errors as above."""
-    canvas = layout.canvas()
-    colours = canvas.colours
-    styled = _styled(canvas, curves)
-    entries = [KeyEntry(line_style, curve.label, _best_runs(canvas, curve)) for curve, line_style in styled]
-    placement = _place_key(
-        canvas,
-        entries,
-        named=layout.named and len(entries) > 1,
-        header=tr("best, held-out"),
-        top=heading(canvas, layout.title, layout.note),
-    )
-    measured = [v for curve, _ in styled for v in curve.heldout_accuracy if v is not None]
-    best = styled[0][0].best if styled else None
-    best_text = tr("held-out, best {best:.2f}", best=best[1]) if best else tr("held-out")
-    gutter = (
-        max(canvas.text_width(best_text, TICK, 600), canvas.text_width(tr("objective"))) + 8
-        if styled
-        else 0.0
-    )
-    ticks, first, end = value_ticks(
-        min(measured, default=0.0), max(measured, default=1.0), 0.6 * (canvas.height - placement.top - 36)
-    )
-    texts = [tick_text(t) for t in ticks]
-    plot_box = _limit_width(inner_box(canvas, texts, top=placement.top, right=placement.right + gutter), 7)
-    upper = Box(plot_box.left, plot_box.top, plot_box.right, plot_box.top + 0.3 * plot_box.height)
-    lower = Box(plot_box.left, upper.bottom + 12, plot_box.right, plot_box.bottom)
-    last = max((curve.rounds[-1] for curve, _ in styled if curve.rounds), default=100)
-    relative = [relative_objective(curve.objective) for curve, _ in styled]
-    highest = max([1.0, *(float(np.nanmax(v)) for v in relative if not np.isnan(v).all())])
-    above = Scale(upper, (0, last), (0, highest))
-    below = Scale(lower, (0, last), (first, end))
-    frame(canvas, above, [], [1], x_texts=False)
-    frame(
-        canvas,
-        below,
-        count_ticks(0, last, plot_box.width),
-        ticks,
-        x_label=tr("round"),
-        y_label=tr("accuracy"),
-        y_texts=texts,
-    )
-    for (curve, line_style), values in reversed(list(zip(styled, relative, strict=True))):
-        objective = line_style if len(styled) > 1 else Style(colours.third, 1.3)
-        canvas.line(
-            above.across(curve.rounds), above.up(values), objective.colour, objective.width, objective.dashes
-        )
-        x, y = _measured_rounds(curve)
-        canvas.line(below.across(x), below.up(y), line_style.colour, line_style.width, line_style.dashes)
-    if styled and styled[0][0].rounds:
-        _label_line_ends(canvas, styled[0], (above, below), relative[0], best_text)
-    _finish_key(canvas, entries, placement, plot_box)
-    return canvas.save(layout.format)
+    with open_plot(layout, heights=(3, 7)) as plot:
+        (above, below), styled = plot.axes, _styled(plot, curves)
+        relative = [relative_objective(curve.objective) for curve, _ in styled]
+        measured = [_measured_rounds(curve) for curve, _ in styled]
+        lines = []
+        for (curve, line), objective, points in zip(styled, relative, measured, strict=True):
+            single = {"color": plot.colours.third, "linewidth": 1.3} if len(styled) == 1 else {}
+            above.plot(curve.rounds, objective, **{**line, **single})
+            lines += below.plot(*points, **line)
+        names = [curve.label for curve, _ in styled]
+        bests = [
+            format_number(curve.best[1], ".2f") + tr(" in round {at}", at=curve.best[0])
+            if curve.best
+            else "–"
+            for curve, _ in styled
+        ]
+        labels: list[Annotation] = []
+        if styled and styled[0][0].rounds:
+            labels = _label_ends(plot, styled[0][0], relative[0])
+        if layout.named and len(styled) > 1:
+            widest = max((one.get_window_extent().width / layout.ratio for one in labels), default=0.0)
+            plot.key(lines, names, bests, header=tr("best, held-out"), gap=28 + widest)
+        accuracies = np.concatenate([values for _, values in measured]) if measured else np.zeros(0)
+        low, high = (accuracies.min(), accuracies.max()) if len(accuracies) else (0.0, 1.0)
+        last = max((curve.rounds[-1] for curve, _ in styled if curve.rounds), default=100)
+        highest = max([1.0, *(float(np.nanmax(one)) for one in relative if not np.isnan(one).all())])
+        ticks, _, _ = value_ticks(low, high, 0.6 * (plot.height - plot.top - 49))
+        frame(above, (0, last), [1], "", "", ylim=(0, highest))
+        frame(below, (0, last), ticks, tr("round"), tr("accuracy"))
+        above.tick_params(labelbottom=False)
+        plot.fit(widest=7)
+        plot.set_counts(below, 0, last)
+        return plot.save()
+
+
+def calibration_figure(curves: Sequence[CalibrationCurve], layout: PlotLayout) -> bytes:
+    """The reliability diagram: the observed share over the mean estimate of each bin, with its interval and number of
+    cases; the first curve.
+
+    Arguments and errors as above; ``layout.named`` sets the numbers beside the plot.
+    """
+    with open_plot(layout) as plot:
+        axes, ticks = plot.axes[0], (0, 0.5, 1)
+        frame(axes, ticks, ticks, tr("estimate"), tr("observed share"))
+        for curve in curves[:1]:
+            axes.plot([0, 1], [0, 1], **plot.reference_line)
+            plot.note(axes, tr("perfect estimate"), (0.06, 0.03), (6, 0))
+            line = plot.line(current=curve.current, number=0, stale=curve.stale) | {"linewidth": 1.2}
+            axes.plot(curve.predicted, curve.observed, **line)
+            axes.vlines(
+                curve.predicted, curve.low, curve.high, color=line["color"], linewidth=1, clip_on=False
+            )
+            sizes = (5.0 + 6.0 * np.sqrt(np.divide(curve.n, max(curve.n)))) ** 2
+            dots = {"color": line["color"], "edgecolor": plot.colours.panel, "linewidth": 1.5}
+            axes.scatter(curve.predicted, curve.observed, sizes, clip_on=False, zorder=4, **dots)
+            for x, low, high, n in zip(curve.predicted, curve.low, curve.high, curve.n, strict=True):
+                at, away = ((x, high), 4) if high < 0.85 else ((x, low), -6)
+                plot.note(axes, format_number(n, ","), at, (0, away))
+            if layout.named and plot.width >= plot.px(480):
+                numbers = "\n".join(
+                    plot.elided(text, plot.px(222))
+                    for text in (
+                        tr("Calibration error") + " " + format_number(curve.ece, ".3f"),
+                        tr("by chance up to {perfect:.3f}", perfect=curve.perfect),
+                        tr("{method}, {n:,} cases", method=one_line(as_lazy(curve.method)), n=sum(curve.n)),
+                        tr("estimate of {finding}", finding=curve.finding or tr("the first finding")),
+                    )
+                )
+                text = axes.annotate(
+                    numbers, (1, 1), (28, 0), "axes fraction", "offset points", va="top", linespacing=1.5
+                )
+                text.set(color=plot.colours.second, fontsize=plot.px(TEXT))
+        # Wider than high is easier to read than a square of the height of a dock.
+        plot.fit(widest=2.4)
+        return plot.save()
 
 
 FIGURES: dict[str, Callable[..., bytes]] = {
@@ -189,75 +190,16 @@ FIGURES: dict[str, Callable[..., bytes]] = {
 }
 
 
-class _KeyPlacement:
-    """The place of the key: above the plot, beside it, or nowhere."""
-
-    def __init__(self, top: float, right: float, header: str, *, beside: bool) -> None:
-        self.top, self.right, self.header, self.beside = top, right, header, beside
-
-
-def _place_key(
-    canvas: PlotCanvas, entries: Sequence[KeyEntry], *, named: bool, header: str, top: float
-) -> _KeyPlacement:
-    lead = 3 + canvas.px(TICK) / 2
-    if not named or not entries:
-        return _KeyPlacement(top + lead, 0.0, "", beside=False)
-    if canvas.width < canvas.px(WIDE):
-        # The key above is drawn first, because its height decides where the plot begins.
-        left = PAD + canvas.px(TICK) + 6
-        height = key_above(canvas, entries, Box(left, top, canvas.width - PAD, canvas.height))
-        return _KeyPlacement(top + height + lead + 2, 0.0, "", beside=False)
-    names = max(canvas.text_width(entry.name, TEXT) for entry in entries)
-    numbers = max(canvas.text_runs_width(entry.runs, TEXT) for entry in entries)
-    return _KeyPlacement(top + lead, min(0.4 * canvas.width, names + numbers + 32 + 28), header, beside=True)
-
-
-def _finish_key(canvas: PlotCanvas, entries: Sequence[KeyEntry], placement: _KeyPlacement, box: Box) -> None:
-    if not placement.beside:
-        return
-    left = box.right + 28
-    top = box.top - 2
-    if placement.header:
-        canvas.write(left, top + canvas.px(TICK) / 2, placement.header, canvas.colours.third)
-        top += canvas.px(TICK) + 6
-    key_column(canvas, entries, Box(left, top, canvas.width - PAD, canvas.height - 8), size=TEXT)
-
-
-def _limit_width(box: Box, widest: float) -> Box:
-    """``box`` with at most ``widest`` times its height as width, because flat curves are hard to read."""
-    return Box(box.left, box.top, min(box.right, box.left + max(widest * box.height, 220)), box.bottom)
-
-
-def _styled(canvas: PlotCanvas, curves: Sequence[_C]) -> _StyledCurves[_C]:
-    """Curves with their styles, the current one first."""
-    out: _StyledCurves[_C] = []
+def _styled(plot: Plot, curves: Sequence[_C]) -> _Styled[_C]:
+    """Curves with the looks of their lines, the current one first."""
+    out: _Styled[_C] = []
     others = 0
     for curve in curves:
-        line = others if curve.line is None else curve.line
+        number = others if curve.line is None else curve.line
         others += not curve.current
         stale = bool(getattr(curve, "stale", False))
-        out.append((curve, style(canvas, current=curve.current, line=line, stale=stale)))
+        out.append((curve, plot.line(current=curve.current, number=number, stale=stale)))
     return sorted(out, key=lambda pair: not pair[0].current)
-
-
-def _value_runs(
-    canvas: PlotCanvas, value: float | None, low: float | None, high: float | None, *, bold: bool = True
-) -> tuple[TextRun, ...]:
-    if value is None:
-        return (TextRun("–", canvas.colours.third),)
-    number = TextRun(format_number(value, ".2f"), canvas.colours.text, 600 if bold else 400)
-    if low is None or high is None:
-        return (number,)
-    return number, TextRun(tr(" ({low:.2f}–{high:.2f})", low=low, high=high), canvas.colours.second)
-
-
-def _best_runs(canvas: PlotCanvas, curve: TrainingCurve) -> tuple[TextRun, ...]:
-    if curve.best is None:
-        return (TextRun("–", canvas.colours.third),)
-    at, value = curve.best
-    return TextRun(format_number(value, ".2f"), canvas.colours.text, 600), TextRun(
-        tr(" in round {at}", at=at), canvas.colours.second
-    )
 
 
 def _numbers(values: Sequence[float | None]) -> Values:
@@ -271,11 +213,11 @@ def _measured_rounds(curve: TrainingCurve) -> tuple[Values, Values]:
     return np.asarray(curve.rounds, dtype=np.float64)[finite], accuracy[finite]
 
 
-def _value_range(styled: _StyledCurves[AccuracyCurve]) -> tuple[float, float]:
+def _value_range(styled: _Styled[AccuracyCurve]) -> tuple[float, float]:
     """Lowest and highest drawn value, including the interval of the current curve, its ceiling and its chance level."""
     values = [v for curve, _ in styled for v in curve.mean if v is not None]
-    for curve, line_style in styled:
-        if line_style.fill and (curve.current or len(styled) == 1):
+    for curve, _ in styled:
+        if not curve.stale and (curve.current or len(styled) == 1):
             values += [v for v in (*curve.low, *curve.high) if v is not None]
     if styled:
         first = styled[0][0]
@@ -283,129 +225,145 @@ def _value_range(styled: _StyledCurves[AccuracyCurve]) -> tuple[float, float]:
     return (min(values), max(values)) if values else (0.0, 1.0)
 
 
-def _reference_lines(canvas: PlotCanvas, scale: Scale, curve: AccuracyCurve) -> list[Box]:
-    """The ceiling and the chance level of ``curve``, each with its name; where the names stand."""
-    colours, height = canvas.colours, canvas.px(TICK) + 2
-    named: list[Box] = []
-    lines = [(curve.ceiling, tr("ceiling"), 1), ((curve.chance,) * len(curve.k), tr("chance"), -1)]
-    for values, name, below in lines:
-        known = _numbers(values)
-        if not len(known) or np.isnan(known).all():
-            continue
-        across, up = scale.across(curve.k[: len(known)]), scale.up(known)
-        canvas.line(across, up, colours.third, 1, REFERENCE_DASHES)
-        width = canvas.text_width(name, TICK)
-        right = scale.box.right - 4
-        near = up[(across >= right - width) & ~np.isnan(up)]
-        y = float(near.max() if below > 0 else near.min()) if len(near) else float(up[~np.isnan(up)][-1])
-        middle = y + below * (height / 2 + 1)
-        canvas.write(right, middle, name, colours.third, align="right", halo=True)
-        named.append(Box(right - width, middle - height / 2, right, middle + height / 2))
-    return named
+def _reference_lines(plot: Plot, axes: Axes, curve: AccuracyCurve) -> None:
+    """The ceiling and the chance level of ``curve``, each with its name, at different ends."""
+    for values, name, end, offset in (
+        (curve.ceiling, tr("ceiling"), -1, (-4, -3)),
+        ((curve.chance,) * len(curve.k), tr("chance"), 0, (4, 3)),
+    ):
+        known = [(k, value) for k, value in zip(curve.k, values, strict=False) if value is not None]
+        if known:
+            axes.plot(*zip(*known, strict=True), **plot.reference_line)
+            plot.note(axes, name, known[end], offset)
 
 
-def _accuracy_lines(
-    canvas: PlotCanvas, scale: Scale, styled: _StyledCurves[AccuracyCurve], named: list[Box]
-) -> None:
-    """The curves with their values at k = 10, which leave the boxes ``named`` free."""
-    box = scale.box
+def _label_values(plot: Plot, axes: Axes, styled: _Styled[AccuracyCurve]) -> None:
+    """The interval and the value at k = 10 of the curves that are far enough apart for it, where the text covers
+    neither a curve nor another text; that of the current one in any case."""
     at = max(styled[0][0].at()[0], 1)
-    labelled = _distinguishable(canvas, scale, styled, at)
-    for curve, line_style in reversed(labelled):
-        if line_style.fill:
-            low, high = (
-                np.clip(scale.up(_numbers(ends)), box.top, box.bottom) for ends in (curve.low, curve.high)
-            )
-            canvas.band(scale.across(curve.k), low, high, line_style.colour, line_style.fill)
-    x = float(scale.across(at))
-    canvas.line([x, x], [box.top, box.bottom], canvas.colours.strong_line, 1)
-    for curve, line_style in reversed(styled):
-        places = scale.across(curve.k)
-        canvas.line(
-            places, scale.up(_numbers(curve.mean)), line_style.colour, line_style.width, line_style.dashes
-        )
-    _value_labels(canvas, scale, styled, labelled, at, named)
-
-
-def _distinguishable(
-    canvas: PlotCanvas, scale: Scale, styled: _StyledCurves[AccuracyCurve], at: int
-) -> _StyledCurves[AccuracyCurve]:
-    """The current curve, and those far enough from it for their interval and value to be readable."""
-    labelled: _StyledCurves[AccuracyCurve] = []
-    heights: list[float] = []
-    for curve, line_style in styled:
-        k, mean, _, _ = curve.at(at)
-        if mean is None or k != at or len(labelled) == MAX_LABELLED:
+    axes.axvline(at, color=plot.colours.strong_line, linewidth=1, zorder=0.6)
+    paths = [axes.transData.transform_path(line.get_path()) for line in axes.lines[: len(styled)]]
+    taken = [text.get_window_extent() for text in axes.texts]
+    unit = axes.bbox.height / plot.layout.ratio / (axes.get_ylim()[1] - axes.get_ylim()[0])
+    labelled: list[float] = []
+    for curve, line in styled:
+        k, mean, low, high = curve.at(at)
+        near = mean is None or any(abs(mean - other) * unit < 2 * plot.px(TEXT) for other in labelled)
+        if mean is None or near or k != at or len(labelled) == MAX_LABELLED:
             continue
-        y = float(scale.up(mean))
-        if all(abs(y - other) > 2 * canvas.px(TEXT) for other in heights):
-            labelled.append((curve, line_style))
-            heights.append(y)
-    return labelled
+        labelled.append(mean)
+        if not curve.stale:
+            ends = _numbers(curve.low), _numbers(curve.high)
+            alpha = 0.17 if curve.current else 0.15
+            axes.fill_between(curve.k, *ends, color=line["color"], alpha=alpha, linewidth=0, zorder=1)
+        dot = {"color": line["color"], "markeredgecolor": plot.colours.panel, "markeredgewidth": 1.5}
+        axes.plot([at], [mean], "o", markersize=7, zorder=4, clip_on=False, **dot)
+        weight = "bold" if curve.current else "normal"
+        look = {"color": plot.colours.text, "fontsize": plot.px(TEXT), "weight": weight}
+        labels = [
+            plot.note(axes, interval_text(mean, low, high), (at, mean), place, **look)
+            for place in _LABEL_PLACES
+        ]
+        boxes = [label.get_window_extent() for label in labels]
+        free = [
+            place
+            for place, box in enumerate(boxes)
+            if not box.count_overlaps(taken)
+            and axes.bbox.x0 <= box.x0 < box.x1 < plot.figure.bbox.x1 - 2
+            and axes.bbox.y0 <= box.y0 < box.y1 < plot.figure.bbox.y1
+            and not any(path.intersects_bbox(box, filled=False) for path in paths)
+        ]
+        kept = free[0] if free else 0 if curve.current else None
+        for place, label in enumerate(labels):
+            if place != kept:
+                label.remove()
+        if kept is not None:
+            taken.append(boxes[kept])
 
 
-def _value_labels(
-    canvas: PlotCanvas,
-    scale: Scale,
-    styled: _StyledCurves[AccuracyCurve],
-    labelled: _StyledCurves[AccuracyCurve],
-    at: int,
-    named: list[Box],
-) -> None:
-    """The value at ``at`` beside each curve of ``labelled`` where the text covers neither curve nor text."""
-    lines = [(scale.across(curve.k), scale.up(_numbers(curve.mean))) for curve, _ in styled]
-    placed = list(named)
-    height = canvas.px(TEXT) + 3
-    x = float(scale.across(at))
-    for curve, line_style in labelled:
-        _, mean, low, high = curve.at(at)
-        y = float(scale.up(_numbers([mean]))[0])
-        canvas.dot(x, y, line_style.colour)
-        runs = _value_runs(canvas, mean, low, high)
-        width = canvas.text_runs_width(runs, TEXT)
-        costs: list[tuple[float, float, float]] = []
-        for left in (x + 8, x - 8 - width):
-            for top in (y - 5 - height, y + 5):
-                box = Box(left, top, left + width, top + height)
-                cost = _crossed_columns(box, lines) + 1000 * sum(box.overlaps(other) for other in placed)
-                cost += 500 * (box.right > canvas.width - 2 or box.left < scale.box.left or box.top < 0)
-                cost += 200 * (box.bottom > scale.box.bottom)
-                costs.append((cost, left, top))
-        cost, left, top = min(costs, key=lambda choice: choice[0])
-        if cost < 1 or (curve.current and cost < 1000):
-            placed.append(Box(left, top, left + width, top + height))
-            canvas.draw_text_runs(left, top + height / 2, runs, size=TEXT, halo=True)
-
-
-def _crossed_columns(box: Box, lines: Sequence[tuple[Values, Values]]) -> float:
-    """The number of pixel columns of ``box`` that curves cross."""
-    columns = np.arange(box.left, box.right, 2.0)
-    total = 0
-    for x, y in lines:
-        finite = ~np.isnan(y)
-        if finite.sum() > 1:
-            heights = np.interp(columns, x[finite], y[finite], left=-1e9, right=-1e9)
-            total += int(((heights > box.top) & (heights < box.bottom)).sum())
-    return float(total)
-
-
-def _label_line_ends(
-    canvas: PlotCanvas,
-    styled: tuple[TrainingCurve, Style],
-    scales: tuple[Scale, Scale],
-    objective: Values,
-    best_text: str,
-) -> None:
+def _label_ends(plot: Plot, curve: TrainingCurve, objective: Values) -> list[Annotation]:
     """Name the two lines of the current training at their ends, and mark its best."""
-    curve, line_style = styled
-    above, below = scales
-    x = above.box.right + 8
+    above, below = plot.axes
+    line = plot.line(current=curve.current, number=0)
+    labels = []
     ends = objective[~np.isnan(objective)]
     if len(ends):
-        y = min(float(above.up(ends[-1])), above.box.bottom - 2)
-        canvas.write(x, y, "objective", canvas.colours.third)
-    best = curve.best
-    if best is not None:
-        canvas.dot(float(below.across(best[0])), float(below.up(best[1])), line_style.colour, 3)
-        last = [value for value in curve.heldout_accuracy if value is not None][-1]
-        canvas.write(x, float(below.up(last)), best_text, line_style.colour, weight=600)
+        labels.append(plot.note(above, tr("objective"), (curve.rounds[-1], ends[-1]), (8, 0)))
+    if curve.best is not None:
+        _, accuracy = _measured_rounds(curve)
+        dot = {"color": line["color"], "markeredgecolor": plot.colours.panel, "markeredgewidth": 1.5}
+        below.plot(*([value] for value in curve.best), "o", markersize=6, zorder=4, clip_on=False, **dot)
+        text = tr("held-out, best {best:.2f}", best=curve.best[1])
+        look = {"color": line["color"], "weight": "bold"}
+        text = plot.elided(text, 0.4 * plot.width, TICK, "bold")
+        labels.append(plot.note(below, text, (curve.rounds[-1], accuracy[-1]), (8, 0), **look))
+    return labels
+
+
+#: Marks of the map for the shapes of the findings in the window, in order.
+_MARKS = ("o", "s", "^", "D", "P", "X", "v")
+_UNKNOWN = "#6E6E76"
+#: With more marks a vector file would be too large to open, so they are rasterised.
+_RASTERISED = 5_000
+
+
+@dataclass(frozen=True, eq=False)
+class MapDrawing:
+    """``places`` (n, 2): coordinates; ``codes`` (n,): codes of the ``findings`` (-1: none given); ``note`` is
+    drawn at the right of the ``title``; ``colours``: each finding's place in the palette, else its code."""
+
+    places: npt.NDArray[np.float32]
+    codes: npt.NDArray[np.int16]
+    findings: tuple[str, ...]
+    title: str
+    note: str = ""
+    colours: tuple[int, ...] = ()
+
+
+def map_figure(drawing: MapDrawing, layout: PlotLayout) -> bytes:
+    """Every case a mark in the colour and shape of its finding, with a key; both axes have the same scale.
+
+    Raises:
+        KeyError: an unknown theme or format.
+        ValueError: a size beyond reason.
+    """
+    with open_plot(layout) as plot:
+        axes, n = plot.axes[0], len(drawing.places)
+        axes.axis("off")
+        axes.set_aspect("equal", adjustable="datalim")
+        radius = 3.2 if n <= 2_000 else 2.2 if n <= 10_000 else 1.3
+        codes = [code for code in [*range(len(drawing.findings)), -1] if (drawing.codes == code).any()]
+        # In random order, so that no finding covers another because of its position in the library.
+        order = np.random.default_rng(0).permutation(n)
+        for part in np.array_split(order, max(1, min(20, n // 50))):
+            for code in codes:
+                chosen = drawing.places[part[drawing.codes[part] == code]]
+                look = _mark(plot, drawing, code, radius)
+                axes.plot(*chosen.T, **look, clip_on=False, rasterized=len(chosen) > _RASTERISED)
+        key = [axes.plot([], [], **_mark(plot, drawing, code, 3.6))[0] for code in codes]
+        names = [drawing.findings[code] if code >= 0 else tr("finding not given") for code in codes]
+        counts = [int((drawing.codes == code).sum()) for code in codes]
+        texts = [tr("{name}, {count:,}", name=name, count=n) for name, n in zip(names, counts, strict=True)]
+        plot.key(key, [plot.elided(text, 140) for text in texts], beside=True, gap=14)
+        plot.fit()
+        return plot.save()
+
+
+def map_csv(drawing: MapDrawing) -> str:
+    """A line for every case: x, y and finding. Cases are not named, because ids may identify patients."""
+    names = (*drawing.findings, "")
+    rows = [
+        (float(x), float(y), names[code])
+        for (x, y), code in zip(drawing.places.tolist(), drawing.codes.tolist(), strict=True)
+    ]
+    return csv_text(("x", "y", "finding"), rows)
+
+
+def _mark(plot: Plot, drawing: MapDrawing, code: int, radius: float) -> dict[str, Any]:
+    """The colour and shape of a finding. The eighth has the colour of the first one, so it needs another mark."""
+    colour, mark = _UNKNOWN, "o"
+    if code >= 0:
+        place = drawing.colours[code] if code < len(drawing.colours) else code
+        colour, mark = FINDING_COLOURS[place % len(FINDING_COLOURS)], _MARKS[(code + code // 7) % 7]
+    edge = {"markeredgecolor": plot.colours.panel, "markeredgewidth": min(0.4, radius / 6)}
+    return {"linestyle": "none", "color": colour, "marker": mark, "markersize": 2 * radius, **edge}

@@ -13,7 +13,7 @@ from semblance.core.errors import SemblanceError
 from semblance.core.files import make_folder, write_file
 from semblance.core.language import tr_lazy
 from semblance.core.reports.experiment_figures import Interval, critical_difference_figure, scores_figure
-from semblance.core.reports.plot_canvas import Format, PlotLayout
+from semblance.core.reports.plot import Format, PlotLayout
 from semblance.core.research import tables
 from semblance.core.research.claim import claim_csv, claim_json
 from semblance.core.research.result_titles import (

@@ -19,7 +19,7 @@ from semblance.core.reports.experiment_figures import (
     curves_figure,
     scores_figure,
 )
-from semblance.core.reports.plot_canvas import Format, PlotLayout
+from semblance.core.reports.plot import Format, PlotLayout
 from semblance.core.research.printed_values import PrintedValue, printed_values
 from semblance.core.research.result_titles import cases_title, learner_title, score_title
 

@@ -20,7 +20,7 @@ from semblance.core.evaluation.nemenyi import nemenyi_json
 from semblance.core.language import tr_lazy
 from semblance.core.reports.csv_table import csv_text
 from semblance.core.reports.experiment_figures import critical_difference_figure
-from semblance.core.reports.plot_canvas import Format, PlotLayout
+from semblance.core.reports.plot import Format, PlotLayout
 from semblance.core.research.result_titles import learner_title, score_title
 
 #: What is measured, the first decides the order of the table.

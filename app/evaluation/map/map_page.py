@@ -33,7 +33,7 @@ from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.errors import SemblanceError
 from semblance.core.language import format_number, tr, tr_n
 from semblance.core.library.case_columns import NO_FINDING
-from semblance.core.reports.map_figure import MapDrawing
+from semblance.core.reports.figures import MapDrawing
 from semblance.core.searches.query import Query
 from semblance.core.workflows.evaluation.map_library import LANDMARK, NEIGHBOURS, LibraryMap
 

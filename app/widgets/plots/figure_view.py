@@ -32,7 +32,7 @@ from semblance.app.shell.theme import colour, font, theme, theme_signals
 from semblance.app.widgets.menus import Menu
 from semblance.core.language import tr
 from semblance.core.reports.curves import Curve, describe_curves
-from semblance.core.reports.plot_canvas import PlotLayout, ThemeName
+from semblance.core.reports.plot import PlotLayout, ThemeName
 
 #: After a resize the plot is drawn again after this pause.
 REDRAW_MS = 120

@@ -35,7 +35,7 @@ from semblance.core.reports.document import (
 )
 from semblance.core.reports.formatting import beside_chance, spread_text, time_text
 from semblance.core.reports.options import ReportOptions
-from semblance.core.reports.plot_canvas import PlotLayout
+from semblance.core.reports.plot import PlotLayout
 from semblance.core.reports.redaction import CaseNames
 from semblance.core.searches.feedback.judgements import Judgement, JudgementKind, QueryMarks, refines
 from semblance.core.searches.query import Query

@@ -10,9 +10,8 @@ from semblance.core.files import write_file
 from semblance.core.language import tr_lazy
 from semblance.core.library.export_log import log_export
 from semblance.core.reports.curves import KINDS, Curve, curves_csv
-from semblance.core.reports.figures import FIGURES
-from semblance.core.reports.map_figure import MapDrawing, map_csv, map_figure
-from semblance.core.reports.plot_canvas import Format, PlotLayout, ThemeName
+from semblance.core.reports.figures import FIGURES, MapDrawing, map_csv, map_figure
+from semblance.core.reports.plot import Format, PlotLayout, ThemeName
 from semblance.core.tasks import SILENT, Reporter
 
 #: The formats that plots can be saved in.

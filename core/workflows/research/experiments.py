@@ -12,7 +12,7 @@ from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.language import tr_lazy
 from semblance.core.library.export_log import log_export
 from semblance.core.reports.experiment_figures import critical_difference_figure
-from semblance.core.reports.plot_canvas import PlotLayout
+from semblance.core.reports.plot import PlotLayout
 from semblance.core.research.export import export_results
 from semblance.core.research.result_titles import rank_plot_data
 from semblance.core.research.results import document, live_table

@@ -14,7 +14,7 @@ from semblance.core.reports.experiment_figures import (
     curves_figure,
     scores_figure,
 )
-from semblance.core.reports.plot_canvas import PlotLayout
+from semblance.core.reports.plot import PlotLayout
 
 RANKS = {
     "bdm": 1.25,

@@ -5,15 +5,19 @@ import re
 import subprocess
 import sys
 import zlib
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
+import matplotlib
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.text import Text
+from matplotlib.transforms import Bbox
 from PIL import Image
 from pypdf import PdfReader
 
-from semblance.core.reports.axes import count_ticks, tick_text, value_ticks
 from semblance.core.reports.curves import (
     ACCURACY,
     CALIBRATION,
@@ -25,8 +29,10 @@ from semblance.core.reports.curves import (
     RocCurve,
     TrainingCurve,
 )
-from semblance.core.reports.figures import FIGURES
-from semblance.core.reports.plot_canvas import PALETTES, PlotCanvas, PlotLayout
+from semblance.core.reports.document import FINDING_COLOURS
+from semblance.core.reports.figures import FIGURES, MapDrawing, map_figure
+from semblance.core.reports.plot import PALETTES, Plot, PlotLayout, count_ticks, tick_text, value_ticks
+from tests.helpers.use_language import use_language
 
 K = tuple(range(1, 51))
 
@@ -48,6 +54,10 @@ def training(label: str, **more) -> TrainingCurve:
     rounds = tuple(range(1, 121))
     scores = tuple(0.6 + 0.002 * r if r % 3 else None for r in rounds)
     return TrainingCurve(label, rounds, tuple(30 * 0.98**r for r in rounds), scores, **more)
+
+
+def training_of(label: str, _base: float, **more) -> TrainingCurve:
+    return training(label, **more)
 
 
 def calibration(label: str, **more) -> CalibrationCurve:
@@ -96,22 +106,59 @@ def test_the_current_metric_alone_is_in_the_accent_colour(kind, theme):
     assert not (others == accent).all(axis=2).any()
 
 
+@pytest.fixture
+def drawn_texts(monkeypatch):
+    """The texts of each figure drawn with their boxes in pixels, and the size of the figure."""
+    found: list[tuple[list[tuple[str, Bbox]], Bbox]] = []
+    save = Plot.save
+
+    def note(plot: Plot) -> bytes:
+        content = save(plot)
+        texts = [one for one in plot.figure.findobj(Text) if one.get_visible() and one.get_text().strip()]
+        boxes = [(one.get_text(), one.get_window_extent()) for one in texts]
+        found.append(([(text, box) for text, box in boxes if box.width > 1], plot.figure.bbox))
+        return content
+
+    monkeypatch.setattr(Plot, "save", note)
+    return found
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("size", [(300, 150), (360, 164), (1440, 190), (160, 90)])
-@pytest.mark.parametrize("text_scale", [1.0, 1.5])
-def test_texts_of_a_figure_are_not_cut_off(kind, size, text_scale):
-    """No text is cut off, however small the plot and long the names."""
-    curves = CURVES[kind] + [
-        type(c)(**{**vars(c), "current": False, "label": c.label * 9}) for c in CURVES[kind]
+@pytest.mark.parametrize("language", ["en", "de"])
+@pytest.mark.parametrize(
+    "layout",
+    [
+        PlotLayout("dark", (160, 90), text_scale=0.8),
+        PlotLayout("dark", (360, 164), text_scale=1.5),
+        PlotLayout("dark", (1440, 190)),
+        PlotLayout("dark", (720, 400), title="Title " * 90, note="Note " * 90),
+    ],
+    ids=lambda layout: "x".join(map(str, layout.size)),
+)
+def test_no_text_is_cut_off_or_covers_another(kind, language, layout, drawn_texts):
+    current, *others = CURVES[kind]
+    many = [
+        replace(one, current=False, label=f"encoder + texture + {one.label} {n}")
+        for n in range(9)
+        for one in (current, *others)
     ]
-    drawn = ink(
-        image(FIGURES[kind](curves, PlotLayout(theme="dark", size=size, text_scale=text_scale))), "dark"
-    )
-    assert drawn.any()
-    assert not drawn[0].any()
-    assert not drawn[-1].any()
-    assert not drawn[:, 0].any()
-    assert not drawn[:, -1].any()
+    for curves in ([], CURVES[kind], [replace(current, label="x" * 5000), *many]):
+        with use_language(language):
+            pixels = ink(image(FIGURES[kind](curves, layout)), "dark")
+        assert not np.concatenate([pixels[0], pixels[-1], pixels[:, 0], pixels[:, -1]]).any()
+        texts, figure = drawn_texts[-1]
+        for place, (text, box) in enumerate(texts):
+            assert figure.x0 <= box.x0 < box.x1 <= figure.x1, text
+            assert figure.y0 <= box.y0 < box.y1 <= figure.y1, text
+            # A box has the height of a line. The letters of two lines may come closer than that.
+            covered = [
+                other
+                for other, one in texts[place + 1 :]
+                if min(box.x1, one.x1) - max(box.x0, one.x0) > 1
+                and min(box.y1, one.y1) - max(box.y0, one.y0) > 2
+            ]
+            assert not covered, text
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -180,43 +227,67 @@ def test_any_name_can_be_drawn(name):
 
 
 @pytest.mark.parametrize("width", [240, 640, 900])
-@pytest.mark.parametrize(("kind", "make"), [(ACCURACY, accuracy), (ROC, roc)])
-def test_every_line_is_named_by_what_distinguishes_it(kind, make, width, monkeypatch):
-    written = []
-    write = PlotCanvas.write
-
-    def note(canvas, x, middle, text, *args, **more):
-        written.append(text)
-        write(canvas, x, middle, text, *args, **more)
-
-    monkeypatch.setattr(PlotCanvas, "write", note)
-    names = ["encoder + BDM+V", "encoder + Euclidean"]
+@pytest.mark.parametrize(("kind", "make"), [(ACCURACY, accuracy), (ROC, roc), (TRAINING, training_of)])
+def test_every_line_is_named_by_what_distinguishes_it(kind, make, width, drawn_texts):
+    names = ["encoder + BDM+V", "_encoder + Euclidean"]
     curves = [make(name, 0.6, current=name == names[0]) for name in names]
     FIGURES[kind](curves, PlotLayout("light", (width, 220), text_scale=1.5))
-    assert [len([text for text in written if text.endswith(end)]) for end in ("V", "an")] == [1, 1]
+    texts = [text for text, _ in drawn_texts[0][0]]
+    assert [len([text for text in texts if text.endswith(end)]) for end in ("V", "an")] == [1, 1]
 
 
-def test_reference_lines_are_drawn_and_named(monkeypatch):
-    written, lines = [], []
-    monkeypatch.setattr(PlotCanvas, "write", lambda _self, _x, _y, text, *_, **__: written.append(text))
-    draw = PlotCanvas.line
-    monkeypatch.setattr(
-        PlotCanvas,
-        "line",
-        lambda self, x, y, *more: (lines.append(len(np.ravel(x))), draw(self, x, y, *more)),
-    )
+def test_names_that_have_no_room_are_counted(drawn_texts):
+    curves = [accuracy(f"metric {n}", 0.5 + n / 40, current=n == 0) for n in range(12)]
+    for size in ((360, 164), (900, 130)):
+        FIGURES[ACCURACY](curves, PlotLayout(size=size))
+        texts = [text for text, _ in drawn_texts.pop()[0]]
+        named = sum(text.startswith("metric") for text in texts)
+        assert any(text in (f"+{12 - named}", f"+{12 - named} more") for text in texts)
+
+
+def test_reference_lines_are_drawn_and_named(drawn_texts):
+    def texts(kind, *curves):
+        content = FIGURES[kind](curves, PlotLayout(size=(350, 180), format="svg")).decode()
+        return {text for text, _ in drawn_texts[-1][0]}, content.count("stroke-dasharray")
+
     ceiling = tuple(min(1.0, 12 / k) for k in K)
-    curve = accuracy("current", 0.4, current=True, ceiling=ceiling, chance=0.1)
-    FIGURES[ACCURACY]([accuracy("other", 0.3), curve], PlotLayout(size=(350, 180)))
-    assert {"ceiling", "chance", "1"} <= set(written)
-    # Both curves and their references.
-    assert lines.count(len(K)) == 4
+    words, dashed = texts(ACCURACY, accuracy("current", 0.4, current=True, ceiling=ceiling, chance=0.1))
+    assert {"ceiling", "chance", "1"} <= words
     # Scores of other kinds do not know them.
-    written.clear()
-    FIGURES[ACCURACY]([accuracy("current", 0.4, current=True)], PlotLayout(size=(350, 180)))
-    assert not {"ceiling", "chance"} & set(written)
-    FIGURES[ROC]([roc("current", 0.3, current=True)], PlotLayout(size=(350, 180)))
-    assert "chance" in written
+    plain, without = texts(ACCURACY, accuracy("current", 0.4, current=True))
+    assert not {"ceiling", "chance"} & plain
+    assert dashed == without + 2
+    assert "chance" in texts(ROC, roc("current", 0.3, current=True))[0]
+
+
+def test_the_value_beside_a_curve_covers_no_curve(drawn_texts):
+    """Two curves above each other leave room for their values only outside."""
+    curves = [accuracy("upper", 0.85, current=True), accuracy("lower", 0.6)]
+    FIGURES[ACCURACY](curves, PlotLayout("dark", (420, 300)))
+    texts, _ = drawn_texts[-1]
+    assert {"0.83 (0.78–0.87)", "0.58 (0.53–0.62)"} <= {text for text, _ in texts}
+
+
+def test_plots_drawn_at_once_in_two_threads_keep_their_themes():
+    before = dict(matplotlib.rcParams)
+    layouts = [PlotLayout(theme) for theme in ("dark", "print", "light")] * 3
+    alone = [FIGURES[ROC](CURVES[ROC], layout) for layout in layouts]
+    with ThreadPoolExecutor(3) as threads:
+        assert list(threads.map(lambda layout: FIGURES[ROC](CURVES[ROC], layout), layouts)) == alone
+    assert dict(matplotlib.rcParams) == before
+
+
+def test_a_map_names_and_counts_its_findings(drawn_texts):
+    codes = np.array([0, 0, 1, -1], dtype=np.int16)
+    drawing = MapDrawing(np.eye(4, 2, dtype=np.float32), codes, ("benign", "malignant", "unused"), "Map")
+    for theme in PALETTES:
+        pixels = image(map_figure(drawing, PlotLayout(theme, (760, 600), title="Map", note="4 cases")))
+        for place in (0, 1):
+            assert (pixels == colour(FINDING_COLOURS[place])).all(axis=2).sum() > 20
+    words = {text for text, _ in drawn_texts[-1][0]}
+    assert words == {"Map", "4 cases", "benign, 2", "malignant, 1", "finding not given, 1"}
+    empty = MapDrawing(np.zeros((0, 2), dtype=np.float32), np.zeros(0, dtype=np.int16), (), "Map")
+    assert not ink(image(map_figure(empty, PlotLayout("light", (760, 600)))), "light").any()
 
 
 def test_a_stale_curve_has_no_band():

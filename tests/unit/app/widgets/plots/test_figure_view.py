@@ -10,7 +10,7 @@ from semblance.app.shell.settings import WRITE_FOLDER
 from semblance.app.shell.theme import DARK, LIGHT, set_theme
 from semblance.app.widgets.plots.figure_view import REDRAW_MS, FigureView
 from semblance.core.reports.curves import ACCURACY
-from semblance.core.reports.plot_canvas import PALETTES
+from semblance.core.reports.plot import PALETTES
 from semblance.core.workflows.evaluation.scored_metrics import accuracy_curves, scored_metrics
 from tests.helpers.contexts import make_context
 from tests.helpers.scored_snapshots import metric, snapshot

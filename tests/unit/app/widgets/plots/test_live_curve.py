@@ -8,8 +8,7 @@ from PySide6.QtGui import QColor
 
 from semblance.app.shell.state import TrainingRun
 from semblance.app.shell.theme import DARK, LIGHT, set_theme
-from semblance.app.widgets.plots.live_curve import REDRAW_MS, LiveCurve
-from semblance.app.widgets.plots.training_plot import thin_out
+from semblance.app.widgets.plots.live_curve import REDRAW_MS, LiveCurve, thin_out
 from semblance.core.reports.curves import TrainingCurve
 from semblance.core.workflows.metrics.training_curve import CurvePoint
 from tests.helpers.widgets import finish_delayed_calls, show_widget

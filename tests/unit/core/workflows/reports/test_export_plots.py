@@ -11,7 +11,7 @@ from pypdf import PdfReader
 from semblance.core.engine import Engine
 from semblance.core.errors import BadArguments, SemblanceError
 from semblance.core.reports.curves import ACCURACY, CALIBRATION, KINDS, ROC, TRAINING
-from semblance.core.reports.plot_canvas import PlotLayout
+from semblance.core.reports.plot import PlotLayout
 from semblance.core.tasks import Cancelled, Reporter
 from semblance.core.workflows.evaluation.scored_metrics import (
     accuracy_curves,
