@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-<<<<<<< HEAD:tests/unit/app/search/feedback/test_learning_curve.py
-from semblance.app.search.feedback.learning_curve import LearningCurve
-from semblance.core.workflows.searches.feedback.refinement_session import HeldOutScore
-=======
 from semblance.app.search.feedback.learning_progress import LearningCurve
-from semblance.core.workflows.searches.refinement_session import HeldOutScore
->>>>>>> w-plots:tests/unit/app/search/feedback/test_learning_progress.py
+from semblance.core.workflows.searches.feedback.refinement_session import HeldOutScore
 from tests.helpers.widgets import show_widget
 
 
