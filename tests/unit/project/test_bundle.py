@@ -167,6 +167,8 @@ OF_LINUX = [
     ("libused.so.1", "/lib/libused.so.1", "BINARY"),
     ("libpango-1.0.so.0", "/lib/libpango-1.0.so.0", "BINARY"),
     ("libkrb5.so.3", "/lib/libkrb5.so.3", "BINARY"),
+    # The boot loader needs it, and no module of a Python that has it inside.
+    ("libpython3.11.so.1.0", "/lib/libpython3.11.so.1.0", "BINARY"),
 ]
 
 
