@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 #: thousand times a second.
 MAX_CONNECTIONS, MAX_OF_ADDRESS, _QUEUE = 20, 10, 128
 #: Seconds that one who has connected may take to ask for an association.
-_REQUEST_S: Final = 5.0
+REQUEST_S: Final = 5.0
 _SUCCESS: Final = 0x0000
 _PROCESSING_FAILURE: Final = 0x0110
 
@@ -110,7 +110,7 @@ class Listener:
         entity.maximum_pdu_size = MAX_PDU
         # It would count those that have only connected, and refuse every sender while they wait.
         entity.maximum_associations = 10 * MAX_CONNECTIONS
-        entity.acse_timeout = _REQUEST_S
+        entity.acse_timeout = REQUEST_S
         entity.dimse_timeout = entity.network_timeout = ANSWER_S
         for context in AllStoragePresentationContexts:
             entity.add_supported_context(context.abstract_syntax, ALL_TRANSFER_SYNTAXES)
@@ -216,7 +216,7 @@ class Listener:
         receive = connection.recv
 
         def receive_after_handshake(count: int) -> bytearray:
-            encrypted.settimeout(_REQUEST_S)
+            encrypted.settimeout(REQUEST_S)
             try:
                 encrypted.do_handshake()
             except ssl.SSLEOFError:

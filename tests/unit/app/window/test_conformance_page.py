@@ -8,7 +8,7 @@ import pytest
 from pynetdicom import AllStoragePresentationContexts
 
 from semblance.app.window import help_files
-from semblance.core.network import association, connection, dimse, servers
+from semblance.core.network import association, connection, dimse, listener, servers
 from semblance.core.network.sending import COMMIT_S
 from semblance.core.reports import encapsulated_pdf
 from semblance.core.reports.dicom import secondary_capture, structured_report
@@ -41,6 +41,9 @@ def test_the_page_and_the_code_agree(language):
         str(association.MAX_PDU),
         f"{connection.CONNECT_S:g}",
         f"{connection.ANSWER_S:g}",
+        f"{listener.REQUEST_S:g}",
+        str(listener.MAX_CONNECTIONS),
+        str(listener.MAX_OF_ADDRESS),
     ]
     assert {secondary_capture.SOP_CLASS, encapsulated_pdf.SOP_CLASS} < set(uids(objects))
     assert f"`{SCHEME}`" in objects
