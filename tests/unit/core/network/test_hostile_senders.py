@@ -37,7 +37,7 @@ def received(tmp_path):
 
 @pytest.mark.parametrize("kind", HOLDS)
 def test_many_who_hold_connections_keep_no_image_out(received, monkeypatch, kind):
-    monkeypatch.setattr(listener, "_REQUEST_S", 3600.0)
+    monkeypatch.setattr(listener, "REQUEST_S", 3600.0)
     monkeypatch.setattr(listener, "ANSWER_S", 3600.0)
     monkeypatch.setattr(listener, "MAX_OF_ADDRESS", 6)
     with (
@@ -51,7 +51,7 @@ def test_many_who_hold_connections_keep_no_image_out(received, monkeypatch, kind
 
 @pytest.mark.parametrize("kind", HOLDS)
 def test_one_who_takes_too_long_is_ended(received, monkeypatch, kind):
-    monkeypatch.setattr(listener, "_REQUEST_S", 0.5)
+    monkeypatch.setattr(listener, "REQUEST_S", 0.5)
     monkeypatch.setattr(listener, "ANSWER_S", 0.5)
     # What asks and is answered may stay as long as it likes.
     if kind == "an association and questions":
@@ -126,7 +126,7 @@ def test_a_sender_learns_that_its_image_is_not_on_the_disk(received, monkeypatch
 
 
 def test_many_whose_handshake_does_not_begin_keep_no_image_out(received, monkeypatch, tmp_path):
-    monkeypatch.setattr(listener, "_REQUEST_S", 3600.0)
+    monkeypatch.setattr(listener, "REQUEST_S", 3600.0)
     monkeypatch.setattr(listener, "MAX_OF_ADDRESS", 6)
     own = pair(tmp_path, "own")
     context = watching_tls(own.certificate, own.key, None)
@@ -135,14 +135,14 @@ def test_many_whose_handshake_does_not_begin_keep_no_image_out(received, monkeyp
         Listener("127.0.0.1", 0, "SEMBLANCE", received.put, tls=context) as opened,
         many(opened.port, 15, b"\x16\x03", b""),
     ):
-        monkeypatch.setattr(listener, "_REQUEST_S", WATCHDOG_S)
+        monkeypatch.setattr(listener, "REQUEST_S", WATCHDOG_S)
         assert store(opened.port, tls_args=(trusted, "localhost")) == STORED
 
 
 @pytest.mark.parametrize("seeds", [range(60), pytest.param(range(60, 3000), marks=pytest.mark.long)])
 def test_no_order_of_what_is_sent_raises_in_a_thread(received, monkeypatch, seeds):
     """Python prints what a thread raises, and pytest fails for it."""
-    monkeypatch.setattr(listener, "_REQUEST_S", 0.5)
+    monkeypatch.setattr(listener, "REQUEST_S", 0.5)
     monkeypatch.setattr(listener, "ANSWER_S", 2.0)
     with Listener("127.0.0.1", 0, "SEMBLANCE", received.put, report=lambda _: None) as opened:
         for seed in seeds:
