@@ -26,6 +26,7 @@ GERMAN = (
     "30 × 20 px bei 4, 5",
     "−0,050",
     "De-identifiziert: Fälle sind",
+    "Nicht für Entscheidungen über einen Patienten.",
 )
 
 
