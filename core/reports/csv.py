@@ -13,7 +13,17 @@ def report_csv(document: ReportDocument) -> str:
     with an apostrophe."""
     parts = tuple(dict.fromkeys(name for row in document.ranking for name, _ in row.parts))
     identities = ("patient_id", "path") if document.identified else ()
-    header = ("query", "metric", "rank", "case_id", "finding", "distance", "alike", "judgement", *identities)
+    header = (
+        "query",
+        "metric",
+        "rank",
+        "case_id",
+        "finding",
+        "distance",
+        "near_duplicates",
+        "judgement",
+        *identities,
+    )
     query = document.query.case_id or document.query.image or ""
     rows = []
     for row in document.ranking:
