@@ -133,7 +133,8 @@ class Identity:
         are no coincidence in bytes of any value."""
         few = len(data) <= _FEW_BYTES and not compressed
         pattern = self._few_bytes if few else self._many_bytes
-        return pattern is not None and pattern.search(data) is not None
+        # Both in small letters: with re.IGNORECASE a megabyte takes seconds.
+        return pattern is not None and pattern.search(data.lower()) is not None
 
     @functools.cached_property
     def _pattern(self) -> re.Pattern[str] | None:
@@ -164,8 +165,8 @@ class Identity:
                     except UnicodeEncodeError:
                         continue
                     if len(encoded) >= shortest:
-                        found.add(_bytes_of(encoded, shortest))
-        return re.compile(b"|".join(sorted(found, reverse=True)), re.IGNORECASE) if found else None
+                        found.add(_bytes_of(encoded.lower(), shortest))
+        return re.compile(b"|".join(sorted(found, reverse=True))) if found else None
 
 
 def _bytes_of(encoded: bytes, shortest: int) -> bytes:
