@@ -248,6 +248,10 @@ def test_a_kept_overlay_ends_with_its_last_bit():
     kept = cleaned(dataset, Option.GRAPHICS)
     assert (kept[0x60003000].value, kept[0x60000022].value) == (bits, "Heart")
     assert not any(tag.group == 0x6000 for tag in cleaned(dataset).keys())  # noqa: SIM118
+    without = header()
+    without.update({tag: dataset[tag] for tag in dataset.keys() if tag.group == 0x6000})  # noqa: SIM118
+    without.add_new(0x60003000, "OW", None)
+    assert not any(tag.group == 0x6000 for tag in cleaned(without, Option.GRAPHICS).keys())  # noqa: SIM118
     dataset[0x60000010].value = None
     assert not any(tag.group == 0x6000 for tag in cleaned(dataset, Option.GRAPHICS).keys())  # noqa: SIM118
     del dataset[0x60003000]
