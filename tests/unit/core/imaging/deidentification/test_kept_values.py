@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 from PIL import Image, ImageCms
 from pydicom import Dataset, Sequence, dcmread
+from pydicom.dataelem import RawDataElement
 from pydicom.encaps import encapsulate
+from pydicom.tag import Tag
 
 from semblance.core.errors import BadInput
 from semblance.core.imaging.deidentification.colour_profiles import without_texts
@@ -63,6 +65,16 @@ def test_codes_texts_and_numbers(keyword, value, kept):
     dataset = header()
     setattr(dataset, keyword, value)
     assert cleaned(dataset)[keyword].value == kept
+
+
+def test_a_long_number_that_is_none_is_read_once():
+    dataset = header()
+    # A number for Python. Divided at each of its digits, as many would take hours.
+    written = b"0" * 1_000_000 + b"_1"
+    tag = Tag("SliceThickness")
+    dataset[tag] = RawDataElement(tag, "DS", len(written), written, 0, False, True)
+    deidentify(dataset, Profile(), KEY, Changes())
+    assert dataset.SliceThickness is None
 
 
 @pytest.mark.parametrize(
