@@ -52,6 +52,8 @@ _SHORTEST, _SHORTEST_NUMBER, _SHORTEST_INSIDE = 3, 5, 6
 _SHORTEST_IDEOGRAPHIC = 2
 #: Numbers of fewer digits are counts and measures as often as ids.
 _SHORTEST_ID_NUMBER, _SMALLEST_ID = 6, 100_000
+#: Digits of a number, which are as many as those of a part of a UID. Python refuses to read one of thousands.
+LONGEST_NUMBER = 39
 #: Bytes in which words of fewer than :data:`_SHORTEST_IN_BYTES` letters are found too. In more, chance writes them.
 _FEW_BYTES, _SHORTEST_IN_BYTES = 4096, 5
 _GROUP_OR_PART = re.compile(r"[\^=,\s\\]+")
@@ -89,8 +91,8 @@ class Identity:
         self._written = frozenset(unicodedata.normalize("NFC", word.strip()) for word in words)
         #: In all forms in which a text is searched.
         self._words = frozenset(form for word in words for form in _forms(word))
-        runs = (int(run) for word in words for run in re.findall(r"[0-9]+", word))
-        self._numbers = frozenset(run for run in runs if run >= _SMALLEST_ID)
+        runs = (run for word in words for run in re.findall(r"[0-9]+", word) if len(run) <= LONGEST_NUMBER)
+        self._numbers = frozenset(number for number in map(int, runs) if number >= _SMALLEST_ID)
 
     @classmethod
     def of(cls, dataset: Dataset) -> Self:

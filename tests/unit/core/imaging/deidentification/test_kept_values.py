@@ -17,6 +17,7 @@ from semblance.core.errors import BadInput
 from semblance.core.imaging.deidentification.colour_profiles import without_texts
 from semblance.core.imaging.deidentification.deidentify_dataset import Changes, deidentify
 from semblance.core.imaging.deidentification.profile import Option, Profile
+from semblance.core.imaging.dicom.case_attributes import case_attributes
 from semblance.core.imaging.dicom.images import DicomImages
 from semblance.core.imaging.pseudonyms import Pseudonyms
 from semblance.core.workflows.imaging.deidentify_files import deidentify_files
@@ -65,6 +66,16 @@ def test_codes_texts_and_numbers(keyword, value, kept):
     dataset = header()
     setattr(dataset, keyword, value)
     assert cleaned(dataset)[keyword].value == kept
+
+
+def test_ids_and_numbers_of_thousands_of_digits_are_compared():
+    dataset, long = header(), b"1" * 5000
+    for keyword, vr in (("PatientID", "LO"), ("RescaleIntercept", "DS"), ("ManufacturerModelName", "LO")):
+        value = b"0" * 5000 if vr == "DS" else long
+        dataset[Tag(keyword)] = RawDataElement(Tag(keyword), vr, len(value), value, 0, False, True)
+    assert case_attributes(dataset)["modality"] == "US"
+    deidentify(dataset, Profile(), KEY, Changes())
+    assert long.decode() not in str(dataset)
 
 
 def test_a_long_number_that_is_none_is_read_once():
