@@ -85,7 +85,7 @@ class WatchDialog(Dialog):
         self.switch_button.clicked.connect(lambda _=False: self.switch())
         self._make_layout()
         self.source.currentIndexChanged.connect(lambda _: self._update())
-        for line in (self.folder, self.host, self.certificate.line):
+        for line in (self.folder, self.host, self.allowed, self.certificate.line, self.authority.line):
             line.textChanged.connect(lambda _: self._update())
         context.state.on_change(Change.LIBRARY, self, self._update)
         self._update()
@@ -128,7 +128,7 @@ class WatchDialog(Dialog):
         if library is None:
             return
         listens = self.source.currentData() == LISTENER
-        allowed = [title.strip() for title in self.allowed.text().split(",") if title.strip()]
+        allowed = self._allowed_titles()
         self.error.set_error(None)
         try:
             if listens:
@@ -137,7 +137,7 @@ class WatchDialog(Dialog):
                 check_listening(
                     self.host.text().strip(),
                     is_encrypted=self.certificate.path is not None,
-                    has_known_senders=bool(allowed) or self.authority.path is not None,
+                    has_known_senders=self._has_known_senders(),
                 )
         except SemblanceError as error:
             error.message, error.hint = translate(error.message), translate(error.hint)
@@ -165,6 +165,12 @@ class WatchDialog(Dialog):
         job.failed.connect(self.error.set_error)
         job.ended.connect(self._end)
         self._update()
+
+    def _allowed_titles(self) -> list[str]:
+        return [title.strip() for title in self.allowed.text().split(",") if title.strip()]
+
+    def _has_known_senders(self) -> bool:
+        return bool(self._allowed_titles()) or self.authority.path is not None
 
     def _title(self, library: Path) -> str:
         if self.source.currentData() == LISTENER:
@@ -196,12 +202,10 @@ class WatchDialog(Dialog):
         is_local = is_loopback(self.host.text().strip())
         open_text = tr("Other computers of the network can send images to this one while it runs.")
         local_text = tr("Only programs on this computer can send.")
-        safety = (
-            ""
-            if is_local
-            else tr("That needs a certificate, and accepted AE titles or trusted certificates.")
-        )
-        if self.certificate.path is not None:
+        is_encrypted, safety = self.certificate.path is not None, ""
+        if not is_local and not (is_encrypted and self._has_known_senders()):
+            safety = tr("That needs a certificate, and accepted AE titles or trusted certificates.")
+        elif is_encrypted:
             safety = tr("What they send is encrypted with TLS.")
         where = local_text if is_local else open_text
         self.warning.setText(f"{where} {safety}".strip() if listens else "")

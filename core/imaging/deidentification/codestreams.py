@@ -31,8 +31,8 @@ _SOI, _EOI, _SOS, _COMMENT = 0xD8, 0xD9, 0xDA, 0xFE
 _NEEDED = frozenset(range(0xC0, 0xD0)) - {0xC8} | {0xDA, 0xDB, 0xDC, 0xDD, 0xDE, 0xDF, 0xF7, 0xF8}
 _APPLICATIONS = range(0xE0, 0xF0)
 #: The next marker behind entropy-coded data. Zeros are stuffed there, in JPEG-LS a bit; restarts belong to the data.
-_NEXT_OF_JPEG = re.compile(rb"\xff+[^\x00\xd0-\xd7\xff]", re.DOTALL)
-_NEXT_OF_JPEG_LS = re.compile(rb"\xff+[\x80-\xcf\xd8-\xfe]", re.DOTALL)
+_NEXT_OF_JPEG = re.compile(rb"\xff[^\x00\xd0-\xd7\xff]", re.DOTALL)
+_NEXT_OF_JPEG_LS = re.compile(rb"\xff[\x80-\xcf\xd8-\xfe]", re.DOTALL)
 #: JFIF 1.02 without a density and without a thumbnail: that it is there tells decoders the colours.
 _JFIF = b"JFIF\0\1\2\0\0\1\0\1\0\0"
 _ADOBE, _ADOBE_VERSION, _ADOBE_LENGTH = b"Adobe", b"\0\x64\0\0\0\0", 12
@@ -87,7 +87,7 @@ def clean_codestream(data: bytes, syntax: str, layout: PixelLayout) -> bytes:
         )
     try:
         return cleaner(data, layout)
-    except (IndexError, KeyError, ValueError, zlib.error):
+    except (IndexError, KeyError, OverflowError, StopIteration, ValueError, zlib.error):
         raise _damaged() from None
 
 
@@ -141,7 +141,8 @@ def _clean_jpeg(data: bytes, next_marker: re.Pattern[bytes]) -> bytes:
             if found is None:
                 # Without its end marker, which decoders take.
                 return b"".join((*out, data[place:]))
-            out.append(data[place : found.start()])
+            # A marker may have any number of FF before it.
+            out.append(data[place : found.start()].rstrip(b"\xff"))
             place = found.start()
 
 

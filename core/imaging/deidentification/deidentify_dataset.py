@@ -306,7 +306,7 @@ class _Deidentifier:
             self._remove(dataset, element, rule)
             return
         size = rows * columns * frames
-        bits = np.unpackbits(np.frombuffer(element.value, np.uint8), bitorder="little")[:size]
+        bits = np.unpackbits(np.frombuffer(element.value or b"", np.uint8), bitorder="little")[:size]
         if len(bits) < size or not size:
             self._remove(dataset, element, rule)
             return

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from semblance.core.imaging.deidentification.colour_profiles import without_texts
 from semblance.core.imaging.dicom.defined_terms import is_defined
-from semblance.core.imaging.dicom.identity import Identity
+from semblance.core.imaging.dicom.identity import LONGEST_NUMBER, Identity
 
 if TYPE_CHECKING:
     from pydicom import Dataset
@@ -59,7 +59,7 @@ _FORMS = {
     "DT": re.compile(r"\d{4,14}(?:\.\d{1,6})?(?:[+-]\d{4})?"),
     "UI": re.compile(r"[0-9]+(?:\.[0-9]+)*"),
     "IS": re.compile(r"[+-]?\d{1,11}(?:\.0*)?"),
-    "DS": re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"),
+    "DS": re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"),
 }
 
 
@@ -145,7 +145,8 @@ class KeptValues:
             parts = [written.lstrip("+-")]
         else:
             return False
-        return any(part.isdigit() and self._identity.has_number(int(part)) for part in parts)
+        numbers = (int(part) for part in parts if part.isdigit() and len(part) <= LONGEST_NUMBER)
+        return any(map(self._identity.has_number, numbers))
 
     def _clean_numbers(self, element: DataElement, values: list[Any]) -> str:
         letter = _INTEGERS[element.VR]

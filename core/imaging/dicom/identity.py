@@ -52,6 +52,8 @@ _SHORTEST, _SHORTEST_NUMBER, _SHORTEST_INSIDE = 3, 5, 6
 _SHORTEST_IDEOGRAPHIC = 2
 #: Numbers of fewer digits are counts and measures as often as ids.
 _SHORTEST_ID_NUMBER, _SMALLEST_ID = 6, 100_000
+#: Digits of a number, which are as many as those of a part of a UID. Python refuses to read one of thousands.
+LONGEST_NUMBER = 39
 #: Bytes in which words of fewer than :data:`_SHORTEST_IN_BYTES` letters are found too. In more, chance writes them.
 _FEW_BYTES, _SHORTEST_IN_BYTES = 4096, 5
 _GROUP_OR_PART = re.compile(r"[\^=,\s\\]+")
@@ -89,8 +91,8 @@ class Identity:
         self._written = frozenset(unicodedata.normalize("NFC", word.strip()) for word in words)
         #: In all forms in which a text is searched.
         self._words = frozenset(form for word in words for form in _forms(word))
-        runs = (int(run) for word in words for run in re.findall(r"[0-9]+", word))
-        self._numbers = frozenset(run for run in runs if run >= _SMALLEST_ID)
+        runs = (run for word in words for run in re.findall(r"[0-9]+", word) if len(run) <= LONGEST_NUMBER)
+        self._numbers = frozenset(number for number in map(int, runs) if number >= _SMALLEST_ID)
 
     @classmethod
     def of(cls, dataset: Dataset) -> Self:
@@ -133,7 +135,8 @@ class Identity:
         are no coincidence in bytes of any value."""
         few = len(data) <= _FEW_BYTES and not compressed
         pattern = self._few_bytes if few else self._many_bytes
-        return pattern is not None and pattern.search(data) is not None
+        # Both in small letters: with re.IGNORECASE a megabyte takes seconds.
+        return pattern is not None and pattern.search(data.lower()) is not None
 
     @functools.cached_property
     def _pattern(self) -> re.Pattern[str] | None:
@@ -164,8 +167,8 @@ class Identity:
                     except UnicodeEncodeError:
                         continue
                     if len(encoded) >= shortest:
-                        found.add(_bytes_of(encoded, shortest))
-        return re.compile(b"|".join(sorted(found, reverse=True)), re.IGNORECASE) if found else None
+                        found.add(_bytes_of(encoded.lower(), shortest))
+        return re.compile(b"|".join(sorted(found, reverse=True))) if found else None
 
 
 def _bytes_of(encoded: bytes, shortest: int) -> bytes:

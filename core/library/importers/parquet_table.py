@@ -36,7 +36,6 @@ from semblance.core.library.importers.table_file import (
 )
 from semblance.core.limits import MAX_TABLE_BYTES, MEMORY_VARIABLE, expansion_limit, max_unpacked, size_text
 from semblance.core.normal_text import composed
-from semblance.core.parquet import import_parquet
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -79,7 +78,7 @@ class ParquetTable(TableFile):
                 not installed.
         """
         self.name, self._form = name, form or TableFormat()
-        parquet = import_parquet()
+        parquet = _import_parquet()
         self._bytes = file.seek(0, os.SEEK_END)
         check_size(self._bytes, name, max_bytes)
         file.seek(0)
@@ -263,6 +262,22 @@ class ParquetTable(TableFile):
         for row, place in zip(known.tolist(), places.tolist(), strict=True):
             cells[row] = entries[place]
         return cells
+
+
+def _import_parquet() -> Any:
+    """The module ``pyarrow.parquet``.
+
+    Raises:
+        BadInput: it is not installed.
+    """
+    try:
+        from pyarrow import parquet
+    except ImportError:
+        raise BadInput(
+            tr_lazy("Parquet files need PyArrow, which is not installed."),
+            'Install it with: pip install "semblance[parquet]".',
+        ) from None
+    return parquet
 
 
 def _named_index(schema: Any) -> frozenset[str]:

@@ -153,7 +153,7 @@ class ServerFiles(LibraryFiles):
 def _is_of(folder: Path, identity: str) -> bool:
     """Whether ``folder`` is that of the library ``identity``."""
     try:
-        return (folder / _IDENTITY).read_text(encoding="utf-8") == identity
+        return (folder / _IDENTITY).read_bytes() == identity.encode()
     except (FileNotFoundError, NotADirectoryError):
         return False
 

@@ -126,7 +126,7 @@ class QueryMarks(JsonDocument):
     """
 
     #: The part ``feedback`` of ``semblance search --json``.
-    JSON_KEYS: ClassVar[JsonKeys] = ("liked", ("disliked", "disliked"))
+    JSON_KEYS: ClassVar[JsonKeys] = ("liked", "disliked")
 
     liked: tuple[str, ...] = ()
     disliked: tuple[str, ...] = ()

@@ -111,10 +111,12 @@ def test_other_computers_are_not_heard_without_tls_and_names(qtbot, window, tmp_
     dialog.host.setText("0.0.0.0")
     dialog.certificate.line.setText(str(own.certificate))
     dialog.key.line.setText(str(own.key))
+    assert "That needs a certificate" in dialog.warning.text()
     dialog.switch_button.click()
     assert "every one of them could send" in dialog.error.text
     assert not dialog.is_running and not listens(port)
     dialog.allowed.setText("SCANNER")
+    assert "encrypted with TLS" in dialog.warning.text()
     dialog.switch_button.click()
     qtbot.waitUntil(lambda: dialog.status.text().startswith("On."))
     dialog.switch_button.click()

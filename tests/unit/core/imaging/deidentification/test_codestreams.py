@@ -20,7 +20,12 @@ from semblance.core.imaging.dicom.dicom_file import open_dicom, whole_dataset
 from semblance.core.imaging.dicom.identity import Identity
 from semblance.core.imaging.dicom.images import DicomImages
 from semblance.core.imaging.dicom.pixel_layout import layout_of
-from semblance.core.imaging.dicom.transfer_syntaxes import DEFLATED_FRAMES
+from semblance.core.imaging.dicom.transfer_syntaxes import (
+    DEFLATED_FRAMES,
+    JPEG_2000,
+    JPEG_BASELINE,
+    JPEG_LS,
+)
 from tests.helpers.data import REASON, folder
 from tests.helpers.dicom_files import encoded, image
 from tests.helpers.planted_codestreams import planted_frames
@@ -136,6 +141,29 @@ def test_damaged_frames_are_refused_or_keep_what_can_be_decoded(name):
             assert clean_codestream(bytes(damaged), opened.syntax, layout)
         except BadInput:
             continue
+
+
+@pytest.mark.parametrize("syntax", [JPEG_BASELINE, *sorted(JPEG_LS)])
+def test_a_long_run_of_one_byte_is_read_once(syntax):
+    layout = layout_of(opened_file(encoded(image(np.zeros((8, 8), np.uint8)))))
+    # Read again from each of its bytes, as many would take days.
+    fill, scan, end = b"\xff" * 4_000_000, b"\xff\xd8\xff\xda\0\2", b"\xff\xd9"
+    assert clean_codestream(scan + b"\1" + fill + b"\xfe\0\2" + end, syntax, layout) == scan + b"\1" + end
+    kept = scan + fill + b"\0\1" + end
+    assert clean_codestream(kept, syntax, layout) == kept
+
+
+@pytest.mark.parametrize(
+    ("lengths", "packets"),
+    [(b"\0\x10" * 2, b""), (b"\0\x10", b"\0" * 70_000)],
+    ids=["more than tile-parts", "too short for its tile-part"],
+)
+def test_lengths_of_tile_parts_that_cannot_be_right_are_refused(lengths, packets):
+    layout = layout_of(opened_file(encoded(image(np.zeros((8, 8), np.uint8)))))
+    listed = b"\xff\x55" + (4 + len(lengths)).to_bytes(2, "big") + b"\0\0" + lengths
+    tile = b"\xff\x90\0\x0a" + bytes(8) + b"\xff\x93" + packets + b"\xff\xd9"
+    with pytest.raises(BadInput, match="damaged"):
+        clean_codestream(b"\xff\x4f\xff\x51\0\2" + listed + tile, JPEG_2000, layout)
 
 
 def repacked(content: bytes):

@@ -9,12 +9,15 @@ import numpy as np
 import pytest
 from PIL import Image, ImageCms
 from pydicom import Dataset, Sequence, dcmread
+from pydicom.dataelem import RawDataElement
 from pydicom.encaps import encapsulate
+from pydicom.tag import Tag
 
 from semblance.core.errors import BadInput
 from semblance.core.imaging.deidentification.colour_profiles import without_texts
 from semblance.core.imaging.deidentification.deidentify_dataset import Changes, deidentify
 from semblance.core.imaging.deidentification.profile import Option, Profile
+from semblance.core.imaging.dicom.case_attributes import case_attributes
 from semblance.core.imaging.dicom.images import DicomImages
 from semblance.core.imaging.pseudonyms import Pseudonyms
 from semblance.core.workflows.imaging.deidentify_files import deidentify_files
@@ -63,6 +66,26 @@ def test_codes_texts_and_numbers(keyword, value, kept):
     dataset = header()
     setattr(dataset, keyword, value)
     assert cleaned(dataset)[keyword].value == kept
+
+
+def test_ids_and_numbers_of_thousands_of_digits_are_compared():
+    dataset, long = header(), b"1" * 5000
+    for keyword, vr in (("PatientID", "LO"), ("RescaleIntercept", "DS"), ("ManufacturerModelName", "LO")):
+        value = b"0" * 5000 if vr == "DS" else long
+        dataset[Tag(keyword)] = RawDataElement(Tag(keyword), vr, len(value), value, 0, False, True)
+    assert case_attributes(dataset)["modality"] == "US"
+    deidentify(dataset, Profile(), KEY, Changes())
+    assert long.decode() not in str(dataset)
+
+
+def test_a_long_number_that_is_none_is_read_once():
+    dataset = header()
+    # A number for Python. Divided at each of its digits, as many would take hours.
+    written = b"0" * 1_000_000 + b"_1"
+    tag = Tag("SliceThickness")
+    dataset[tag] = RawDataElement(tag, "DS", len(written), written, 0, False, True)
+    deidentify(dataset, Profile(), KEY, Changes())
+    assert dataset.SliceThickness is None
 
 
 @pytest.mark.parametrize(
@@ -248,6 +271,10 @@ def test_a_kept_overlay_ends_with_its_last_bit():
     kept = cleaned(dataset, Option.GRAPHICS)
     assert (kept[0x60003000].value, kept[0x60000022].value) == (bits, "Heart")
     assert not any(tag.group == 0x6000 for tag in cleaned(dataset).keys())  # noqa: SIM118
+    without = header()
+    without.update({tag: dataset[tag] for tag in dataset.keys() if tag.group == 0x6000})  # noqa: SIM118
+    without.add_new(0x60003000, "OW", None)
+    assert not any(tag.group == 0x6000 for tag in cleaned(without, Option.GRAPHICS).keys())  # noqa: SIM118
     dataset[0x60000010].value = None
     assert not any(tag.group == 0x6000 for tag in cleaned(dataset, Option.GRAPHICS).keys())  # noqa: SIM118
     del dataset[0x60003000]
