@@ -164,8 +164,13 @@ class Dialog(QDialog):
         if layout is None or not layout.hasHeightForWidth():
             return
         needed = min(layout.totalMinimumHeightForWidth(self.width()), available_size(self).height())
-        if needed > self.height():
-            self.resize(self.width(), needed)
+        if needed <= self.height():
+            return
+        frame, screen = self.frameGeometry(), self.screen().availableGeometry()
+        below = frame.bottom() + needed - self.height() - screen.bottom()
+        self.resize(self.width(), needed)
+        if below > 0 and self.isVisible():
+            self.move(frame.x(), max(screen.top(), frame.top() - below))
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
