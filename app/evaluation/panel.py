@@ -350,11 +350,8 @@ class EvaluationPanel(Panel):
         curve = next(iter(scored_metrics.training_curves(self._metrics, current)), None)
         text = NO_CURVE
         if current:
-            # An unverified metric has none either, whatever its learner.
-            text = tr(
-                "No training curve is stored for {metric}. Only learners that train in rounds have one.",
-                metric=current,
-            )
+            # An unverified metric has none, whatever its learner.
+            text = tr("{metric} has no training curve.", metric=current)
         live.set_stored(curve, text)
 
     def _set_finding(self) -> None:
