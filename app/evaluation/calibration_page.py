@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QBoxLayout, QStackedWidget, QWidget
 
 from semblance.app.evaluation.bin_table import BinTable
 from semblance.app.evaluation.overview_page import PlotCell
+from semblance.app.evaluation.score_table import not_tested
 from semblance.app.shell.context import Context
 from semblance.app.shell.measured_on import measured_note
 from semblance.app.shell.theme import theme
@@ -75,6 +76,8 @@ class CalibrationPage(QWidget):
 
 
 def _missing_reason(metric: ScoredMetric | None) -> str:
-    if metric is None or metric.scores is None:
+    if metric is None:
         return tr("Train a metric. Its estimate is calibrated on held-out cases.")
+    if metric.scores is None:
+        return not_tested(metric)
     return tr("Too few cases with a finding were held out. At least 20 are needed.")

@@ -348,7 +348,10 @@ class EvaluationPanel(Panel):
     def _fill_curve(self, live: LiveCurve) -> None:
         current = self._current
         curve = next(iter(scored_metrics.training_curves(self._metrics, current)), None)
-        text = tr("{metric} was not trained in rounds.", metric=current) if current else NO_CURVE
+        text = NO_CURVE
+        if current:
+            # An unverified metric has none, whatever its learner.
+            text = tr("{metric} has no training curve.", metric=current)
         live.set_stored(curve, text)
 
     def _set_finding(self) -> None:

@@ -232,7 +232,7 @@ def _item(
     if column is NAME and metric.name in line_numbers:
         number = line_numbers[metric.name]
         line = -1 if number is None else number
-    stale = metric.stale and metric.has_held_out_cases
+    stale = metric.stale and metric.scores is not None
     item.setData(
         _ROLE,
         _CellContent(
@@ -248,7 +248,7 @@ def _item(
     if column is NAME:
         texts = [metric.name] + ([tr("the current metric")] if metric.name == current else [])
         if metric.stale:
-            texts.append(tr("stale: evaluate it again") if metric.has_held_out_cases else tr("not tested"))
+            texts.append(tr("not tested") if metric.scores is None else tr("stale: evaluate it again"))
         item.setData(Qt.ItemDataRole.AccessibleTextRole, ", ".join(texts))
         item.setToolTip(plain_tip(_tip(metric)))
     return item
@@ -291,11 +291,16 @@ def _beside_accuracy(scores: MetricScores | None, key: str) -> tuple[str, float]
     return (f"{visible(name)} {text}" if name else text), found.mean
 
 
-def _tip(metric: ScoredMetric) -> str:
+def not_tested(metric: ScoredMetric) -> str:
+    """Why ``metric`` has no scores, and what to do."""
     if not metric.has_held_out_cases:
         return tr("The metric was trained on all cases. None is left for a test.")
+    return tr("Not tested yet. Press Evaluate again to test it on cases not used for training.")
+
+
+def _tip(metric: ScoredMetric) -> str:
     if metric.scores is None:
-        return tr("Not tested yet. Press Evaluate again to test it on cases not used for training.")
+        return not_tested(metric)
     if metric.stale:
         return tr("Cases were added or removed since the test. Press Evaluate again.")
     measured = tr(

@@ -60,7 +60,7 @@ class VerifyDialog(Dialog):
         if damaged:
             summary = tr_n("{n} thing is damaged or missing.", "{n} things are damaged or missing.", damaged)
         elif result.findings:
-            summary = tr("No data is lost. Please note:")
+            summary = tr("No data is lost. The list says what to do.")
         else:
             summary = tr("No problems were found.")
         moved = (

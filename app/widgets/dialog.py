@@ -31,16 +31,16 @@ def dialog_layout(dialog: QDialog) -> QVBoxLayout:
 
 def resize_dialog(dialog: QDialog, width: int, height: int) -> None:
     """Set the size in px at text scale 1, limited by the screen."""
-    dialog.resize(QSize(theme().px(width), theme().px(height)).boundedTo(_available_size(dialog)))
+    dialog.resize(QSize(theme().px(width), theme().px(height)).boundedTo(available_size(dialog)))
 
 
 def widen(dialog: QDialog, width: int) -> None:
     """Set a minimum width in px at text scale 1, limited by the screen."""
-    target = min(theme().px(width), _available_size(dialog).width())
+    target = min(theme().px(width), available_size(dialog).width())
     dialog.resize(max(dialog.width(), target), dialog.height())
 
 
-def _available_size(dialog: QDialog) -> QSize:
+def available_size(dialog: QDialog) -> QSize:
     """The size of the screen without a frame, or of the parent window if that is larger."""
     screen = dialog.screen().availableGeometry().size() - QSize(FRAME_SIZE, 2 * FRAME_SIZE)
     parent = dialog.parentWidget()

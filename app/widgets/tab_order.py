@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QAbstractButton, QComboBox, QDialog, QDockWidget, QLabel, QScrollArea, QWidget
+
+from semblance.app.widgets.dialog import available_size
 
 
 def tab_stops(window: QWidget) -> list[QWidget]:
@@ -148,7 +150,27 @@ def set_accessible_name(box: QComboBox, name: str) -> None:
 
 
 class Dialog(QDialog):
-    """A dialog in which Tab follows the reading order."""
+    """A dialog in which Tab follows the reading order. It grows when its texts need more lines."""
+
+    def event(self, event: QEvent) -> bool:
+        done = super().event(event)
+        if event.type() == QEvent.Type.LayoutRequest:
+            self._show_all_lines()
+        return done
+
+    def _show_all_lines(self) -> None:
+        """Qt keeps the height of a window when a wrapped text in it gets longer, and cuts lines off."""
+        layout = self.layout()
+        if layout is None or not layout.hasHeightForWidth():
+            return
+        needed = min(layout.totalMinimumHeightForWidth(self.width()), available_size(self).height())
+        if needed <= self.height():
+            return
+        frame, screen = self.frameGeometry(), self.screen().availableGeometry()
+        below = frame.bottom() + needed - self.height() - screen.bottom()
+        self.resize(self.width(), needed)
+        if below > 0 and self.isVisible():
+            self.move(frame.x(), max(screen.top(), frame.top() - below))
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

@@ -359,7 +359,7 @@ def test_a_bin_of_the_calibration_shows_its_cases(panel, context, qtbot):
             replace(metric("few", 0.8), scores={**metric("few", 0.8).scores, "calibration": None}),
             "At least 20",
         ),
-        (metric("never", None), "Train a metric"),
+        (metric("never", None), "Press Evaluate again"),
     ],
 )
 def test_a_missing_calibration_is_explained(panel, context, facts, expected):
@@ -368,3 +368,16 @@ def test_a_missing_calibration_is_explained(panel, context, facts, expected):
     text = " ".join(label.text() for label in panel.calibration.findChildren(QLabel) if label.isVisible())
     assert "Not calibrated" in text
     assert expected in text
+
+
+def test_a_metric_without_scores_is_not_tested_rather_than_stale(panel, context):
+    untested = replace(metric("imported", 0.8), scores=None)
+    context.state.set_library(snapshot(metric("plain", 0.6, learner="euclidean", rounds=0), untested))
+    context.state.set_metric("imported")
+    panel.header.tabs.setCurrentIndex(TABLE)
+    row = panel.table.names().index("imported")
+    assert "not tested" in panel.table.item(row, 0).data(Qt.ItemDataRole.AccessibleTextRole)
+    panel.header.tabs.setCurrentIndex(CALIBRATION_TAB)
+    assert any("Press Evaluate again" in label.text() for label in panel.calibration.findChildren(QLabel))
+    panel.header.tabs.setCurrentIndex(TRAINING_TAB)
+    assert not any("was not trained in rounds" in label.text() for label in panel.findChildren(QLabel))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import QSize
-from PySide6.QtWidgets import QApplication, QDialog, QWidget
+from PySide6.QtWidgets import QApplication, QDialog, QLineEdit, QWidget
 
 from semblance.app.shell.theme import set_theme
-from semblance.app.widgets.dialog import resize_dialog, widen
+from semblance.app.widgets.dialog import dialog_layout, form, resize_dialog, widen
+from semblance.app.widgets.tab_order import Dialog
+from semblance.app.widgets.wrapped_label import WrappedLabel
 
 
 @pytest.fixture
@@ -34,3 +36,20 @@ def test_a_dialog_grows_with_the_text_up_to_the_screen(qtbot, large_text):
     assert dialog.size() == QSize(1000, 600)
     widen(dialog, 900)
     assert dialog.size() == QSize(1280, 600)
+
+
+def test_a_dialog_grows_when_its_text_gets_longer(qtbot):
+    dialog = Dialog()
+    qtbot.addWidget(dialog)
+    fields, text, line = form(), WrappedLabel("Short."), QLineEdit()
+    fields.addRow("Line", line)
+    fields.addRow("", text)
+    dialog_layout(dialog).addLayout(fields)
+    dialog.resize(300, 100)
+    dialog.show()
+    qtbot.waitExposed(dialog)
+    height = line.height()
+    text.setText("A long text that needs many more lines than the window has. " * 8)
+    qtbot.waitUntil(lambda: text.height() >= text.heightForWidth(text.width()) and line.height() == height)
+    assert dialog.height() > 100
+    assert dialog.width() == 300
