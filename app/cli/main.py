@@ -137,6 +137,9 @@ def _report_error(error: Exception) -> int:
     missing = missing_package(error)
     if missing:
         print_error(missing)
+    elif isinstance(error, PermissionError) and error.filename is not None:
+        # Such as the folder of another user, which no check before found out.
+        print_error(f"You may not use {error.filename}. Ask its owner for the right to read and write it.")
     else:
         print_error(
             f"A defect in Semblance ({type(error).__name__}: {error}). Run it again with --debug for details."

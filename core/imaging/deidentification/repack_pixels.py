@@ -8,13 +8,16 @@ from semblance.core.errors import BadInput
 from semblance.core.imaging.deidentification.codestreams import clean_codestream
 from semblance.core.imaging.dicom.dicom_file import DicomFile
 from semblance.core.imaging.dicom.identity import Identity
-from semblance.core.imaging.dicom.pixel_layout import layout_of
+from semblance.core.imaging.dicom.pixel_layout import PixelLayout, layout_of
 from semblance.core.imaging.dicom.transfer_syntaxes import EXPLICIT_BIG, PLAIN
+from semblance.core.imaging.dicom.uncompressed_frames import without_unused_bits
 
 if TYPE_CHECKING:
     from pydicom import Dataset
 
 PIXELS = ("PixelData", "FloatPixelData", "DoubleFloatPixelData")
+#: Bytes of uncompressed pixels that are looked at together.
+_PIECE = 16 << 20
 _TABLE, _LENGTHS = "ExtendedOffsetTable", "ExtendedOffsetTableLengths"
 #: Offsets of more bytes than 32 bits count are in the extended table.
 _MOST_IN_BASIC_TABLE = 0xFFFFFFFF
@@ -23,8 +26,8 @@ _MOST_IN_BASIC_TABLE = 0xFFFFFFFF
 def repack_pixels(dataset: Dataset, opened: DicomFile, identity: Identity) -> int:
     """Remove from the pixels of ``dataset``, whose file is ``opened``, comments, metadata and what follows their end.
 
-    Uncompressed pixels end with the last frame. Compressed frames are one fragment each, with a table of offsets, and
-    are not compressed again: they decode to the same numbers.
+    Uncompressed pixels end with the last frame, and bits that no number counts are cleared. Compressed frames are one
+    fragment each, with a table of offsets, and are not compressed again: they decode to the same numbers.
 
     Returns:
         How many bytes were left out.
@@ -41,9 +44,10 @@ def repack_pixels(dataset: Dataset, opened: DicomFile, identity: Identity) -> in
     if opened.syntax in PLAIN:
         needed = -(-layout.frames * layout.frame_bits // 8)
         swapped = opened.syntax == EXPLICIT_BIG and opened.pixel_vr == "OW" and layout.allocated <= 8
-        element.value = _whole_words(before, needed, swapped=swapped)
+        whole = _whole_words(before, needed, swapped=swapped)
+        element.value, changed = _without_unused_bits(whole, opened, layout)
         _remove_tables(dataset)
-        return len(before) - len(element.value)
+        return len(before) - len(whole) + changed
     frames = [
         clean_codestream(frame, opened.syntax, layout) for frame in _frames(dataset, before, layout.frames)
     ]
@@ -61,6 +65,30 @@ def _whole_words(content: bytes, needed: int, *, swapped: bool) -> bytes:
     if needed % 2:
         kept[needed - 1 if swapped else needed] = 0
     return bytes(kept)
+
+
+def _without_unused_bits(content: bytes, opened: DicomFile, layout: PixelLayout) -> tuple[bytes, int]:
+    """Uncompressed pixels without the bits that no number counts, which may be an overlay of before 2004 that no
+    attribute tells of, and how many bytes were changed. Copies of the sign stay."""
+    import numpy as np
+
+    if layout.floating or layout.allocated == layout.stored:
+        return content, 0
+    size = layout.allocated // 8
+    kind = np.dtype(f"{'<' if opened.little else '>'}u{size}")
+    native = kind.newbyteorder("=")
+    shift = layout.high + 1 - layout.stored
+    unused = ~native.type(((1 << layout.stored) - 1) << shift)
+    kept, changed = bytearray(content), 0
+    for start in range(0, len(content) // size * size, _PIECE):
+        values = np.frombuffer(kept, kind, min(_PIECE, len(content) - start) // size, start)
+        wrong = np.flatnonzero(values & unused)
+        before = values[wrong].astype(native)
+        numbers = without_unused_bits(before.view(f"i{size}") if layout.signed else before, layout)
+        after = numbers.view(native) << native.type(shift)
+        changed += int((after != before).sum())
+        values[wrong] = after
+    return (bytes(kept), changed * size) if changed else (content, 0)
 
 
 def _frames(dataset: Dataset, content: bytes, count: int) -> list[bytes]:

@@ -9,6 +9,8 @@ import re
 from semblance import resources
 
 _OF_ALL, _DIGITS = "*", "@digits"
+#: Numbers of templates and of bits are no longer; those of patients are.
+_MOST_DIGITS = 5
 
 
 def is_defined(keyword: str, value: str) -> bool:
@@ -16,7 +18,9 @@ def is_defined(keyword: str, value: str) -> bool:
     terms = _terms()
     known = terms.get(keyword, frozenset())
     return all(
-        word in known or word in terms[_OF_ALL] or (_DIGITS in known and word.isdigit())
+        word in known
+        or word in terms[_OF_ALL]
+        or (_DIGITS in known and word.isdigit() and len(word) <= _MOST_DIGITS)
         for word in re.split(r"[ \\]+", value.strip())
         if word
     )

@@ -6,7 +6,7 @@ import functools
 import itertools
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Self
 
 from semblance.core.imaging.dicom.attributes import MAX_DEPTH, tag_of
@@ -64,6 +64,12 @@ _ENCODINGS = (
     "utf-8", "utf-16-le", "utf-16-be", "latin-1", "iso8859_2", "iso8859_3", "iso8859_4", "iso8859_5", "iso8859_6",
     "iso8859_7", "iso8859_8", "iso8859_9", "shift_jis", "euc_jp", "euc_kr", "gb18030", "tis_620", "cp1252",
 )  # fmt: skip
+#: A short word stands alone where no more of its own kind is beside it: Kim in 99KIM, 12345 in A12345.
+_NEIGHBOURS: tuple[tuple[Callable[[str], bool], str], ...] = (
+    (str.isalpha, r"[^\W\d_]"),
+    (str.isdigit, r"\d"),
+    (lambda _: True, r"[^\W_]"),
+)
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe", "æ": "ae", "ß": "ss"})
 
 
@@ -116,7 +122,13 @@ class Identity:
 
     def is_in(self, text: str) -> bool:
         """Whether ``text`` has a name or an id of the object in it."""
-        return self._pattern is not None and any(self._pattern.search(form) for form in _texts(text))
+        if self._pattern is None:
+            return False
+        if any(self._pattern.search(form) for form in _texts(text)):
+            return True
+        # ScanKim: a short name is a word only where its letter case says so.
+        tokens = (token.casefold() for token in _CAMEL_CASE.findall(text))
+        return any(len(token) >= _SHORTEST and token in self._names for token in tokens)
 
     def is_word_of(self, code: str) -> bool:
         """Whether a word of the short text ``code`` is a name, however short, or has a name or an id in it."""
@@ -142,10 +154,17 @@ class Identity:
     def _pattern(self) -> re.Pattern[str] | None:
         words = [word for word in self._words if len(word) >= _shortest(word)]
         long = [re.escape(word) for word in words if _is_found_inside(word)]
-        short = [re.escape(word) for word in words if not _is_found_inside(word)]
         patterns = [rf"(?:{'|'.join(sorted(long, reverse=True))})"] if long else []
-        patterns += [rf"(?<![^\W_])(?:{'|'.join(sorted(short))})(?![^\W_])"] if short else []
+        short = sorted(word for word in words if not _is_found_inside(word))
+        for of_kind, neighbour in _NEIGHBOURS:
+            alike = [re.escape(word) for word in short if of_kind(word)]
+            short = [word for word in short if not of_kind(word)]
+            patterns += [rf"(?<!{neighbour})(?:{'|'.join(alike)})(?!{neighbour})"] if alike else []
         return re.compile("|".join(patterns)) if patterns else None
+
+    @functools.cached_property
+    def _names(self) -> frozenset[str]:
+        return frozenset(word for word in self._words if word.isalpha())
 
     @functools.cached_property
     def _many_bytes(self) -> re.Pattern[bytes] | None:

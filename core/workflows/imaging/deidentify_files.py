@@ -34,8 +34,9 @@ from semblance.core.imaging.dicom.dicom_file import (
 )
 from semblance.core.imaging.dicom.identity import Identity
 from semblance.core.imaging.dicom.images import DicomImages
+from semblance.core.imaging.dicom.transfer_syntaxes import DEFLATED_FRAMES
 from semblance.core.imaging.pseudonyms import Pseudonyms
-from semblance.core.language import tr_lazy
+from semblance.core.language import LazyText, tr_lazy
 from semblance.core.library.address import server_address
 from semblance.core.library.export_log import log_export
 from semblance.core.library.importers.source import Source
@@ -53,6 +54,8 @@ if TYPE_CHECKING:
 RECEIPT = "receipt.json"
 #: Project of those who name none.
 PROJECT = "default"
+#: Stands in a receipt for what a reason quotes of a file.
+_QUOTED = "…"
 _DIRECTORY = "1.2.840.10008.1.3.10"
 
 
@@ -71,6 +74,13 @@ class DeidentifiedFiles:
     unchecked: int = 0
     boxes: dict[str, Boxes] = field(default_factory=dict)
     changes: Changes = field(default_factory=Changes)
+    #: How often each reason of ``failed`` occurred, without what it quotes of a file.
+    not_written: Counter[str] = field(default_factory=Counter)
+
+    def add_failed(self, file: str, reason: str) -> None:
+        """Note that ``file`` is not written, and why."""
+        self.failed.append((file, str(reason).replace(f"'{file}'", "It")))
+        self.not_written[_without_values(reason).replace(f"'{_QUOTED}'", "It")] += 1
 
     @property
     def receipt_file(self) -> Path:
@@ -101,7 +111,7 @@ class DeidentifiedFiles:
             "profile": [{"code": code, "meaning": meaning} for code, meaning in self.profile.codes()],
             "patients": len(self.patients),
             "files": [{"file": name, "sha256": digest} for name, digest in sorted(self.files.items())],
-            "not_written": dict(Counter(str(reason) for _, reason in self.failed)),
+            "not_written": dict(self.not_written),
             "burnt_in_text_not_checked": self.unchecked,
             "burnt_in_text": self._blacked_out(),
             "changes": self.changes.to_json(),
@@ -219,7 +229,8 @@ def _deidentify_source(
             if result.folder is None
             else tr_lazy("De-identifying {name}", name=path.name)
         )
-        result.failed += source.refused
+        for file, reason in source.refused:
+            result.add_failed(file, reason)
         result.ignored += source.ignored
         for number, entry in enumerate(entries):
             reporter.check_cancelled()
@@ -232,8 +243,7 @@ def _deidentify_source(
                 with contextlib.closing(source.stream(entry.path)) as stream:
                     _deidentify_file(open_dicom(stream, label), result, pseudonyms, cleaner, reporter)
             except BadInput as error:
-                # The reason goes into the receipt: without the file's name, which may be the patient's.
-                result.failed.append((label, str(error).replace(f"'{label}'", "It")))
+                result.add_failed(label, error.__str__())
 
 
 def _pixel_cleaner(
@@ -307,10 +317,26 @@ def _deidentify_file(
     result.changes.counts.update(changes.counts)
 
 
+def _without_values(reason: str) -> str:
+    """A reason without the names and texts that it quotes, which may be the patient's: they may stand anywhere in a
+    file and be all that can be read of it."""
+    if not isinstance(reason, LazyText) or not reason.values:
+        return str(reason)
+    values = {
+        name: one
+        if isinstance(one, (int, float))
+        else _without_values(one)
+        if isinstance(one, LazyText)
+        else _QUOTED
+        for name, one in reason.values.items()
+    }
+    return str(LazyText(reason.msgid, values, reason.plural, reason.n))
+
+
 def _encoded(dataset: Dataset, syntax: str) -> bytes:
     """The bytes of a file with a preamble and file meta information of its own."""
     from pydicom.dataset import FileMetaDataset
-    from pydicom.uid import UID
+    from pydicom.uid import PYDICOM_IMPLEMENTATION_UID, UID
 
     meta = FileMetaDataset()
     meta.MediaStorageSOPClassUID, meta.MediaStorageSOPInstanceUID = (
@@ -321,7 +347,12 @@ def _encoded(dataset: Dataset, syntax: str) -> bytes:
     dataset.file_meta = meta
     dataset.preamble = b"\0" * 128
     out = io.BytesIO()
-    dataset.save_as(out, enforce_file_format=True)
+    if syntax == DEFLATED_FRAMES:
+        # pydicom does not know it, and would refuse what it can write.
+        meta.FileMetaInformationVersion, meta.ImplementationClassUID = b"\0\1", PYDICOM_IMPLEMENTATION_UID
+        dataset.save_as(out, implicit_vr=False, little_endian=True, force_encoding=True)
+    else:
+        dataset.save_as(out, enforce_file_format=True)
     return out.getvalue()
 
 

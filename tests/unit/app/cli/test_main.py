@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import json
 import shutil
 from pathlib import Path
@@ -382,6 +383,18 @@ def test_an_extraction_without_any_result_is_reported(run_command, tmp_path):
     assert (status, len(json.loads(out)["failed"])) == (1, 4)
     assert err.startswith("No case of ")
     assert err.count("\n") == 1
+
+
+def test_a_folder_of_another_user_is_no_defect(run_command, library, monkeypatch):
+    def refuse(*args: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", str(library / "catalogue.sqlite"))
+
+    monkeypatch.setattr("semblance.core.workflows.library.describe_library.describe_library", refuse)
+    assert run_command("info", library) == (
+        1,
+        "",
+        f"You may not use {library / 'catalogue.sqlite'}. Ask its owner for the right to read and write it.\n",
+    )
 
 
 def test_a_defect_shows_no_traceback_by_default(run_command, library, monkeypatch):

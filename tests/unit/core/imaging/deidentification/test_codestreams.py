@@ -245,3 +245,38 @@ def test_a_name_that_only_decoding_would_reach_stops_the_file():
     dataset.save_as(content, enforce_file_format=True)
     with pytest.raises(BadInput, match="have a name"):
         repacked(content.getvalue())
+
+
+@pytest.mark.parametrize("syntax", ["1.2.840.10008.1.2", "1.2.840.10008.1.2.1", "1.2.840.10008.1.2.2"])
+@pytest.mark.parametrize("allocated", [8, 16, 32])
+@pytest.mark.parametrize("signed", [False, True])
+@pytest.mark.parametrize("shift", [0, 2])
+def test_bits_that_no_number_counts_are_cleared_and_copies_of_the_sign_stay(syntax, allocated, signed, shift):
+    stored = allocated // 2
+    kind = np.dtype(f"{'i' if signed else 'u'}{allocated // 8}")
+    numbers = np.arange(64).reshape(8, 8) % (1 << stored)
+    if signed:
+        numbers = np.where(numbers >> (stored - 1), numbers - (1 << stored), numbers)
+    clean = (numbers << shift).astype(kind)
+    order = ">" if syntax.endswith(".2.2") else "<"
+
+    def repacked_bits(pixels) -> bytes:
+        dataset = image(np.zeros((8, 8), np.uint16))
+        dataset.BitsAllocated, dataset.BitsStored, dataset.HighBit = allocated, stored, stored - 1 + shift
+        dataset.PixelRepresentation = int(signed)
+        dataset.PixelData = pixels.astype(kind.newbyteorder(order)).tobytes()
+        dataset["PixelData"].VR = "OB" if allocated == 8 else "OW"
+        opened = opened_file(encoded(dataset, syntax))
+        after = whole_dataset(opened)
+        repack_pixels(after, opened, Identity.of(after))
+        return bytes(after.PixelData)
+
+    before = clean.astype(kind.newbyteorder(order)).tobytes()
+    assert repacked_bits(clean) == before
+    text = np.frombuffer(TEXT * 3, np.uint8)[:64].reshape(8, 8).astype(np.int64)
+    counted = ((1 << stored) - 1) << shift
+    full = (1 << allocated) - 1
+    planted = (clean.astype(np.int64) & counted) | (((text | 1) << (stored + shift)) & full & ~counted)
+    planted = planted.astype(np.uint64).astype(kind.str.replace("i", "u"))
+    assert planted.tobytes() != clean.tobytes()
+    assert repacked_bits(planted.view(kind)) == before

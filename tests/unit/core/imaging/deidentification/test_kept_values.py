@@ -56,6 +56,13 @@ def cleaned(dataset: Dataset, *options: Option) -> Dataset:
         ("Manufacturer", "Dr. LUNG's", "REMOVED"),
         ("Manufacturer", "id 778812993", "REMOVED"),
         ("Manufacturer", "17.04.1953", "REMOVED"),
+        # Short names beside digits and in mixed case; numbers where the standard has short ones.
+        ("Manufacturer", "99LUNG", "REMOVED"),
+        ("Manufacturer", "ScanLung2", "REMOVED"),
+        ("Manufacturer", "Plunger", "Plunger"),
+        ("CodingSchemeDesignator", "99Lung", "REMOVED"),
+        ("TemplateIdentifier", "778812993", "REMOVED"),
+        ("TemplateIdentifier", "1500", "1500"),
         ("InstanceNumber", "778812993", None),
         ("InstanceNumber", "12", 12),
         ("SliceThickness", "778812993", None),

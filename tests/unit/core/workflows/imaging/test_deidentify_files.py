@@ -7,13 +7,14 @@ import json
 import numpy as np
 import pytest
 from pydicom import dcmread
+from pydicom.encaps import encapsulate
 
 from semblance.core.errors import BadArguments
 from semblance.core.imaging.deidentification.profile import Option
 from semblance.core.library.export_log import read_exports
 from semblance.core.workflows.imaging.deidentify_files import deidentify_files
 from semblance.core.workflows.library.import_source import import_source
-from tests.helpers.dicom_files import ct_series, save
+from tests.helpers.dicom_files import ct_series, encoded, save
 from tests.helpers.planted_identifiers import planted_object
 
 
@@ -79,3 +80,30 @@ def test_what_was_not_written_is_listed_without_its_name_in_the_receipt(tmp_path
     result = deidentify_files(tmp_path / "in", tmp_path / "out")
     assert [file for file, _ in result.failed] == ["Quixley001.dcm"]
     assert "Quixley001" not in (tmp_path / "out" / "receipt.json").read_text()
+
+
+@pytest.mark.parametrize(
+    ("keyword", "value"),
+    [("Rows", 0), ("SamplesPerPixel", 2), ("NumberOfFrames", -1)],
+)
+def test_the_receipt_quotes_no_name_of_a_file(tmp_path, keyword, value):
+    dataset = planted_object(1).dataset
+    setattr(dataset, keyword, value)
+    save(dataset, tmp_path / "in" / "Quixley^Zebedee" / "Quixley.dcm")
+    (tmp_path / "in" / "Quixley~1.zip!").mkdir()
+    result = deidentify_files(tmp_path / "in", tmp_path / "out")
+    assert not result.files and result.failed
+    assert "uixley" not in (tmp_path / "out" / "receipt.json").read_text()
+    assert all(reason.startswith(("It ", "its ")) for reason in result.not_written)
+
+
+def test_the_receipt_quotes_no_value_of_a_header(tmp_path):
+    dataset = planted_object(1).dataset
+    dataset.PixelData = encapsulate([b"pixels"])
+    dataset["PixelData"].is_undefined_length = True
+    content = encoded(dataset, "1.2.840.10008.1.2.4.100")
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.dcm").write_bytes(content.replace(b"1.2.4.100\0", b"1.2.4.1007"))
+    result = deidentify_files(tmp_path / "in", tmp_path / "out")
+    assert "4.1007" in result.failed[0][1]
+    assert "4.1007" not in (tmp_path / "out" / "receipt.json").read_text()
