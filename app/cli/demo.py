@@ -7,6 +7,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from semblance.core.files import make_private
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import Reporter
@@ -39,6 +40,9 @@ def run_demo(library: Path | None, *, headless: bool, reporter: Reporter) -> Dem
 
     image = path / "window.png"
     image_of_window(path, query, image)
+    # They lie in the library, which is private.
+    for file in (*files, image):
+        make_private(file)
     return Demo(path, opens_window=False, files=(*files, image))
 
 
