@@ -183,7 +183,7 @@ def check(folder: Path) -> None:
             ["doctor", library],
             # Structured reports, key objects and segmentations need what highdicom reads.
             [*report, str(Path(home) / "all.dcm"), "--as", "all"],
-            [*report, str(Path(home) / "assessment.dcm"), "--as", "assessment"],
+            [*report, str(Path(home) / "assessment.dcm"), "--as", "assessment", "--estimate", "rejected"],
         ):
             print("$ semblance", *arguments[:2], flush=True)
             subprocess.run(
