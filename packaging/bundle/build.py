@@ -34,6 +34,8 @@ MEGABYTE = 1 << 20
 MAX_MEGABYTES = 580
 #: The largest size of icon themes.
 LARGEST_ICON = 512
+#: A case of the demo library.
+QUERY = "breast masses/benign/M001-1-L-CC.png"
 #: The path of the program in the bundle.
 PROGRAMS = {"win32": "semblance.exe", "darwin": "Contents/MacOS/semblance"}
 
@@ -171,12 +173,17 @@ def check(folder: Path) -> None:
     program = folder / PROGRAMS.get(sys.platform, "semblance")
     with tempfile.TemporaryDirectory() as home:
         environment = minimal_environment(home)
+        library = str(Path(home) / "demo.semblance")
+        report = ["report", library, "--case", QUERY, "--out"]
         for arguments in (
             ["--version"],
             ["learners"],
-            ["demo", "--headless", "--library", str(Path(home) / "demo.semblance")],
-            ["features", str(Path(home) / "demo.semblance"), "--extractor", "encoder"],
-            ["doctor", str(Path(home) / "demo.semblance")],
+            ["demo", "--headless", "--library", library],
+            ["features", library, "--extractor", "encoder"],
+            ["doctor", library],
+            # Structured reports, key objects and segmentations need what highdicom reads.
+            [*report, str(Path(home) / "all.dcm"), "--as", "all"],
+            [*report, str(Path(home) / "assessment.dcm"), "--as", "assessment", "--estimate", "rejected"],
         ):
             print("$ semblance", *arguments[:2], flush=True)
             subprocess.run(

@@ -46,6 +46,8 @@ def assigned(name: str) -> list[str]:
 def test_what_the_spec_names_is_installed():
     for decoder in assigned("DECODERS"):
         assert importlib.util.find_spec(decoder) is not None, decoder
+    for package in assigned("WITH_DATA"):
+        assert importlib.util.find_spec(package) is not None, package
     for package in assigned("WITH_METADATA"):
         assert importlib.metadata.version(package)
 
@@ -209,6 +211,8 @@ def test_the_spec_runs_on_every_system_and_names_what_is_there(spec, system, mon
     places = {(Path(source).name, place) for source, place in analysis["datas"]}
     assert ("semblance.svg", "semblance/resources") in places
     assert ("semblance.mo", "semblance/resources/translations/de/LC_MESSAGES") in places
+    # Structured reports, key objects and segmentations are written from tables of highdicom.
+    assert {("data", "highdicom"), ("data", "fastapi_offline")} <= places
     assert not any("screenshots" in place or source.endswith(".po") for source, place in analysis["datas"])
     program = made["EXE"][1]
     icon = {"linux": None, "win32": "semblance.ico", "darwin": "semblance.icns"}[system]
