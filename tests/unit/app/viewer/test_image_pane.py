@@ -79,7 +79,7 @@ def test_burnt_in_marks_are_counted_on_the_image_and_framed_on_request(panes, tm
 
 def test_the_image_shown_is_named_for_screen_readers(panes, volume):
     panes[0].name_image("nothing")
-    assert panes[0].view.accessibleName() == ""
+    assert panes[0].view.accessibleName() == "Image"
     panes[0].show_viewed(view_file(volume), None, volume, None)
     panes[0].name_image("CT of the chest")
     assert panes[0].view.accessibleName() == "Image of CT of the chest, 32 by 24 pixels"
