@@ -86,11 +86,11 @@ def test_the_list_is_saved_as_it_is_shown(qtbot, dialog, monkeypatch, tmp_path, 
 
 
 def test_formulas_in_names_are_escaped_in_the_csv(qtbot, monkeypatch, tmp_path, saved):
-    library = replace(snapshot(), files_without_cases=(("=1+1", "", "failed", "+2"),))
+    library = replace(snapshot(), files_without_cases=(("=1+1", "", "failed", "+A2"),))
     dialog = UnreadableFilesDialog(library, lambda *args: saved.append(args))
     qtbot.addWidget(dialog)
     save(qtbot, dialog, monkeypatch, tmp_path / "list.csv")
-    assert list(csv.reader(io.StringIO(saved[0][1])))[1] == ["'=1+1", "failed", "'+2"]
+    assert list(csv.reader(io.StringIO(saved[0][1])))[1] == ["'=1+1", "failed", "'+A2"]
 
 
 def test_nothing_is_saved_without_a_file_name(qtbot, dialog, monkeypatch, saved):
