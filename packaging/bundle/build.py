@@ -30,7 +30,7 @@ import sbom  # noqa: E402
 
 DIST, WORK = TOP / "dist", TOP / "build" / "bundle"
 MEGABYTE = 1 << 20
-#: The encoder and what runs it take 56 of them, PACS, HTTP interface and servers 40, the tables of structured reports 23.
+#: The encoder and what runs it take 56 of them, PACS, HTTP interface and servers 40, structured reports 23.
 MAX_MEGABYTES = 600
 #: The largest size of icon themes.
 LARGEST_ICON = 512
