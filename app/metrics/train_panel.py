@@ -37,7 +37,7 @@ from semblance.core.errors import BadArguments
 from semblance.core.features.fusion import Fusion
 from semblance.core.language import as_lazy, tr, tr_name
 from semblance.core.library.records import unique_name
-from semblance.core.metrics.learner import Learner
+from semblance.core.metrics.declarations import LearnerDeclaration
 from semblance.core.metrics.registry import grouped_learners, learners
 from semblance.core.metrics.steps.extractor_steps import chosen_steps, default_steps
 from semblance.core.metrics.steps.sequence import parse_steps, steps_text
@@ -232,7 +232,7 @@ class TrainPanel(Panel):
         """Names of the ticked learners."""
         return [name for name, learner_row in self._learner_rows.items() if learner_row.box.isChecked()]
 
-    def _learner_classes(self) -> list[type[Learner]]:
+    def _learner_classes(self) -> list[type[LearnerDeclaration]]:
         return [self._learner_rows[name].learner for name in self.chosen_learners()]
 
     def set_learners(self, names: Sequence[str]) -> None:
@@ -446,7 +446,7 @@ class TrainPanel(Panel):
 class _LearnerRow(QWidget):
     """A check box for a learner, with a summary below."""
 
-    def __init__(self, learner: type[Learner]) -> None:
+    def __init__(self, learner: type[LearnerDeclaration]) -> None:
         super().__init__()
         self.learner = learner
         self.box = QCheckBox(tr_name(learner.title))

@@ -14,7 +14,7 @@ from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.section_header import SectionHeader
 from semblance.core.errors import BadInput
 from semblance.core.language import tr, tr_n
-from semblance.core.metrics.learner import Learner
+from semblance.core.metrics.declarations import LearnerDeclaration
 from semblance.core.parameters import Value
 from semblance.core.workflows.metrics.supervision import check_accepts_judgements
 
@@ -56,7 +56,10 @@ class TrainingDataSection(QWidget):
             box.toggled.connect(self.changed)
 
     def update_counts(
-        self, learners: Sequence[type[Learner]], settings: Sequence[dict[str, Value]], held_out: float
+        self,
+        learners: Sequence[type[LearnerDeclaration]],
+        settings: Sequence[dict[str, Value]],
+        held_out: float,
     ) -> None:
         """Show the numbers of pairs for ``learners`` and their ``settings``."""
         counts = self._state.columns.finding_counts[:-1]
@@ -84,12 +87,14 @@ class TrainingDataSection(QWidget):
         """The ledger whose judgements are learnt from, or an empty text."""
         return self._state.ledger if self.judgements.isChecked() else ""
 
-    def settings_in_use(self, learner: type[Learner], settings: dict[str, Value]) -> dict[str, Value]:
+    def settings_in_use(
+        self, learner: type[LearnerDeclaration], settings: dict[str, Value]
+    ) -> dict[str, Value]:
         """``settings``, without visual neighbours if those are not ticked."""
         has_visual = any(parameter.name == VISUAL for parameter in learner.parameters)
         return settings if self.visual.isChecked() or not has_visual else {**settings, VISUAL: 0}
 
-    def problem(self, learners: Sequence[type[Learner]]) -> str:
+    def problem(self, learners: Sequence[type[LearnerDeclaration]]) -> str:
         """Why the learners cannot be trained with the ticked sources, or an empty text."""
         if self.judgements.isChecked():
             for learner in learners:

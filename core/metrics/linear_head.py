@@ -15,25 +15,16 @@ import numpy.typing as npt
 
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.linear_learner import ROUNDS, LearntMap, LinearLearner, linear_point
+from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, linear_point
 from semblance.core.metrics.numerics.minimise import Descent, minimise
 from semblance.core.metrics.numerics.pair_weights import median_distance
 from semblance.core.metrics.steps.pca import PCA
 from semblance.core.metrics.training_data.training_input import TrainingInput
-from semblance.core.metrics.training_data.validation import VALIDATION, chosen_rounds, set_aside
-from semblance.core.parameters import Parameter
+from semblance.core.metrics.training_data.validation import chosen_rounds, set_aside
 
 Codes = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.intp]
 
-COMPONENTS = Parameter(
-    "components",
-    0,
-    "Dimensions of the learnt space; 0: as many as there are features, at most 128.",
-    minimum=0,
-    maximum=10_000,
-)
-HEAD_PARAMETERS = (COMPONENTS, ROUNDS, VALIDATION)
 _COMPONENTS = 128
 #: Median squared distance at the start: that of unit vectors in directions of their own.
 _SPREAD = 2.0

@@ -18,16 +18,6 @@ from semblance.core.metrics.training import TrainingPoint, begin_card
 from semblance.core.metrics.training_data.memory import check_features
 from semblance.core.metrics.training_data.rows import check_scales
 from semblance.core.metrics.training_data.training_input import TrainingInput
-from semblance.core.parameters import Parameter
-
-COMPONENTS = Parameter(
-    "components",
-    0,
-    "Dimensions of the learnt space; 0: as many as there are features.",
-    minimum=0,
-    maximum=10_000,
-)
-ROUNDS = Parameter("rounds", 50, "Iterations at most.", minimum=1, maximum=10_000)
 
 
 @dataclass(frozen=True, eq=False)

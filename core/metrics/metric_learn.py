@@ -7,36 +7,51 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.metrics import roc_auc_score
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Distance, Matrix
 from semblance.core.metrics.distances.linear import LinearDistance
 from semblance.core.metrics.metric import Metric
-from semblance.core.metrics.scikit_learn import (
-    BadRows,
-    Estimator,
-    as_value_errors,
-    check_findings,
-    check_rows,
-)
+from semblance.core.metrics.scikit_learn import BadRows, as_value_errors, check_findings, check_rows
 
-#: Nearest rows that :meth:`TupleEstimator.score` looks at.
+#: Nearest rows that :meth:`TupleScores.score` looks at.
 NEAREST = 10
 _BLOCK = 500
 
 
-class TupleEstimator(Estimator):
-    """Adds what metric-learn's estimators have. Distances are square roots of those of :meth:`metric`."""
+class TupleScores:
+    """What metric-learn's estimators have. Distances are square roots of those of :meth:`metric`."""
 
     def metric(self) -> Metric:
         """The fitted metric."""
         raise NotImplementedError
 
+    def _fitted_rows(self, X: npt.ArrayLike) -> npt.NDArray[Any]:
+        """``X`` (n, d) with the columns of ``fit``, or tuples (n, t, d).
+
+        Raises:
+            NotFittedError: nothing is fitted yet.
+            BadRows: other columns.
+        """
+        self._check_fitted()
+        rows = check_rows(X)
+        if rows.ndim == 2:
+            try:
+                validate_data(self, X, reset=False, skip_check_array=True)
+            except ValueError as error:
+                raise BadRows(str(error), "Use the features it was fitted on.") from None
+        return rows
+
+    def _check_fitted(self) -> None:
+        check_is_fitted(self, msg="This %(name)s is not fitted yet: it has learnt nothing. Call fit first.")
+
     def pair_distance(self, pairs: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """(p, 2, d) -> (p,): the learnt distance of the rows of each pair.
 
         Raises:
-            NotFitted: nothing is fitted yet.
+            NotFittedError: nothing is fitted yet.
             BadRows: other rows than the metric takes.
         """
         self._check_fitted()
@@ -64,7 +79,7 @@ class TupleEstimator(Estimator):
     @property
     def components_(self) -> Matrix:
         """L (m, d) of a Mahalanobis distance |L (u - v)|; there is no such attribute for other distances."""
-        if not self.__sklearn_is_fitted__():
+        if not hasattr(self, "_card"):
             raise AttributeError("components_")
         distance = self.metric().distance
         if isinstance(distance, LinearDistance):
@@ -75,7 +90,7 @@ class TupleEstimator(Estimator):
         """M = L'L (d, d) of a Mahalanobis distance.
 
         Raises:
-            NotFitted: nothing is fitted yet.
+            NotFittedError: nothing is fitted yet.
             AttributeError: another distance.
         """
         self._check_fitted()
@@ -91,20 +106,16 @@ class TupleEstimator(Estimator):
         second than to the third.
 
         Raises:
-            NotFitted: nothing is fitted yet.
+            NotFittedError: nothing is fitted yet.
             BadRows: other rows, or pairs of one kind only.
         """
-        self._check_fitted()
-        self._check_names(X)
-        found = check_rows(X)
+        found = self._fitted_rows(X)
         if found.ndim == 2:
-            return self._retrieval_accuracy(X, check_findings(y))
+            return self._retrieval_accuracy(found, check_findings(y))
         found = _tuples(found)
         if found.shape[1] == 3:
             near, far = self.pair_distance(found[:, :2]), self.pair_distance(found[:, ::2])
             return float(np.mean(near < far))
-        from sklearn.metrics import roc_auc_score
-
         similar = np.asarray(y) == 1
         if similar.shape != (len(found),) or similar.all() or not similar.any():
             raise BadRows(
@@ -112,9 +123,8 @@ class TupleEstimator(Estimator):
             )
         return float(roc_auc_score(similar, self.pair_score(found)))
 
-    def _retrieval_accuracy(self, X: npt.ArrayLike, y: npt.NDArray[Any] | None) -> float:
-        metric, rows = self.metric(), check_rows(X)
-        self._check_width(rows)
+    def _retrieval_accuracy(self, rows: npt.NDArray[Any], y: npt.NDArray[Any] | None) -> float:
+        metric = self.metric()
         if y is None or y.shape != (len(rows),) or len(rows) < 2:
             raise BadRows(
                 "There is not one finding for each of two or more rows.", "Give y with a finding a row."

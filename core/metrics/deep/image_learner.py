@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import dataclasses
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,40 +22,15 @@ from semblance.core.metrics.learner import Learner
 from semblance.core.metrics.training import TrainingPoint, begin_card
 from semblance.core.metrics.training_data.labelled_rows import LabelledRows, labelled_rows
 from semblance.core.metrics.training_data.training_input import TrainingInput
-from semblance.core.parameters import Parameter
 from semblance.core.tasks import Reporter
 
 _BATCH, _PASSES = 128, 12
 _FEWEST_ROUNDS = 200
 _POINTS = 40
 
-LAYERS = Parameter("layers", 2, "Convolutions, each with pooling.", minimum=1, maximum=2, paper=2)
-TRAINED: tuple[Parameter, ...] = (
-    Parameter("rate", 0.0, "Learning rate; 0: chosen on cases set aside.", minimum=0.0, maximum=1.0),
-    Parameter(
-        "decay",
-        -1.0,
-        "Weight of keeping the network small; -1: chosen on cases set aside.",
-        minimum=-1.0,
-        maximum=10.0,
-    ),
-    Parameter("components", 32, "Dimensions of the learnt space.", minimum=1, maximum=1000),
-    Parameter("batch", 0, "Cases looked at together; 0: 128.", minimum=0, maximum=4096),
-    Parameter(
-        "rounds",
-        0,
-        "Batches; 0: 200, or enough to see every case twelve times.",
-        minimum=0,
-        maximum=1_000_000,
-    ),
-)
-
 
 class ImageLearner(Learner):
     """Trains a network of convolutions on square images. Fitted: ``distance_``."""
-
-    accepts: ClassVar[frozenset[str]] = frozenset({"findings"})
-    needs: ClassVar[str] = "deep"
 
     layers: int
     rate: float

@@ -21,6 +21,7 @@ from semblance.core.constraints import (
 )
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
+from semblance.core.metrics import declarations
 from semblance.core.metrics.boosting.bdm_boosting import Bit, run_rounds
 from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.distance import Distance, Matrix
@@ -29,8 +30,6 @@ from semblance.core.metrics.learner import Learner
 from semblance.core.metrics.training import begin_card
 from semblance.core.metrics.training_data.labelled_rows import codes_of_findings
 from semblance.core.metrics.training_data.training_input import TrainingInput
-from semblance.core.metrics.training_data.training_sample import TRAINING_CASES
-from semblance.core.parameters import Parameter
 
 #: 8 GiB for the rows and, in the worst case, five sums over cells of the same size.
 MAX_VALUES = (8 << 30) // 8 // 6
@@ -73,7 +72,7 @@ def stack_bits(bits: Sequence[Bit]) -> tuple[Matrix, Matrix, Matrix]:
     )
 
 
-class BDM(Learner):
+class BDM(declarations.BDM, Learner):
     """Each round adds the bit that best keeps similar cases together and parts dissimilar ones.
 
     Pairs overrule visual neighbours, and those overrule findings. The reporter receives a
@@ -94,40 +93,8 @@ class BDM(Learner):
         True
     """
 
-    name: ClassVar[str] = "bdm"
-    title: ClassVar[str] = "BDM"
-    paper: ClassVar[str] = (
-        "Yang et al. 2010, A Boosting Framework for Visuality-Preserving Distance Metric Learning"
-    )
-    summary: ClassVar[str] = (
-        "Ranks by finding: boosted binary features, robust and fast, for any number of cases."
-    )
-    parameters: ClassVar[tuple[Parameter, ...]] = (
-        Parameter("rounds", 200, "How many bits are learnt at most.", minimum=1, maximum=2000, paper=312),
-        Parameter(
-            "step",
-            "paper",
-            "How far each bit counts: the paper's bound, or the exact minimum (fewer rounds).",
-            choices=("paper", "exact"),
-            paper="paper",
-        ),
-        TRAINING_CASES,
-    )
-    accepts: ClassVar[frozenset[str]] = frozenset({"findings", "pairs"})
     #: Pairs change the similarity that findings give; all pairs are compared.
     _learns_from_tuples: ClassVar[bool] = False
-
-    def __init__(
-        self,
-        rounds: int = 200,
-        step: str = "paper",
-        training_cases: int = 4_000,
-        random_state: int | None = None,
-    ) -> None:
-        self.rounds = rounds
-        self.step = step
-        self.training_cases = training_cases
-        self.random_state = random_state
 
     def _fit(self, data: TrainingInput) -> None:
         rows, reporter = data.X, data.reporter
@@ -204,7 +171,7 @@ class BDM(Learner):
         return similarity, count_pairs(similarity) | visual
 
 
-class BDMV(BDM):
+class BDMV(declarations.BDMV, BDM):
     """BDM with the nearest Euclidean neighbours as similar pairs too, so that the cases found look like the query.
 
     Example:
@@ -217,32 +184,6 @@ class BDMV(BDM):
         >>> learner.metric().card.constraints["visual"] > 0
         True
     """
-
-    name: ClassVar[str] = "bdm_v"
-    title: ClassVar[str] = "BDM+V"
-    summary: ClassVar[str] = "Ranks by finding and keeps visual similarity; the first to try on images."
-    parameters: ClassVar[tuple[Parameter, ...]] = (
-        Parameter(
-            "visual_neighbours",
-            5,
-            "How many nearest neighbours of each case count as similar whatever their finding.",
-            minimum=0,
-            maximum=100,
-            paper=5,
-        ),
-        *BDM.parameters,
-    )
-
-    def __init__(
-        self,
-        visual_neighbours: int = 5,
-        rounds: int = 200,
-        step: str = "paper",
-        training_cases: int = 4_000,
-        random_state: int | None = None,
-    ) -> None:
-        super().__init__(rounds, step, training_cases, random_state)
-        self.visual_neighbours = visual_neighbours
 
     def _visual_neighbours(self) -> int:
         return self.visual_neighbours

@@ -6,8 +6,6 @@ effect. Here visual similarity decides a share of the pairs, from none (BDM) to 
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 import numpy.typing as npt
 
@@ -20,11 +18,11 @@ from semblance.core.constraints import (
 )
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
+from semblance.core.metrics import declarations
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.estimators.bdm import BDM
 from semblance.core.metrics.training_data.labelled_rows import codes_of_findings
 from semblance.core.metrics.training_data.training_input import TrainingInput
-from semblance.core.parameters import Parameter
 from semblance.core.tasks import SILENT, Reporter
 
 #: Similar pairs a case takes part in by its own choice, and as many dissimilar ones.
@@ -77,33 +75,8 @@ def _drawn(
     return np.stack([low, high, np.full(len(low), sign)], axis=1).astype(np.int64)
 
 
-class BDMVisualShare(BDM):
+class BDMVisualShare(declarations.BDMVisualShare, BDM):
     """BDM on pairs of which looks decide ``visual_share``; at 0 it is BDM itself."""
-
-    name: ClassVar[str] = "bdm_v"
-    title: ClassVar[str] = "BDM+V"
-    summary: ClassVar[str] = "One step of the slider between visual and diagnostic similarity."
-    parameters: ClassVar[tuple[Parameter, ...]] = (
-        Parameter(
-            "visual_share",
-            0.5,
-            "Share of the pairs of training cases that looks decide; findings decide the others.",
-            minimum=0.0,
-            maximum=1.0,
-        ),
-        *BDM.parameters,
-    )
-
-    def __init__(
-        self,
-        visual_share: float = 0.5,
-        rounds: int = 200,
-        step: str = "paper",
-        training_cases: int = 4_000,
-        random_state: int | None = None,
-    ) -> None:
-        super().__init__(rounds, step, training_cases, random_state)
-        self.visual_share = visual_share
 
     def _constraints(self, data: TrainingInput) -> tuple[Similarity, dict[str, int]]:
         if not self.visual_share:

@@ -7,13 +7,14 @@ of Machine Learning Research 13, 2012. Equation numbers are theirs.
 from __future__ import annotations
 
 import warnings
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
+from semblance.core.metrics import declarations
 from semblance.core.metrics.boosting.margin_boosting import (
     Rounds,
     TripletMargins,
@@ -33,7 +34,6 @@ from semblance.core.metrics.training_data.memory import check_features, check_me
 from semblance.core.metrics.training_data.nearest_triplets import nearest_triplets
 from semblance.core.metrics.training_data.training_input import TrainingInput
 from semblance.core.metrics.training_data.triplets import Rows, triplet_source
-from semblance.core.parameters import Parameter
 from semblance.core.tasks import Reporter
 
 #: Triplets the linear program of the hinge loss is tried with.
@@ -42,7 +42,7 @@ MOST_HINGE_TRIPLETS = 50_000
 _PER_TRIPLET = 200
 
 
-class BoostMetric(Learner):
+class BoostMetric(declarations.BoostMetric, Learner):
     """Each round adds the direction along which impostors, those still too near most, lie farthest off.
 
     Where triplets are given, findings are only counted. The reporter receives a :class:`TrainingPoint` after every
@@ -65,92 +65,6 @@ class BoostMetric(Learner):
         >>> learner.score(triplets) > 0.9
         True
     """
-
-    name: ClassVar[str] = "boostmetric"
-    title: ClassVar[str] = "BoostMetric"
-    paper: ClassVar[str] = (
-        "Shen et al. 2012, Positive Semidefinite Metric Learning Using Boosting-like Algorithms"
-    )
-    summary: ClassVar[str] = (
-        "For voting by the nearest few, with many findings or many cases: fast, accurate, nothing to tune."
-    )
-    parameters: ClassVar[tuple[Parameter, ...]] = (
-        Parameter(
-            "loss",
-            "logistic",
-            "What a triplet costs: logistic forgives wrong findings, exponential does not, hinge is for few "
-            "cases.",
-            choices=("exponential", "logistic", "hinge"),
-            paper="exponential",
-        ),
-        Parameter(
-            "corrective",
-            "stagewise",
-            "Weigh only the new direction in each round, or all of them again (hinge always does).",
-            choices=("stagewise", "total"),
-            paper="stagewise",
-        ),
-        Parameter(
-            "passes",
-            1,
-            "How often neighbours are looked up again in the space learnt so far.",
-            minimum=1,
-            maximum=20,
-            paper=1,
-        ),
-        Parameter(
-            "neighbours",
-            3,
-            "How many targets and how many impostors each case has.",
-            minimum=1,
-            maximum=50,
-            paper=3,
-        ),
-        Parameter(
-            "rounds",
-            100,
-            "How many directions a pass adds at most.",
-            minimum=1,
-            maximum=5000,
-            paper=500,
-        ),
-        Parameter(
-            "regularisation",
-            1e-7,
-            "What each unit of the trace costs (exponential, logistic).",
-            minimum=0.0,
-            maximum=1.0,
-            paper=1e-7,
-        ),
-        Parameter(
-            "slack",
-            0.2,
-            "The share of triplets that may lie within the margin (hinge).",
-            minimum=1e-3,
-            maximum=1.0,
-        ),
-    )
-    accepts: ClassVar[frozenset[str]] = frozenset({"findings", "triplets"})
-
-    def __init__(
-        self,
-        loss: str = "logistic",
-        corrective: str = "stagewise",
-        passes: int = 1,
-        neighbours: int = 3,
-        rounds: int = 100,
-        regularisation: float = 1e-7,
-        slack: float = 0.2,
-        random_state: int | None = None,
-    ) -> None:
-        self.loss = loss
-        self.corrective = corrective
-        self.passes = passes
-        self.neighbours = neighbours
-        self.rounds = rounds
-        self.regularisation = regularisation
-        self.slack = slack
-        self.random_state = random_state
 
     def _fit(self, data: TrainingInput) -> None:
         source = triplet_source(self.title, data.X, data.y, data.triplets)

@@ -6,12 +6,12 @@ Im, Taylor: Learning a metric for class-conditional KNN. IJCNN 2016. Equation nu
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from semblance.core.language import tr_lazy
+from semblance.core.metrics import declarations
 from semblance.core.metrics.class_conditional.optimiser import (
     CCMLOptimiser,
     Hyperparameters,
@@ -26,7 +26,6 @@ from semblance.core.metrics.training_data.labelled_rows import (
     labelled_rows,
 )
 from semblance.core.metrics.training_data.training_input import TrainingInput
-from semblance.core.parameters import Parameter
 
 Places = npt.NDArray[np.intp]
 
@@ -35,7 +34,7 @@ _BATCH, _ROUNDS, _PASSES = 128, 120, 2
 _POINTS = 40
 
 
-class CCML(LinearLearner):
+class CCML(declarations.CCML, LinearLearner):
     """Maximises the expected accuracy of class-conditional k-NN (Eq. 11) by Adam on mini-batches.
 
     Chosen parameters are on the card. Fitted: ``choice_``.
@@ -50,77 +49,6 @@ class CCML(LinearLearner):
         >>> learner.transform(X).shape
         (178, 2)
     """
-
-    name: ClassVar[str] = "ccml"
-    title: ClassVar[str] = "CCML"
-    paper: ClassVar[str] = "Im & Taylor 2016, Learning a metric for class-conditional KNN"
-    summary: ClassVar[str] = (
-        "Fast and accurate where a finding has several clusters; decide with class-wise k-NN."
-    )
-    parameters: ClassVar[tuple[Parameter, ...]] = (
-        Parameter(
-            "locality",
-            "local",
-            "Whom a case is held against: the nearest of each other finding (classwise), or of all others "
-            "together (local).",
-            choices=("classwise", "local"),
-        ),
-        Parameter(
-            "k",
-            0,
-            "Nearest cases of each finding that count; 0: chosen on cases set aside.",
-            minimum=0,
-            maximum=50,
-        ),
-        Parameter("rate", 0.0, "Learning rate; 0: chosen on cases set aside.", minimum=0.0, maximum=1.0),
-        Parameter(
-            "decay",
-            -1.0,
-            "Weight of keeping the map small; -1: chosen on cases set aside.",
-            minimum=-1.0,
-            maximum=10.0,
-        ),
-        Parameter(
-            "components",
-            0,
-            "Dimensions of the learnt space; 0: chosen on cases set aside.",
-            minimum=0,
-            maximum=10_000,
-        ),
-        Parameter(
-            "batch", 0, "Cases looked at together; 0: 128, or 64 of few cases.", minimum=0, maximum=4096
-        ),
-        Parameter(
-            "rounds",
-            0,
-            "Batches; 0: 90 or 120, or enough to see every case twice.",
-            minimum=0,
-            maximum=1_000_000,
-        ),
-    )
-    accepts: ClassVar[frozenset[str]] = frozenset({"findings"})
-
-    def __init__(
-        self,
-        locality: str = "local",
-        k: int = 0,
-        rate: float = 0.0,
-        decay: float = -1.0,
-        components: int = 0,
-        batch: int = 0,
-        rounds: int = 0,
-        random_state: int | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.locality = locality
-        self.k = k
-        self.rate = rate
-        self.decay = decay
-        self.components = components
-        self.batch = batch
-        self.rounds = rounds
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def _learn(self, data: TrainingInput) -> LearntMap:
         found = labelled_rows(self.title, data.X, data.y)

@@ -6,17 +6,17 @@ Im, Taylor: Learning a metric for class-conditional KNN. IJCNN 2016, Table I ("C
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from semblance.core.metrics.deep.image_learner import LAYERS, TRAINED, ImageLearner
+from semblance.core.metrics import declarations
+from semblance.core.metrics.deep.image_learner import ImageLearner
 from semblance.core.metrics.deep.network_training import Codes, Hyperparameters, Objective
 from semblance.core.metrics.training_data.labelled_rows import LabelledRows
-from semblance.core.parameters import Parameter
 
 
-class ConvNet(ImageLearner):
+class ConvNet(declarations.ConvNet, ImageLearner):
     """Softmax cross-entropy over the findings, on top of the network of :class:`ConvCCML`.
 
     The distance is the squared Euclidean one on the last hidden layer, the linear map below the softmax.
@@ -29,30 +29,6 @@ class ConvNet(ImageLearner):
         >>> learner.metric().distances(X[:2], X[:300]).shape
         (2, 300)
     """
-
-    name: ClassVar[str] = "convnet"
-    title: ClassVar[str] = "ConvNet"
-    paper: ClassVar[str] = "Im & Taylor 2016, Table I"
-    summary: ClassVar[str] = "A plain network that names findings: what ConvCCML has to beat, on 'pixels'."
-    parameters: ClassVar[tuple[Parameter, ...]] = (LAYERS, *TRAINED)
-
-    def __init__(
-        self,
-        layers: int = 2,
-        rate: float = 0.0,
-        decay: float = -1.0,
-        components: int = 32,
-        batch: int = 0,
-        rounds: int = 0,
-        random_state: int | None = None,
-    ) -> None:
-        self.layers = layers
-        self.rate = rate
-        self.decay = decay
-        self.components = components
-        self.batch = batch
-        self.rounds = rounds
-        self.random_state = random_state
 
     def _hyperparameters(self) -> tuple[Hyperparameters, ...]:
         return (

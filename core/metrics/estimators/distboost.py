@@ -10,7 +10,6 @@ calls everything similar, agrees with the heavier kind, and the metric is zero e
 from __future__ import annotations
 
 import math
-from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +17,7 @@ import numpy.typing as npt
 from semblance.core.constraints import finding_codes
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
+from semblance.core.metrics import declarations
 from semblance.core.metrics.boosting.constrained_mixture import Mixture, fit_mixture
 from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.distance import Matrix
@@ -27,10 +27,9 @@ from semblance.core.metrics.learner import Learner
 from semblance.core.metrics.steps.pca import PCA
 from semblance.core.metrics.training import TrainingPoint, begin_card
 from semblance.core.metrics.training_data.memory import check_memory
-from semblance.core.metrics.training_data.pairs import FEWER_PAIRS, Pairs, drawn_pairs, training_pairs
+from semblance.core.metrics.training_data.pairs import FEWER_PAIRS, Pairs, training_pairs
 from semblance.core.metrics.training_data.rows import check_different
 from semblance.core.metrics.training_data.training_input import TrainingInput
-from semblance.core.parameters import Parameter
 from semblance.core.tasks import Reporter
 
 _EM_ROUNDS = 10
@@ -46,7 +45,7 @@ _CHUNKLET = 5
 _COPIES = 4
 
 
-class DistBoost(Learner):
+class DistBoost(declarations.DistBoost, Learner):
     """Each round fits a mixture to the pairs the former ones got wrong and adds the distance it gives.
 
     Example:
@@ -59,49 +58,6 @@ class DistBoost(Learner):
         >>> learner.metric().distances(X[:2], X).shape
         (2, 178)
     """
-
-    name: ClassVar[str] = "distboost"
-    title: ClassVar[str] = "DistBoost"
-    paper: ClassVar[str] = "Hertz et al. 2004, Boosting margin based distance functions for clustering"
-    summary: ClassVar[str] = "From pairs, where findings consist of clouds; not a linear map."
-    parameters: ClassVar[tuple[Parameter, ...]] = (
-        Parameter("rounds", 20, "How many mixtures are added at most.", minimum=1, maximum=500, paper=50),
-        Parameter(
-            "clouds", 0, "Clouds of each mixture; 0: one a finding, at most 20.", minimum=0, maximum=200
-        ),
-        Parameter(
-            "components",
-            15,
-            "Principal components the mixtures are fitted in, at most.",
-            minimum=1,
-            maximum=100,
-        ),
-        drawn_pairs(100),
-        Parameter(
-            "forget",
-            1.0,
-            "How fast pairs of which nothing is known lose weight.",
-            minimum=0.0,
-            maximum=100.0,
-        ),
-    )
-    accepts: ClassVar[frozenset[str]] = frozenset({"findings", "pairs"})
-
-    def __init__(
-        self,
-        rounds: int = 20,
-        clouds: int = 0,
-        components: int = 15,
-        draw: int = 100,
-        forget: float = 1.0,
-        random_state: int | None = None,
-    ) -> None:
-        self.rounds = rounds
-        self.clouds = clouds
-        self.components = components
-        self.draw = draw
-        self.forget = forget
-        self.random_state = random_state
 
     def _fit(self, data: TrainingInput) -> None:
         rows, y, pairs = data.X, data.y, data.pairs

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.language import tr_lazy
+from semblance.core.metrics import declarations
 from semblance.core.metrics.boosting.explicit_triplets import ExplicitTriplets
 from semblance.core.metrics.boosting.quadratic_triplets import QuadraticTriplets
 from semblance.core.metrics.boosting.stump_triplets import StumpTriplets
@@ -29,9 +30,7 @@ from semblance.core.metrics.numerics.top_eigenpair import top_eigenpair
 from semblance.core.metrics.training import TrainingPoint, begin_card
 from semblance.core.metrics.training_data.memory import check_features
 from semblance.core.metrics.training_data.training_input import TrainingInput
-from semblance.core.metrics.training_data.training_sample import TRAINING_CASES
 from semblance.core.metrics.training_data.triplets import TripletSource, triplet_source
-from semblance.core.parameters import Parameter
 from semblance.core.tasks import Reporter
 
 #: An eigenvalue below this share of the largest squared length is rounding.
@@ -50,7 +49,7 @@ class _Weak(NamedTuple):
     threshold: float = 0.0
 
 
-class MetricBoost(Learner):
+class MetricBoost(declarations.MetricBoost, Learner):
     """Each round adds the direction along which other findings lie farthest beyond a case's own.
 
     Where triplets are given, findings are only counted. The reporter receives a :class:`TrainingPoint` after
@@ -68,74 +67,6 @@ class MetricBoost(Learner):
         >>> learner.log_bounds_[-1] < learner.log_bounds_[0]
         True
     """
-
-    name: ClassVar[str] = "metricboost"
-    title: ClassVar[str] = "MetricBoost"
-    paper: ClassVar[str] = "Bi et al. 2011, AdaBoost on Low-Rank PSD Matrices for Metric Learning"
-    summary: ClassVar[str] = (
-        "Puts a case nearer to its own finding than to any other: nothing to tune, few rounds, any number of "
-        "findings."
-    )
-    parameters: ClassVar[tuple[Parameter, ...]] = (
-        Parameter(
-            "weak",
-            "binary",
-            "Output of a round for a pair: near or far, its squared distance in 0 to 1, or that "
-            "with the best factor.",
-            choices=("binary", "normalised", "real"),
-            paper="binary",
-        ),
-        Parameter(
-            "threshold",
-            "scan",
-            "Where near ends (binary): the best of all places, or where two Gaussians meet if that helps.",
-            choices=("scan", "gaussian"),
-            paper="gaussian",
-        ),
-        Parameter(
-            "readout",
-            "mahalanobis",
-            "Form of the result: one linear map, or the votes of the rounds (binary; slower to search).",
-            choices=("mahalanobis", "votes"),
-            paper="votes",
-        ),
-        Parameter("rounds", 20, "How many directions are learnt at most.", minimum=1, maximum=2000, paper=20),
-        Parameter(
-            "allow_similarity",
-            False,
-            "Also use directions along which a large distance indicates similarity; the result is no metric.",
-            paper=True,
-        ),
-        Parameter(
-            "anchors",
-            0,
-            "Learn from the triplets of this many cases, drawn at random; 0 means all.",
-            minimum=0,
-            paper=0,
-        ),
-        TRAINING_CASES,
-    )
-    accepts: ClassVar[frozenset[str]] = frozenset({"findings", "triplets"})
-
-    def __init__(
-        self,
-        weak: str = "binary",
-        threshold: str = "scan",
-        readout: str = "mahalanobis",
-        rounds: int = 20,
-        allow_similarity: bool = False,
-        anchors: int = 0,
-        training_cases: int = 4_000,
-        random_state: int | None = None,
-    ) -> None:
-        self.weak = weak
-        self.threshold = threshold
-        self.readout = readout
-        self.rounds = rounds
-        self.allow_similarity = allow_similarity
-        self.anchors = anchors
-        self.training_cases = training_cases
-        self.random_state = random_state
 
     def _fit(self, data: TrainingInput) -> None:
         if self.readout == "votes" and self.weak != "binary":

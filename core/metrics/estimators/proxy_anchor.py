@@ -5,20 +5,18 @@ Kim, Kim, Cho, Kwak: Proxy anchor loss for deep metric learning. CVPR 2020.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
+from semblance.core.metrics import declarations
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.linear_head import HEAD_PARAMETERS, Codes, LinearHead, Loss
+from semblance.core.metrics.linear_head import Codes, LinearHead, Loss
 from semblance.core.metrics.linear_learner import LearntMap
 from semblance.core.metrics.numerics.pair_weights import squared_distances
 from semblance.core.metrics.training_data.labelled_rows import LabelledRows, labelled_rows
 from semblance.core.metrics.training_data.training_input import TrainingInput
-from semblance.core.parameters import Parameter
 
 
-class ProxyAnchor(LinearHead):
+class ProxyAnchor(declarations.ProxyAnchor, LinearHead):
     """Minimises Eq. 4 over the map and one proxy a finding, which starts as the mean of its cases.
 
     Example:
@@ -31,47 +29,6 @@ class ProxyAnchor(LinearHead):
         >>> learner.score(X, y) > 0.9
         True
     """
-
-    name: ClassVar[str] = "proxy_anchor"
-    title: ClassVar[str] = "Proxy-anchor head"
-    paper: ClassVar[str] = "Kim et al. 2020, Proxy anchor loss for deep metric learning"
-    summary: ClassVar[str] = "A linear layer on the features of an encoder; quick, also with many cases."
-    parameters: ClassVar[tuple[Parameter, ...]] = (
-        Parameter(
-            "scale",
-            32.0,
-            "How much the hardest cases count before the others.",
-            minimum=0.1,
-            maximum=1000.0,
-            paper=32.0,
-        ),
-        Parameter(
-            "margin",
-            0.1,
-            "How much more similar than needed cases are to be to their proxy.",
-            minimum=0.0,
-            maximum=10.0,
-            paper=0.1,
-        ),
-        *HEAD_PARAMETERS,
-    )
-    accepts: ClassVar[frozenset[str]] = frozenset({"findings"})
-
-    def __init__(
-        self,
-        scale: float = 32.0,
-        margin: float = 0.1,
-        components: int = 0,
-        rounds: int = 50,
-        validation: float = 0.2,
-        random_state: int | None = None,
-    ) -> None:
-        self.scale = scale
-        self.margin = margin
-        self.components = components
-        self.rounds = rounds
-        self.validation = validation
-        self.random_state = random_state
 
     def _learn(self, data: TrainingInput) -> LearntMap:
         rows = labelled_rows(self.title, data.X, data.y)

@@ -5,26 +5,23 @@ Khosla, Teterwak, Wang, Sarna, Tian, Isola, Maschinot, Liu, Krishnan: Supervised
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
 from semblance.core.language import tr_lazy
+from semblance.core.metrics import declarations
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.linear_head import HEAD_PARAMETERS, Codes, LinearHead, Loss
+from semblance.core.metrics.linear_head import Codes, LinearHead, Loss
 from semblance.core.metrics.linear_learner import LearntMap
 from semblance.core.metrics.numerics.pair_weights import gradient_of, squared_distances
 from semblance.core.metrics.training_data.labelled_rows import labelled_rows
 from semblance.core.metrics.training_data.memory import check_memory
 from semblance.core.metrics.training_data.training_input import TrainingInput
-from semblance.core.metrics.training_data.training_sample import TRAINING_CASES
-from semblance.core.parameters import Parameter
 
 #: Arrays of n x n numbers held at once.
 _SQUARES = 5
 
 
-class SupCon(LinearHead):
+class SupCon(declarations.SupCon, LinearHead):
     """Minimises L_out (their Eq. 2) over all training cases at once.
 
     Example:
@@ -37,42 +34,6 @@ class SupCon(LinearHead):
         >>> learner.score(X, y) > 0.9
         True
     """
-
-    name: ClassVar[str] = "supcon"
-    title: ClassVar[str] = "Contrastive head"
-    paper: ClassVar[str] = "Khosla et al. 2020, Supervised contrastive learning"
-    summary: ClassVar[str] = (
-        "A linear layer on the features of an encoder; all of a finding are drawn together."
-    )
-    parameters: ClassVar[tuple[Parameter, ...]] = (
-        Parameter(
-            "temperature",
-            0.1,
-            "Small values look at the nearest cases alone, large ones at all.",
-            minimum=1e-3,
-            maximum=100.0,
-            paper=0.1,
-        ),
-        *HEAD_PARAMETERS,
-        TRAINING_CASES,
-    )
-    accepts: ClassVar[frozenset[str]] = frozenset({"findings"})
-
-    def __init__(
-        self,
-        temperature: float = 0.1,
-        components: int = 0,
-        rounds: int = 50,
-        validation: float = 0.2,
-        training_cases: int = 4_000,
-        random_state: int | None = None,
-    ) -> None:
-        self.temperature = temperature
-        self.components = components
-        self.rounds = rounds
-        self.validation = validation
-        self.training_cases = training_cases
-        self.random_state = random_state
 
     def _learn(self, data: TrainingInput) -> LearntMap:
         rows = labelled_rows(self.title, data.X, data.y)

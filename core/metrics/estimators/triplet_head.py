@@ -6,21 +6,19 @@ all"): Hermans, Beyer, Leibe: In defense of the triplet loss for person re-ident
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
 from semblance.core.constraints import sample_triplets
+from semblance.core.metrics import declarations
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.linear_head import HEAD_PARAMETERS, Codes, LinearHead, Loss, Rows
+from semblance.core.metrics.linear_head import Codes, LinearHead, Loss, Rows
 from semblance.core.metrics.linear_learner import LearntMap
 from semblance.core.metrics.training_data.labelled_rows import labelled_rows
 from semblance.core.metrics.training_data.training_input import TrainingInput
 from semblance.core.metrics.training_data.triplets import triplet_source
-from semblance.core.parameters import Parameter
 
 
-class TripletHead(LinearHead):
+class TripletHead(declarations.TripletHead, LinearHead):
     """Minimises mean ln(1 + exp((d_ij - d_ik) / t)) over triplets drawn from findings, or given.
 
     Example:
@@ -33,46 +31,6 @@ class TripletHead(LinearHead):
         >>> learner.score(X, y) > 0.9
         True
     """
-
-    name: ClassVar[str] = "triplet_head"
-    title: ClassVar[str] = "Triplet head"
-    paper: ClassVar[str] = "Schroff et al. 2015, FaceNet; Hermans et al. 2017, In defense of the triplet loss"
-    summary: ClassVar[str] = "A linear layer on the features of an encoder; from findings or from triplets."
-    parameters: ClassVar[tuple[Parameter, ...]] = (
-        Parameter(
-            "draw",
-            20,
-            "Triplets drawn from findings for each case.",
-            label="Triplets drawn",
-            minimum=1,
-            maximum=1000,
-        ),
-        Parameter(
-            "temperature",
-            0.2,
-            "Difference of squared distances within which a triplet still counts.",
-            minimum=1e-3,
-            maximum=100.0,
-        ),
-        *HEAD_PARAMETERS,
-    )
-    accepts: ClassVar[frozenset[str]] = frozenset({"findings", "triplets"})
-
-    def __init__(
-        self,
-        draw: int = 20,
-        temperature: float = 0.2,
-        components: int = 0,
-        rounds: int = 50,
-        validation: float = 0.2,
-        random_state: int | None = None,
-    ) -> None:
-        self.draw = draw
-        self.temperature = temperature
-        self.components = components
-        self.rounds = rounds
-        self.validation = validation
-        self.random_state = random_state
 
     def _learn(self, data: TrainingInput) -> LearntMap:
         source = triplet_source(self.title, data.X, data.y, data.triplets)

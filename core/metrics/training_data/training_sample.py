@@ -13,18 +13,9 @@ from semblance.core.errors import BadArguments
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.training_data.content_order import row_hashes
 from semblance.core.metrics.training_data.training_input import TrainingInput
-from semblance.core.parameters import Parameter
 
 Rows = npt.NDArray[np.int64]
 Hashes = npt.NDArray[np.uint64]
-
-#: A parameter of the learners whose cost grows faster than the number of cases.
-TRAINING_CASES = Parameter(
-    "training_cases",
-    4_000,
-    "Train on a stratified sample of this many cases where there are more; 0: on all.",
-    minimum=0,
-)
 
 
 def training_sample(data: TrainingInput, most: int) -> tuple[TrainingInput, tuple[str, ...]]:

@@ -13,18 +13,10 @@ from semblance.core.metrics.training_data.content_order import row_hashes
 from semblance.core.metrics.training_data.parallel_map import parallel_map
 from semblance.core.metrics.training_data.parameter_search import error_of, gallery_sample, hold_out_rows
 from semblance.core.metrics.training_data.training_sample import stratified_sample
-from semblance.core.parameters import Parameter
 
 Rows = npt.NDArray[np.intp]
 Codes = npt.NDArray[np.int64]
 
-VALIDATION = Parameter(
-    "validation",
-    0.2,
-    "Share of the cases set aside to choose the number of rounds on; 0: all rounds.",
-    minimum=0.0,
-    maximum=0.5,
-)
 #: Shares of a spherical covariance that are tried.
 SHRINKAGES = (0.0, 0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99)
 #: Splits over which the errors of a shrinkage are averaged, and the share set aside in each.

@@ -9,8 +9,7 @@ from typing import Any
 from semblance.core.errors import BadArguments
 from semblance.core.language import tr_lazy
 from semblance.core.library.records import MetricRecord
-from semblance.core.metrics.registry import learner_class
-from semblance.core.metrics.relevance_feedback.refined_metric import LEARNER as CLICKS
+from semblance.core.metrics.registry import CLICKS, declared_learner
 from semblance.core.workflows.metrics.slider_steps import slider_of
 from semblance.core.workflows.metrics.train_request import ONLY_IN_WINDOW, REQUESTED
 
@@ -64,7 +63,7 @@ def _command(record: MetricRecord, features: str) -> str:
     if features:
         arguments += ["--features", features]
     parameters, requested = _part(card, "parameters"), _part(card, REQUESTED)
-    for parameter in learner_class(record.learner).parameters:
+    for parameter in declared_learner(record.learner).parameters:
         if parameter.name in parameters and parameters[parameter.name] != parameter.default:
             arguments += ["--set", f"{parameter.name}={parameters[parameter.name]}"]
     if seed := _part(card, "split").get("seed"):

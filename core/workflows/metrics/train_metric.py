@@ -19,6 +19,7 @@ from semblance.core.language import as_lazy, join_texts, tr_lazy
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import checked_name
 from semblance.core.metrics.card import Split
+from semblance.core.metrics.declarations import LearnerDeclaration
 from semblance.core.metrics.pipeline import attach_steps
 from semblance.core.metrics.registry import learners, make_learner
 from semblance.core.metrics.steps.extractor_steps import chosen_steps
@@ -120,8 +121,8 @@ def _cluster_tasks(address: str, learner: Learner, reporter: Reporter) -> Abstra
     return _mapped_by_cluster(address, reporter)
 
 
-def _has_parts(learner: type[Learner]) -> bool:
-    return "n_jobs" in learner().get_params()
+def _has_parts(learner: type[LearnerDeclaration]) -> bool:
+    return "n_jobs" in learner.how_fitted()
 
 
 @contextmanager

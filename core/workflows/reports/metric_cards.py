@@ -10,8 +10,7 @@ from semblance.core.library.export_log import log_export
 from semblance.core.library.open_library import open_library
 from semblance.core.library.sealed_cards import check_card
 from semblance.core.metrics.card import MetricCard
-from semblance.core.metrics.registry import learner_class, learner_title
-from semblance.core.metrics.relevance_feedback.refined_metric import LEARNER as CLICKS
+from semblance.core.metrics.registry import CLICKS, declared_learner, learner_title
 from semblance.core.reports.card_document import CardDocument, Table, compare_cards
 from semblance.core.reports.write_card import write_card
 from semblance.core.tasks import SILENT, Reporter
@@ -26,7 +25,7 @@ def document_of(name: str, card: Mapping[str, Any], scores: Mapping[str, Any] | 
     """
     check_card(name, card, scores)
     read = MetricCard.from_json(card)
-    paper = "" if read.learner == CLICKS else learner_class(read.learner).paper
+    paper = "" if read.learner == CLICKS else declared_learner(read.learner).paper
     return card_document(name, read, scores, learner_title=learner_title(read.learner), paper=paper)
 
 

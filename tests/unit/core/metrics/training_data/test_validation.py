@@ -75,4 +75,4 @@ def test_stopping_on_cases_set_aside_keeps_it_from_overfitting(name):
         return float((codes[train][np.argsort(d, axis=1)[:, :3]] != codes[test][:, None]).mean())
 
     assert error(rounds=300) <= error(rounds=300, validation=0.0)
-    assert validation.VALIDATION.default == 0.2
+    assert make_learner(name).validation == 0.2
