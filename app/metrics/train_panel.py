@@ -39,8 +39,7 @@ from semblance.core.language import as_lazy, tr, tr_name
 from semblance.core.library.records import unique_name
 from semblance.core.metrics.declarations import LearnerDeclaration
 from semblance.core.metrics.registry import grouped_learners, learners
-from semblance.core.metrics.steps.extractor_steps import chosen_steps, default_steps
-from semblance.core.metrics.steps.sequence import parse_steps, steps_text
+from semblance.core.metrics.steps.sequence import chosen_steps, default_steps, parse_steps, steps_text
 from semblance.core.parameters import Parameter, Value
 from semblance.core.workflows.features.fuse_features import can_be_fused
 from semblance.core.workflows.metrics.train_request import HELD_OUT, TrainRequest

@@ -397,6 +397,7 @@ class MLKR(LearnerDeclaration):
 class TripletHead(LearnerDeclaration):
     name = "triplet_head"
     title = "Triplet head"
+    module = "linear_heads"
     paper = "Schroff et al. 2015, FaceNet; Hermans et al. 2017, In defense of the triplet loss"
     summary = "A linear layer on the features of an encoder; from findings or from triplets."
     accepts = frozenset({"findings", "triplets"})
@@ -419,6 +420,7 @@ class TripletHead(LearnerDeclaration):
 class ProxyAnchor(LearnerDeclaration):
     name = "proxy_anchor"
     title = "Proxy-anchor head"
+    module = "linear_heads"
     paper = "Kim et al. 2020, Proxy anchor loss for deep metric learning"
     summary = "A linear layer on the features of an encoder; quick, also with many cases."
     accepts = frozenset({"findings"})
@@ -442,6 +444,7 @@ class ProxyAnchor(LearnerDeclaration):
 class SupCon(LearnerDeclaration):
     name = "supcon"
     title = "Contrastive head"
+    module = "linear_heads"
     paper = "Khosla et al. 2020, Supervised contrastive learning"
     summary = "A linear layer on the features of an encoder; all of a finding are drawn together."
     accepts = frozenset({"findings"})
@@ -485,6 +488,7 @@ class ImageNetwork(LearnerDeclaration):
 class ConvNet(ImageNetwork):
     name = "convnet"
     title = "ConvNet"
+    module = "image_networks"
     paper = "Im & Taylor 2016, Table I"
     summary = "A plain network that names findings: what ConvCCML has to beat, on 'pixels'."
 
@@ -718,6 +722,7 @@ class CCML(LearnerDeclaration):
 class ConvCCML(ImageNetwork):
     name = "conv_ccml"
     title = "ConvCCML"
+    module = "image_networks"
     paper = "Im & Taylor 2016, Learning a metric for class-conditional KNN"
     summary = "CCML that looks at the image itself: for many labelled images, with the features 'pixels'."
 
@@ -732,7 +737,6 @@ class BDMVisualShare(BDM):
 
     name = "bdm_v"
     title = "BDM+V"
-    module = "bdm_visual_share"
     summary = "One step of the slider between visual and diagnostic similarity."
 
     visual_share: float = parameter(
@@ -785,3 +789,5 @@ OF_THE_PAPERS: tuple[type[LearnerDeclaration], ...] = (
     CCML,
     ConvCCML,
 )
+#: The learner on the card of a metric refined by feedback, which nobody makes by name.
+CLICKS = "clicks"

@@ -12,11 +12,8 @@ import numpy.typing as npt
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.linear_learner import LearntMap, LinearLearner
-from semblance.core.metrics.numerics.covariance import ledoit_wolf
-from semblance.core.metrics.numerics.moments import Codes, Moments, fourth_moment
-from semblance.core.metrics.training_data.labelled_rows import codes_of_findings
-from semblance.core.metrics.training_data.rows import check_different
-from semblance.core.metrics.training_data.training_input import TrainingInput
+from semblance.core.metrics.numerics.covariance import Codes, Moments, fourth_moment, ledoit_wolf
+from semblance.core.metrics.training_data.rows import TrainingInput, check_different, codes_of_findings
 from semblance.core.metrics.training_data.validation import Rows, best_shrinkage
 
 #: The map (m, d) for a shrinkage, and the shrinkage it took.

@@ -11,10 +11,9 @@ import numpy.typing as npt
 
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.metric import Metric
-from semblance.core.metrics.steps.impute import Impute
 from semblance.core.metrics.steps.mrmr import MRMR
+from semblance.core.metrics.steps.scaling import Impute, Standardise
 from semblance.core.metrics.steps.sequence import fit_steps, step_sample_note
-from semblance.core.metrics.steps.standardise import Standardise
 from semblance.core.metrics.steps.step import Step
 from semblance.core.tasks import Reporter
 

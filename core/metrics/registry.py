@@ -7,14 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from semblance.core.errors import BadArguments
 from semblance.core.language import tr_lazy
-from semblance.core.metrics.declarations import LEARNERS, OF_THE_PAPERS, LearnerDeclaration
+from semblance.core.metrics.declarations import CLICKS, LEARNERS, OF_THE_PAPERS, LearnerDeclaration
 from semblance.core.parameters import checked
 
 if TYPE_CHECKING:
     from semblance.core.metrics.learner import Learner
-
-#: The learner on the card of a metric refined by feedback, which nobody makes by name.
-CLICKS = "clicks"
 
 
 def learners() -> tuple[type[LearnerDeclaration], ...]:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.declarations import LearnerDeclaration
 from semblance.core.metrics.distance import Distance
-from semblance.core.metrics.training_data.training_input import TrainingInput
+from semblance.core.metrics.training_data.rows import TrainingInput
 
 
 @dataclass(frozen=True, eq=False)

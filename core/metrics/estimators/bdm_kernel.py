@@ -14,12 +14,9 @@ import numpy as np
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.metrics import declarations
-from semblance.core.metrics.boosting.bdm_boosting import Bit
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.distances.bits import BitDistance
-from semblance.core.metrics.distances.kernel_bits import KernelBitDistance
-from semblance.core.metrics.estimators.bdm import BDMV, BitSpace, stack_bits
-from semblance.core.metrics.numerics.kernels import Kernel, lengths
+from semblance.core.metrics.distances.bits import BitDistance, Kernel, KernelBitDistance, lengths
+from semblance.core.metrics.estimators.bdm import BDMV, Bit, BitSpace, stack_bits
 from semblance.core.metrics.training_data.rows import check_different
 
 #: Kernel values of all training cases with the landmarks, 8 bytes each: 2 GiB.

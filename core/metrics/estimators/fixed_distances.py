@@ -12,7 +12,7 @@ from semblance.core.metrics.distances.city_block import CityBlockDistance
 from semblance.core.metrics.distances.linear import LinearDistance
 from semblance.core.metrics.learner import Learner
 from semblance.core.metrics.training import begin_card
-from semblance.core.metrics.training_data.training_input import TrainingInput
+from semblance.core.metrics.training_data.rows import TrainingInput
 
 
 class FixedDistance(Learner):

@@ -15,14 +15,11 @@ from semblance.core.language import tr_lazy
 from semblance.core.metrics import declarations
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.distances.linear import LinearDistance
-from semblance.core.metrics.linear_learner import LearntMap, LinearLearner
-from semblance.core.metrics.numerics.psd import symmetric_root
-from semblance.core.metrics.numerics.row_space import RowSpace
+from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, RowSpace
+from semblance.core.metrics.numerics.eigenpairs import symmetric_root
 from semblance.core.metrics.training import TrainingPoint
-from semblance.core.metrics.training_data.memory import check_memory
 from semblance.core.metrics.training_data.pairs import FEWER_PAIRS, training_pairs
-from semblance.core.metrics.training_data.rows import check_different
-from semblance.core.metrics.training_data.training_input import TrainingInput
+from semblance.core.metrics.training_data.rows import TrainingInput, check_different, check_memory
 from semblance.core.tasks import Reporter
 
 #: Pairs projected on together.

@@ -10,10 +10,8 @@ from semblance.core.language import tr_lazy
 from semblance.core.metrics import declarations
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.moment_learner import Maps, ShrunkLearner
-from semblance.core.metrics.numerics.covariance import ShrunkRoots
-from semblance.core.metrics.numerics.moments import Codes, Moments
-from semblance.core.metrics.training_data.labelled_rows import codes_to_learn_from
-from semblance.core.metrics.training_data.training_input import TrainingInput
+from semblance.core.metrics.numerics.covariance import Codes, Moments, ShrunkRoots
+from semblance.core.metrics.training_data.rows import TrainingInput, codes_to_learn_from
 
 #: A discriminant with a smaller share of the largest spread is rounding.
 _LEAST = 1e-9

@@ -18,9 +18,7 @@ from semblance.core.metrics.linear_learner import LearntMap, LinearLearner
 from semblance.core.metrics.moment_learner import shrinkage_note
 from semblance.core.metrics.numerics.covariance import shrunk
 from semblance.core.metrics.numerics.pair_weights import squared_distances
-from semblance.core.metrics.training_data.labelled_rows import labelled_rows
-from semblance.core.metrics.training_data.memory import check_memory
-from semblance.core.metrics.training_data.training_input import TrainingInput
+from semblance.core.metrics.training_data.rows import TrainingInput, check_memory, labelled_rows
 from semblance.core.metrics.training_data.validation import Rows, best_shrinkage
 
 #: A direction with a smaller share of the largest spread is rounding.

@@ -16,9 +16,7 @@ from semblance.core.metrics import declarations
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, linear_point
 from semblance.core.metrics.numerics.minimise import Descent, minimise
-from semblance.core.metrics.training_data.labelled_rows import labelled_rows
-from semblance.core.metrics.training_data.memory import check_memory
-from semblance.core.metrics.training_data.training_input import TrainingInput
+from semblance.core.metrics.training_data.rows import TrainingInput, check_memory, labelled_rows
 from semblance.core.metrics.training_data.validation import chosen_rounds, set_aside
 
 Rows = npt.NDArray[np.intp]

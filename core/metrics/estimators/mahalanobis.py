@@ -8,10 +8,8 @@ import numpy as np
 
 from semblance.core.metrics import declarations
 from semblance.core.metrics.moment_learner import Maps, ShrunkLearner
-from semblance.core.metrics.numerics.covariance import ShrunkRoots
-from semblance.core.metrics.numerics.moments import Codes, Moments
-from semblance.core.metrics.training_data.labelled_rows import codes_of_findings
-from semblance.core.metrics.training_data.training_input import TrainingInput
+from semblance.core.metrics.numerics.covariance import Codes, Moments, ShrunkRoots
+from semblance.core.metrics.training_data.rows import TrainingInput, codes_of_findings
 
 
 class Mahalanobis(declarations.Mahalanobis, ShrunkLearner):

@@ -18,10 +18,13 @@ from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, line
 from semblance.core.metrics.numerics.minimise import minimise
 from semblance.core.metrics.numerics.pair_weights import gradient_of, median_distance, squared_distances
 from semblance.core.metrics.steps.pca import PCA
-from semblance.core.metrics.training_data.labelled_rows import check_one_finding_each, labelled_rows
-from semblance.core.metrics.training_data.memory import check_memory
-from semblance.core.metrics.training_data.rows import check_different
-from semblance.core.metrics.training_data.training_input import TrainingInput
+from semblance.core.metrics.training_data.rows import (
+    TrainingInput,
+    check_different,
+    check_memory,
+    check_one_finding_each,
+    labelled_rows,
+)
 
 #: Median squared distance at the start.
 _SPREAD = 2.0

@@ -22,9 +22,8 @@ from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, line
 from semblance.core.metrics.moment_learner import chosen_shrinkage, shrinkage_note
 from semblance.core.metrics.numerics.covariance import ledoit_wolf_of_rows, roots_of_rows
 from semblance.core.metrics.numerics.minimise import Descent, minimise
-from semblance.core.metrics.training_data.labelled_rows import codes_of_findings
 from semblance.core.metrics.training_data.pairs import pair_differences
-from semblance.core.metrics.training_data.training_input import TrainingInput
+from semblance.core.metrics.training_data.rows import TrainingInput, codes_of_findings
 from semblance.core.metrics.training_data.validation import (
     Rows,
     best_shrinkage,

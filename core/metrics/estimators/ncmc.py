@@ -16,9 +16,7 @@ from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, linear_point
 from semblance.core.metrics.numerics.k_means import k_means
 from semblance.core.metrics.numerics.minimise import minimise
-from semblance.core.metrics.training_data.labelled_rows import LabelledRows, labelled_rows
-from semblance.core.metrics.training_data.memory import check_memory
-from semblance.core.metrics.training_data.training_input import TrainingInput
+from semblance.core.metrics.training_data.rows import LabelledRows, TrainingInput, check_memory, labelled_rows
 from semblance.core.tasks import Reporter
 
 Rows = npt.NDArray[np.int64]

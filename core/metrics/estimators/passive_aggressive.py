@@ -19,24 +19,20 @@ from semblance.core.language import tr_lazy
 from semblance.core.metrics import declarations
 from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.distance import Distance, Matrix
-from semblance.core.metrics.distances.linear import LinearDistance
-from semblance.core.metrics.distances.linear_embedding import LinearEmbeddingDistance
-from semblance.core.metrics.learner import Learner
-from semblance.core.metrics.metric import Metric
-from semblance.core.metrics.numerics.margin_model import (
+from semblance.core.metrics.distances.linear import LinearDistance, LinearEmbeddingDistance
+from semblance.core.metrics.estimators.margin_model import (
     MarginModel,
     StepRule,
     learn_by_each,
 )
-from semblance.core.metrics.numerics.psd import psd_root
-from semblance.core.metrics.numerics.row_space import RowSpace
-from semblance.core.metrics.scikit_learn import as_value_errors
+from semblance.core.metrics.learner import Learner, as_value_errors
+from semblance.core.metrics.linear_learner import RowSpace
+from semblance.core.metrics.metric import Metric
+from semblance.core.metrics.numerics.eigenpairs import psd_root
 from semblance.core.metrics.training import TrainingPoint, begin_card
-from semblance.core.metrics.training_data.memory import check_features
 from semblance.core.metrics.training_data.pairs import Pairs, training_pairs
-from semblance.core.metrics.training_data.parallel_map import parallel_map
-from semblance.core.metrics.training_data.rows import check_different
-from semblance.core.metrics.training_data.training_input import TrainingInput
+from semblance.core.metrics.training_data.rows import TrainingInput, check_different, check_features
+from semblance.core.metrics.training_data.validation import parallel_map
 from semblance.core.tasks import Reporter
 
 #: The candidates for C (4.2).

@@ -6,7 +6,7 @@ from semblance.core.language import tr_lazy
 from semblance.core.metrics import declarations
 from semblance.core.metrics.linear_learner import LearntMap, LinearLearner
 from semblance.core.metrics.steps.pca import PCA
-from semblance.core.metrics.training_data.training_input import TrainingInput
+from semblance.core.metrics.training_data.rows import TrainingInput
 
 
 class PrincipalComponents(declarations.PrincipalComponents, LinearLearner):

@@ -14,14 +14,12 @@ from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.estimators.rca import about_chunklets
 from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, linear_point
 from semblance.core.metrics.numerics.covariance import roots_of_rows
+from semblance.core.metrics.numerics.eigenpairs import psd_root
 from semblance.core.metrics.numerics.k_means import k_means
 from semblance.core.metrics.numerics.minimise import minimise
 from semblance.core.metrics.numerics.pair_weights import median_distance, squared_distances
-from semblance.core.metrics.numerics.psd import psd_root
-from semblance.core.metrics.training_data.memory import check_memory
-from semblance.core.metrics.training_data.nearest_triplets import nearest_triplets
-from semblance.core.metrics.training_data.training_input import TrainingInput
-from semblance.core.metrics.training_data.triplets import Rows, triplet_source
+from semblance.core.metrics.training_data.rows import TrainingInput, check_memory
+from semblance.core.metrics.training_data.triplets import Rows, nearest_triplets, triplet_source
 
 #: Nearest cases of each finding around a centre; the directions of both are tried.
 _NEAREST = (10, 20)

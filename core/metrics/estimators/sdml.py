@@ -15,9 +15,9 @@ from semblance.core.language import tr_lazy
 from semblance.core.metrics import declarations
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.linear_learner import LearntMap, LinearLearner
-from semblance.core.metrics.numerics.psd import symmetric_root
+from semblance.core.metrics.numerics.eigenpairs import symmetric_root
 from semblance.core.metrics.training_data.pairs import pair_differences
-from semblance.core.metrics.training_data.training_input import TrainingInput
+from semblance.core.metrics.training_data.rows import TrainingInput
 
 #: Least eigenvalue of the matrix whose inverse is sought, of which that of the Euclidean metric is 1.
 _LEAST = 0.05

@@ -8,8 +8,8 @@ from typing import Any
 
 from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.metrics.card import MetricCard
+from semblance.core.metrics.declarations import CLICKS
 from semblance.core.metrics.metric import Metric
-from semblance.core.metrics.registry import CLICKS
 from semblance.core.metrics.relevance_feedback.feedback_space import FEATURE_SHARE, FeedbackSpace
 from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackForm
 from semblance.core.metrics.relevance_feedback.triplet_learning import SLOPE

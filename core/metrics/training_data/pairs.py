@@ -11,10 +11,12 @@ from semblance.core.constraints import Rows, checked_pairs, sample_pairs
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.training_data.labelled_rows import codes_of_findings
-from semblance.core.metrics.training_data.memory import check_memory
-from semblance.core.metrics.training_data.rows import check_different
-from semblance.core.metrics.training_data.training_input import TrainingInput
+from semblance.core.metrics.training_data.rows import (
+    TrainingInput,
+    check_different,
+    check_memory,
+    codes_of_findings,
+)
 
 #: The way out where pairs do not fit into memory.
 FEWER_PAIRS = tr_lazy("Draw fewer pairs (draw), train on fewer cases, or put the step pca in front.")

@@ -27,7 +27,7 @@ from semblance.core.features.registry import make_extractor
 from semblance.core.language import tr_lazy
 from semblance.core.library.open_library import open_library
 from semblance.core.metrics.registry import declared_learner, learner_title
-from semblance.core.metrics.steps.extractor_steps import chosen_steps
+from semblance.core.metrics.steps.sequence import chosen_steps
 from semblance.core.parameters import Value
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.features.extract_features import case_images, measure_cases

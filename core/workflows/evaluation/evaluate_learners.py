@@ -21,7 +21,7 @@ from semblance.core.language import as_lazy, join_texts, tr_lazy
 from semblance.core.library.column_checks import WRITTEN_DOWN, telling_columns, telling_notes
 from semblance.core.library.importers.table_file import PARAMETERS, TableFormat
 from semblance.core.metrics.registry import declared_learner
-from semblance.core.metrics.steps.extractor_steps import chosen_steps
+from semblance.core.metrics.steps.sequence import chosen_steps
 from semblance.core.parameters import parse_settings
 from semblance.core.research.printed_values import printed_values
 from semblance.core.tasks import SILENT, PartReporter, Reporter

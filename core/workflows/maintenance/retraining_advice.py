@@ -9,7 +9,8 @@ from typing import Any
 from semblance.core.errors import BadArguments
 from semblance.core.language import tr_lazy
 from semblance.core.library.records import MetricRecord
-from semblance.core.metrics.registry import CLICKS, declared_learner
+from semblance.core.metrics.declarations import CLICKS
+from semblance.core.metrics.registry import declared_learner
 from semblance.core.workflows.metrics.slider_steps import slider_of
 from semblance.core.workflows.metrics.train_request import ONLY_IN_WINDOW, REQUESTED
 

@@ -18,8 +18,7 @@ from semblance.core.evaluation.worsened import FindingShares, worsened
 from semblance.core.language import as_lazy, join_texts, tr_lazy
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.registry import declared_learner, make_learner
-from semblance.core.metrics.steps.extractor_steps import chosen_steps
-from semblance.core.metrics.steps.sequence import apply_steps, fit_steps
+from semblance.core.metrics.steps.sequence import apply_steps, chosen_steps, fit_steps
 from semblance.core.metrics.training_data.training_sample import stratified_sample
 from semblance.core.tasks import SILENT, PartReporter, Reporter
 

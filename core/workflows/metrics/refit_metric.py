@@ -16,9 +16,9 @@ from semblance.core.evaluation.data_sources import library_data
 from semblance.core.evaluation.splits import HoldOut
 from semblance.core.files import create_folder
 from semblance.core.language import tr_lazy
-from semblance.core.metrics.declarations import BDMVisualShare
+from semblance.core.metrics.declarations import CLICKS, BDMVisualShare
 from semblance.core.metrics.metric import Metric, load_metric
-from semblance.core.metrics.registry import CLICKS, declared_learner, estimator_class, make_learner
+from semblance.core.metrics.registry import declared_learner, estimator_class, make_learner
 from semblance.core.metrics.storage import save_metric
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.calibrate_estimate import calibrate_estimate

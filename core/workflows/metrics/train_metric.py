@@ -22,9 +22,8 @@ from semblance.core.metrics.card import Split
 from semblance.core.metrics.declarations import LearnerDeclaration
 from semblance.core.metrics.pipeline import attach_steps
 from semblance.core.metrics.registry import learners, make_learner
-from semblance.core.metrics.steps.extractor_steps import chosen_steps
-from semblance.core.metrics.steps.sequence import fit_steps, step_sample_note
-from semblance.core.metrics.training_data.parallel_map import mapped_by
+from semblance.core.metrics.steps.sequence import chosen_steps, fit_steps, step_sample_note
+from semblance.core.metrics.training_data.validation import mapped_by
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.features.fuse_features import fused_features
 from semblance.core.workflows.features.region_imbalance import region_imbalance_warning

@@ -10,7 +10,8 @@ from semblance.core.library.export_log import log_export
 from semblance.core.library.open_library import open_library
 from semblance.core.library.sealed_cards import check_card
 from semblance.core.metrics.card import MetricCard
-from semblance.core.metrics.registry import CLICKS, declared_learner, learner_title
+from semblance.core.metrics.declarations import CLICKS
+from semblance.core.metrics.registry import declared_learner, learner_title
 from semblance.core.reports.card_document import CardDocument, Table, compare_cards
 from semblance.core.reports.write_card import write_card
 from semblance.core.tasks import SILENT, Reporter

@@ -18,8 +18,7 @@ from semblance.core.evaluation.calibration import stored_calibration
 from semblance.core.evaluation.data_sources import sealed_rows
 from semblance.core.language import tr_lazy
 from semblance.core.library.records import CaseDetails, MetricRecord
-from semblance.core.metrics.exclude_feature_groups import exclude_feature_groups
-from semblance.core.metrics.metric import Metric
+from semblance.core.metrics.metric import Metric, exclude_feature_groups
 from semblance.core.retrieval.candidate_index import CandidateIndex
 from semblance.core.retrieval.index import DistanceIndex, Index, index_for
 from semblance.core.retrieval.match_distance import Neighbourhoods

@@ -19,7 +19,7 @@ from semblance.core.errors import BadInput
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy
 from semblance.core.library.records import checked_name
-from semblance.core.metrics.registry import CLICKS
+from semblance.core.metrics.declarations import CLICKS
 from semblance.core.metrics.relevance_feedback.feedback_space import no_coordinates_error
 from semblance.core.metrics.relevance_feedback.refined_metric import refined_metric
 from semblance.core.metrics.storage import save_metric

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from semblance.core.metrics import learners, make_learner
-from semblance.core.metrics.training_data.parallel_map import parallel_map
+from semblance.core.metrics.training_data.validation import parallel_map
 from semblance.core.tasks import Cancelled
 from tests.helpers.learners import Listener, problem
 

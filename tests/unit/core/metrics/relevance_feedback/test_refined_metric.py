@@ -7,9 +7,9 @@ import pytest
 
 from semblance.core.errors import BadInput
 from semblance.core.metrics.card import MetricCard
+from semblance.core.metrics.declarations import CLICKS
 from semblance.core.metrics.distances import RefinedDistance
 from semblance.core.metrics.metric import Metric, load_metric
-from semblance.core.metrics.registry import CLICKS
 from semblance.core.metrics.relevance_feedback.feedback_space import FeedbackSpace
 from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackForm
 from semblance.core.metrics.relevance_feedback.refined_metric import refined_metric

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from semblance.core.metrics import make_learner
-from semblance.core.metrics.training_data import validation
 from semblance.core.metrics.training_data.validation import (
     Validation,
     best_shrinkage,

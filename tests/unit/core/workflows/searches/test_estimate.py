@@ -15,7 +15,7 @@ from semblance.core.evaluation.calibration import Calibration
 from semblance.core.evaluation.prior_shift import shift_prior
 from semblance.core.imaging.region import Region
 from semblance.core.library.library import Library
-from semblance.core.metrics.exclude_feature_groups import explained_groups
+from semblance.core.metrics.metric import explained_groups
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.features.extract_features import extract_features
