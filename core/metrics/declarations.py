@@ -737,6 +737,7 @@ class BDMVisualShare(BDM):
 
     name = "bdm_v"
     title = "BDM+V"
+    module = "bdm"
     summary = "One step of the slider between visual and diagnostic similarity."
 
     visual_share: float = parameter(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from semblance.core.errors import BadArguments, BadInput
-from semblance.core.metrics import fit_metric, learners, load_metric, make_learner
+from semblance.core.metrics import fit_metric, load_metric, make_learner
 from semblance.core.metrics.distances import (
     DISTANCES,
     ConvolutionDistance,
@@ -105,19 +103,6 @@ def test_saved_and_loaded_it_is_the_same(metric, tmp_path):
     assert again.card == metric.card
     assert (again.n_features, again.feature_groups) == (metric.n_features, metric.feature_groups)
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
-
-
-@pytest.mark.parametrize("learner", learners())
-def test_parameters_are_described_as_they_are_taken(learner):
-    taken = inspect.signature(learner).parameters
-    of_scikit_learn = ["random_state", "n_jobs"] if "n_jobs" in taken else ["random_state"]
-    assert list(taken) == [parameter.name for parameter in learner.parameters] + of_scikit_learn
-    for parameter in learner.parameters:
-        assert taken[parameter.name].default == parameter.default
-        assert parameter.check(parameter.default) == parameter.default
-        assert parameter.meaning.endswith(".")
-    assert learner.summary.endswith(".")
-    assert learner.title
 
 
 def test_queries_of_another_width_are_refused(metric):

@@ -11,7 +11,6 @@ import pytest
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.metrics import make_learner
 from semblance.core.metrics.estimators.bdm import BDMVisualShare, pairs_by_share
-from semblance.core.metrics.registry import make_learner
 from semblance.core.metrics.training import TrainingPoint
 from semblance.core.tasks import Cancelled, Reporter
 from tests.helpers import naive_bdm as naive
