@@ -457,7 +457,7 @@ def _open(reader: ImageReader, volumes: OpenVolumes, image: CaseImage) -> tuple[
         data = reader.read_bytes(address.slices[place])
         same = content_hash(data) == image.slice_hashes[place]
         return reader.decode(data, address.slices[place]), image.content if same else ""
-    if reader.is_array(address):
+    if reader.holds_voxels(address):
         if not reader.is_stack(address):
             opened = reader.open(address)
             return opened, content_of_pixels(opened, region)

@@ -11,7 +11,7 @@ from semblance.core.imaging.stacks import FileStack
 from semblance.core.imaging.volume import Stack
 from semblance.core.imaging.zip_archive import open_regular_file
 from semblance.core.language import tr_lazy
-from semblance.core.library.content_hashes import content_hash, content_hash_of_stream, hash_of_volume
+from semblance.core.library.content_hashes import content_hash, content_hash_of_stream, hash_of_stack
 from semblance.core.tasks import Reporter
 
 
@@ -74,8 +74,8 @@ class OpenVolumes:
         self._stack = self._at = None
 
     def _hash_of(self, address: ImageAddress, stack: Stack) -> str:
-        if self._reader.is_array(address):
-            return hash_of_volume(stack.volume())
+        if self._reader.holds_voxels(address):
+            return hash_of_stack(stack)
         if address.member:
             return content_hash(self._reader.read_bytes(address))
         with open_regular_file(address.container, str(address.container)) as file:
