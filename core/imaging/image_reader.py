@@ -48,7 +48,7 @@ class ImageReader:
         self._packages: OrderedDict[Path, tuple[_Stamp, ZipArchive]] = OrderedDict()
         self._array_files: OrderedDict[tuple[Path, str], tuple[_Stamp, ArrayFile]] = OrderedDict()
         self._arrays: OrderedDict[tuple[Path, str], tuple[_Stamp, npt.NDArray[Any]]] = OrderedDict()
-        self._volume_files: OrderedDict[tuple[Path, str], tuple[_Stamp, VolumeFile, BinaryIO]] = OrderedDict()
+        self._volume_files: OrderedDict[tuple[Path, str], tuple[_Stamp, VolumeFile]] = OrderedDict()
         self._last_volume: tuple[tuple[Path, str, int, _Stamp], Stack] | None = None
 
     def __enter__(self) -> Self:
@@ -66,8 +66,6 @@ class ImageReader:
                 archive.close()
             for _, arrays in self._array_files.values():
                 arrays.close()
-            for _, _, file in self._volume_files.values():
-                file.close()
             self._volume_files.clear()
             self._last_volume = None
             self._packages.clear()
@@ -232,25 +230,29 @@ class ImageReader:
             cached = self._volume_files.get(key)
             if cached is not None and cached[0] == stamp:
                 return None if address.frame is not None and isinstance(cached[1], TiffVolumes) else cached[1]
-            file = self._opened(address)
-            head = file.read(HEAD_BYTES)
-            file.seek(0)
+            with self._opened(address) as file:
+                head = file.read(HEAD_BYTES)
             found: VolumeFile | None = None
-            if volume_format(address.member or address.container.name, head) is not None:
-                found = open_volume_file(file, str(address), lambda name: self._beside(address, name))
+            kind = volume_format(address.member or address.container.name, head)
+            if kind is not None:
+                found = open_volume_file(
+                    kind,
+                    lambda: self._opened(address),
+                    str(address),
+                    lambda name: self._beside(address, name),
+                )
             elif sniff(head) == TIFF and address.frame is None:
-                found = open_tiff_volumes(file, str(address))
-            if found is None:
-                file.close()
-                return None
-            self._volume_files[key] = (stamp, found, file)
-            if len(self._volume_files) > _OPEN_CONTAINERS:
-                self._volume_files.popitem(last=False)[1][2].close()
+                found = open_tiff_volumes(lambda: self._opened(address), str(address))
+            if found is not None:
+                self._volume_files[key] = (stamp, found)
+                if len(self._volume_files) > _OPEN_CONTAINERS:
+                    self._volume_files.popitem(last=False)
         return found
 
     def _opened(self, address: ImageAddress) -> BinaryIO:
         if address.member:
-            return io.BytesIO(self._open_archive(address.container)[1].read(address.member))
+            with self._lock:
+                return io.BytesIO(self._open_archive(address.container)[1].read(address.member))
         return open_regular_file(address.container, str(address.container))
 
     def _beside(self, address: ImageAddress, name: str) -> BinaryIO:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.dicom.value_scale import HU_RANGE
+from semblance.core.imaging.dicom.value_scale import HU_RANGE, LARGEST
 from semblance.core.imaging.image import Image, ValueScale
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.raster import unit_range
@@ -123,9 +123,11 @@ def array_stack(
         # Refuses an array without finite numbers; otherwise NaN becomes the lowest value.
         unit_range(voxels.ravel(), name)
         voxels = np.where(np.isfinite(voxels), voxels, voxels[np.isfinite(voxels)].min())
+    if voxels.dtype == np.float64:
+        voxels = np.clip(voxels, -LARGEST, LARGEST)
     low, high = float(voxels.min()), float(voxels.max())
     voxels = np.ascontiguousarray(voxels, dtype=_voxel_type(voxels.dtype, low, high))
-    white = high if high > low else low + 1.0
+    white = high if high > low else low + max(1.0, abs(low) * 1e-6)
     if meaning.unit == "HU":
         low, white = ((edge - meaning.intercept) / meaning.slope for edge in HU_RANGE)
     return ArrayStack(Volume(voxels, meaning, spacing_mm, name, black=low, white=white))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import math
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,15 +17,18 @@ from semblance.core.imaging.formats import TIFF
 from semblance.core.imaging.image import ValueScale
 from semblance.core.imaging.stacks import array_stack
 from semblance.core.imaging.volume import ArrayStack, StackLocation
-from semblance.core.imaging.volume_files import COPY_AGAIN, MILLIMETRES, scale_of
+from semblance.core.imaging.volume_files import COPY_AGAIN, MILLIMETRES, Opened, scale_of
 from semblance.core.language import tr_lazy
 from semblance.core.limits import MAX_ARRAY_BYTES, size_text
 
 #: New Subfile Type, and its bits of reduced copies and masks (TIFF 6.0, section 8).
 _SUBFILE_TYPE, _REDUCED_OR_MASK = 254, 1 | 4
 
+# Each damaged tag is a line of its log; what matters is raised.
+logging.getLogger("tifffile").disabled = True
 
-def open_tiff_volumes(file: BinaryIO, name: str) -> TiffVolumes | None:
+
+def open_tiff_volumes(opened: Opened, name: str) -> TiffVolumes | None:
     """The volumes of a TIFF file of several pages (also OME-TIFF and ImageJ); ``None`` for one image.
 
     Raises:
@@ -32,8 +36,8 @@ def open_tiff_volumes(file: BinaryIO, name: str) -> TiffVolumes | None:
     """
     import tifffile
 
-    with _errors(name), tifffile.TiffFile(file, _multifile=False) as tiff:
-        pages = [page for page in tiff.pages if not int(getattr(page, "subfiletype", 0)) & _REDUCED_OR_MASK]
+    with _errors(name), opened() as file, tifffile.TiffFile(file, _multifile=False) as tiff:
+        pages = _pages(tiff, name)
         series = tiff.series[0]
         lengths = dict(zip(series.axes, series.shape, strict=True))
         leading = [axis for axis in series.axes if axis not in "YXS" and lengths[axis] > 1]
@@ -53,7 +57,7 @@ def open_tiff_volumes(file: BinaryIO, name: str) -> TiffVolumes | None:
                 "Save each as an image of its own.",
             )
         return TiffVolumes(
-            file,
+            opened,
             name,
             series.axes,
             tuple(series.shape),
@@ -63,6 +67,22 @@ def open_tiff_volumes(file: BinaryIO, name: str) -> TiffVolumes | None:
         )
 
 
+def _pages(tiff: Any, name: str) -> list[Any]:
+    """The pages that are no reduced copy or mask.
+
+    Raises:
+        BadInput: they lead back to an earlier one.
+    """
+    found, offsets = [], set()
+    for page in tiff.pages:
+        if page.offset in offsets:
+            raise BadInput(tr_lazy("'{name}' is damaged or cut off.", name=name), COPY_AGAIN)
+        offsets.add(page.offset)
+        if not int(getattr(page, "subfiletype", 0)) & _REDUCED_OR_MASK:
+            found.append(page)
+    return found
+
+
 class TiffVolumes:
     """The volumes of one TIFF file: pages along ``slices`` of its ``axes``, one volume for each of the others."""
 
@@ -70,7 +90,7 @@ class TiffVolumes:
 
     def __init__(
         self,
-        file: BinaryIO,
+        opened: Opened,
         name: str,
         axes: str,
         lengths: tuple[int, ...],
@@ -78,7 +98,7 @@ class TiffVolumes:
         nbytes: int,
         spacing_mm: tuple[float, float, float] | None,
     ) -> None:
-        self._file, self._name, self._axes, self._slices = file, name, axes, slices
+        self._opened, self._name, self._axes, self._slices = opened, name, axes, slices
         self._lengths, self._nbytes, self._spacing = dict(zip(axes, lengths, strict=True)), nbytes, spacing_mm
         self.shape = (self._lengths[slices], self._lengths["Y"], self._lengths["X"])
         self._others = [axis for axis in axes if axis not in f"YXS{slices}"]
@@ -108,8 +128,11 @@ class TiffVolumes:
             )
         import tifffile
 
-        self._file.seek(0)
-        with _errors(self._name), tifffile.TiffFile(self._file, _multifile=False) as tiff:
+        with (
+            _errors(self._name),
+            self._opened() as file,
+            tifffile.TiffFile(file, _multifile=False) as tiff,
+        ):
             try:
                 found = tiff.series[0].asarray()
             except ValueError:
@@ -126,8 +149,7 @@ class TiffVolumes:
         from PIL import Image as PILImage
         from PIL import ImageSequence
 
-        self._file.seek(0)
-        with PILImage.open(self._file) as image:
+        with self._opened() as file, PILImage.open(file) as image:
             for page in ImageSequence.Iterator(image):
                 if not int(page.tag_v2.get(_SUBFILE_TYPE, 0)) & _REDUCED_OR_MASK:  # type: ignore[attr-defined]
                     yield np.asarray(page)

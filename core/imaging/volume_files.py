@@ -7,21 +7,23 @@ key-value fields, where names of patients stand, are never kept.
 from __future__ import annotations
 
 import bz2
+import contextlib
 import gzip
 import io
 import math
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
 from semblance.core.imaging.dicom.geometry import SlicePlane, directions
-from semblance.core.imaging.image import ValueScale
+from semblance.core.imaging.image import ValueScale, ValueWindow
 from semblance.core.imaging.stacks import array_stack
 from semblance.core.imaging.volume import ArrayStack, StackLocation
 from semblance.core.language import tr_lazy
@@ -33,12 +35,14 @@ VOLUME_SUFFIXES = (".nii", ".nii.gz", ".nrrd", ".nhdr", ".mha", ".mhd")
 COPY_AGAIN = "Copy it from its source again, or leave it out."
 
 _CHUNK = 1 << 20
-_MAX_HEADER = 1 << 20
+_MAX_HEADER, _MAX_FIELDS = 1 << 20, 200
 #: Of each axis of the patient (left, posterior, superior): the sign in which columns, rows and slices run on screen.
 _SHOWN = np.array([1.0, 1.0, -1.0])
 #: Voxels so many times as long along one axis as along the others were acquired slice by slice along it.
 _LONGER = 1.1
 _LEAST_VOXEL_MM3 = 1e-12
+#: Beyond these the numbers of a float would not hold the values.
+_LEAST_SLOPE, _LARGEST = 1e-12, 1e12
 #: The axis of the patient along a row of a sagittal, coronal and axial slice.
 _ALONG_ROW = (1, 0, 0)
 _RAS = np.diag([-1.0, -1.0, 1.0])
@@ -52,7 +56,8 @@ _META_TYPES = {
     "MET_DOUBLE": "f8",
 }  # fmt: skip
 
-#: Opens a file that lies beside a header, by its name.
+#: Opens the file, or one that lies beside it, by its name.
+Opened = Callable[[], BinaryIO]
 Beside = Callable[[str], BinaryIO]
 
 
@@ -95,27 +100,22 @@ def volume_format(name: str, head: bytes) -> str | None:
     return None
 
 
-def open_volume_file(file: BinaryIO, name: str, beside: Beside) -> VolumeFile:
-    """The volumes of a NIfTI, NRRD or MetaImage file, whose header is read. ``file`` must stay open.
+def open_volume_file(kind: str, opened: Opened, name: str, beside: Beside) -> VolumeFile:
+    """The volumes of a file of the format ``kind`` (:func:`volume_format`), whose header is read.
 
-    ``beside``: opens the file of the data that a header (.nhdr, .mhd) names.
+    ``opened``: opens the file; ``beside``: the file of the numbers that a header (.nhdr, .mhd) names.
 
     Raises:
-        BadInput: none of these formats, a damaged header, or a grid of no volume.
+        BadInput: a damaged header, or a grid of no volume.
     """
-    head = file.read(64)
-    found = volume_format(name, head)
-    file.seek(0)
     readers = {NIFTI: _nifti_header, NRRD: _nrrd_header, META_IMAGE: _meta_header}
-    if found is None:
-        raise BadInput(tr_lazy("'{name}' is no NIfTI, NRRD or MetaImage file.", name=name), COPY_AGAIN)
     try:
-        grid = readers[found](file, name, beside)
+        grid = readers[kind](opened, name, beside)
     except BadInput:
         raise
     except Exception:  # noqa: BLE001 - the libraries raise errors of many kinds for damaged headers
         raise BadInput(tr_lazy("The header of '{name}' is damaged.", name=name), COPY_AGAIN) from None
-    return _GridFile(grid, name, found)
+    return _GridFile(grid, name, kind)
 
 
 @dataclass(frozen=True)
@@ -130,12 +130,15 @@ class _Grid:
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
-    data: Callable[[], BinaryIO]
+    data: Callable[[], AbstractContextManager[BinaryIO]]
     axes: tuple[int, int, int] = (0, 1, 2)
     affine: npt.NDArray[np.float64] | None = None
     spacing_mm: tuple[float, float, float] | None = None
     slope: float = 1.0
     intercept: float = 0.0
+    windows: tuple[ValueWindow, ...] = ()
+    #: Whether the file says how the patient lies; else ``affine`` is what programs assume.
+    is_oriented: bool = True
 
 
 class _GridFile:
@@ -148,7 +151,7 @@ class _GridFile:
         """
         if min(grid.shape) < 1 or math.prod(grid.shape) > 1 << 48:
             raise BadInput(tr_lazy("'{name}' has no voxels.", name=name), COPY_AGAIN)
-        if grid.dtype.kind not in "iufV":
+        if grid.dtype.kind not in "iufV" or not grid.dtype.itemsize:
             raise BadInput(
                 tr_lazy("The voxels of '{name}' are neither grey values nor colours.", name=name),
                 "Save it with real numbers.",
@@ -159,7 +162,7 @@ class _GridFile:
         columns, rows, slices = (grid.shape[grid.axes[axis]] for axis in self._turn.order)
         self.shape = (slices, rows, columns)
         self._geometry = self._turn.geometry(self.shape)
-        self.location = None if self._geometry is None else self._geometry.location
+        self.location = self._geometry.location if self._geometry is not None and grid.is_oriented else None
 
     def stack(self, part: int = 0) -> ArrayStack:
         """See :meth:`VolumeFile.stack`."""
@@ -174,17 +177,17 @@ class _GridFile:
         if voxels.dtype.kind == "V":
             voxels = np.stack([voxels[channel] for channel in list(voxels.dtype.names or ())[:3]], axis=-1)
         grid = self._grid
-        values = ValueScale(grid.slope, grid.intercept)
+        values = ValueScale(grid.slope, grid.intercept, windows=grid.windows)
         if grid.slope < 0:
             voxels, values = (
-                voxels.astype(np.float32) * np.float32(grid.slope) + np.float32(grid.intercept),
-                ValueScale(),
+                voxels.astype(np.float64) * grid.slope + grid.intercept,
+                ValueScale(windows=grid.windows),
             )
         if geometry is None:
             spacing = None if grid.spacing_mm is None else grid.spacing_mm[::-1]
             return array_stack(voxels, self._name, spacing, scale_of(voxels, values))
         stack = array_stack(voxels, self._name, geometry.spacing_mm, scale_of(voxels, values))
-        stack.directions, stack.location = geometry.directions, geometry.location
+        stack.directions, stack.location = geometry.directions if grid.is_oriented else None, self.location
         return stack
 
     def _voxels(self, part: int) -> npt.NDArray[Any]:
@@ -213,14 +216,16 @@ class _GridFile:
         return found
 
 
-def _read(data: Callable[[], BinaryIO], start: int, size: int, name: str) -> bytearray:
+def _read(
+    data: Callable[[], AbstractContextManager[BinaryIO]], start: int, size: int, name: str
+) -> bytearray:
     """``size`` bytes from ``start``.
 
     Raises:
         BadInput: damaged, or fewer bytes.
     """
-    out = bytearray(size)
-    filled = skipped = 0
+    # It grows with what is there: a damaged header may promise more than the memory holds.
+    out, skipped = bytearray(), 0
     try:
         with data() as file:
             if file.seekable() and not isinstance(file, gzip.GzipFile | bz2.BZ2File):
@@ -231,20 +236,19 @@ def _read(data: Callable[[], BinaryIO], start: int, size: int, name: str) -> byt
                 if not passed:
                     break
                 skipped += len(passed)
-            while filled < size:
-                piece = file.read(min(_CHUNK, size - filled))
+            while len(out) < size:
+                piece = file.read(min(_CHUNK, size - len(out)))
                 if not piece:
                     break
-                out[filled : filled + len(piece)] = piece
-                filled += len(piece)
+                out += piece
     except (OSError, EOFError, zlib.error, ValueError):
         raise BadInput(tr_lazy("The voxels of '{name}' are damaged.", name=name), COPY_AGAIN) from None
-    if filled < size:
+    if len(out) < size:
         raise BadInput(
             tr_lazy(
                 "'{name}' is cut off: it has {found} of {size} bytes of voxels.",
                 name=name,
-                found=filled,
+                found=len(out),
                 size=size,
             ),
             COPY_AGAIN,
@@ -328,6 +332,8 @@ def _turning(affine: npt.NDArray[np.float64] | None) -> _Turning:
     if not np.isfinite(square).all() or abs(np.linalg.det(square[:3, :3])) < _LEAST_VOXEL_MM3:
         return _Turning(None)
     found = io_orientation(square)  # type: ignore[no-untyped-call]
+    if not np.isfinite(found).all():
+        return _Turning(None)
     axes, signs = found[:, 0].astype(int), found[:, 1]
     lengths = np.linalg.norm(affine[:, :3], axis=0)
     longest = int(np.argmax(lengths))
@@ -338,19 +344,15 @@ def _turning(affine: npt.NDArray[np.float64] | None) -> _Turning:
     return _Turning(affine, order, (bool(flips[order[0]]), bool(flips[order[1]]), bool(flips[order[2]])))
 
 
-def _nifti_header(file: BinaryIO, name: str, _: Beside) -> _Grid:
+def _nifti_header(opened: Opened, name: str, _: Beside) -> _Grid:
     """NIfTI-1 and NIfTI-2 in one file (nifti.nimh.nih.gov), compressed or not."""
     from nibabel.nifti1 import Nifti1Header
     from nibabel.nifti2 import Nifti2Header
 
-    is_compressed = file.read(2) == b"\x1f\x8b"
-
-    def opened() -> BinaryIO:
+    with opened() as file:
+        is_compressed = file.read(2) == b"\x1f\x8b"
         file.seek(0)
-        return gzip.GzipFile(fileobj=file) if is_compressed else _Borrowed(file)  # type: ignore[return-value]
-
-    with opened() as start:
-        head = start.read(544)
+        head = (gzip.GzipFile(fileobj=file) if is_compressed else file).read(544)
     kind = Nifti2Header if head[:4] in (b"\x1c\x02\0\0", b"\0\0\x02\x1c") else Nifti1Header
     if kind is Nifti1Header and head[344:347] == b"ni1":
         raise BadInput(
@@ -362,42 +364,42 @@ def _nifti_header(file: BinaryIO, name: str, _: Beside) -> _Grid:
     offset = int(header["vox_offset"]) or size + 4
     shape = tuple(int(side) for side in header.get_data_shape())
     slope, intercept = (float(header[key]) for key in ("scl_slope", "scl_inter"))
-    if not math.isfinite(slope) or slope == 0 or not math.isfinite(intercept):
-        slope, intercept = 1.0, 0.0
+    slope, intercept = _checked_scale(slope, intercept)
+    low, high = (float(header[key]) for key in ("cal_min", "cal_max"))
     unit = MILLIMETRES.get(header.get_xyzt_units()[0], 1.0)
     has_place = int(header["sform_code"]) > 0 or int(header["qform_code"]) > 0
     affine = _RAS @ (header.get_best_affine()[:3] * unit)
     dtype = header.get_data_dtype()
 
-    def data() -> BinaryIO:
-        found = opened()
-        if is_compressed:
+    @contextlib.contextmanager
+    def data() -> Iterator[BinaryIO]:
+        with opened() as file:
+            found = cast("BinaryIO", gzip.GzipFile(fileobj=file)) if is_compressed else file
             _skip(found, offset)
-        else:
-            found.seek(offset)
-        return found
+            yield found
 
-    spacing = tuple(float(abs(step)) * unit for step in header["pixdim"][1:4])
     return _Grid(
-        (*shape, 1, 1)[: max(3, len(shape))],
+        (*shape, *(1,) * (3 - len(shape))),
         dtype,
         data,
-        affine=affine if has_place else None,
-        spacing_mm=spacing if min(spacing) > 0 else None,  # type: ignore[arg-type]
+        affine=affine,
+        is_oriented=has_place,
         slope=slope,
         intercept=intercept,
+        windows=(ValueWindow(low, high),) if math.isfinite(high - low) and high > low else (),
     )
 
 
-def _nrrd_header(file: BinaryIO, name: str, beside: Beside) -> _Grid:
+def _nrrd_header(opened: Opened, name: str, beside: Beside) -> _Grid:
     """NRRD (teem.sourceforge.net/nrrd/format.html), the data in the file or beside it."""
     import nrrd
 
-    text = file.read(_MAX_HEADER)
-    file.seek(0)
-    header = nrrd.read_header(file)
+    with opened() as file:
+        text = file.read(_MAX_HEADER)
+        file.seek(0)
+        header = nrrd.read_header(file)
+        end = file.tell()
     data_name = header.get("data file", header.get("datafile"))
-    end = file.tell()
     if data_name is None and text.find(b"\n\n") < 0 and text.find(b"\r\n\r\n") < 0:
         raise BadInput(tr_lazy("The header of '{name}' is damaged.", name=name), COPY_AGAIN)
     shape = tuple(int(side) for side in header["sizes"])
@@ -442,33 +444,31 @@ def _nrrd_header(file: BinaryIO, name: str, beside: Beside) -> _Grid:
     encoding = str(header.get("encoding", "raw")).lower()
     lines, bytes_skipped = (int(header.get(key, 0)) for key in ("line skip", "byte skip"))
 
-    def data() -> BinaryIO:
-        if data_name is None:
-            file.seek(end)
-            source: BinaryIO = _Borrowed(file)  # type: ignore[assignment]
-        else:
-            source = _beside(str(data_name), name, beside)
-        for _ in range(lines):
-            source.readline(_MAX_HEADER)
-        if bytes_skipped == -1 and encoding == "raw":
-            source.seek(-math.prod(shape) * dtype.itemsize, io.SEEK_END)
-        found = _decoded(source, encoding, dtype, math.prod(shape), name)
-        _skip(found, max(0, bytes_skipped))
-        return found
+    @contextlib.contextmanager
+    def data() -> Iterator[BinaryIO]:
+        with opened() if data_name is None else _beside(str(data_name), name, beside) as source:
+            source.seek(end if data_name is None else 0)
+            for _ in range(lines):
+                source.readline(_MAX_HEADER)
+            if bytes_skipped == -1 and encoding == "raw":
+                source.seek(-math.prod(shape) * dtype.itemsize, io.SEEK_END)
+            found = _decoded(source, encoding, dtype, math.prod(shape), name)
+            _skip(found, max(0, bytes_skipped))
+            yield found
 
     return _Grid(shape, dtype, data, axes, affine, spacing)  # type: ignore[arg-type]
 
 
-def _meta_header(file: BinaryIO, name: str, beside: Beside) -> _Grid:
+def _meta_header(opened: Opened, name: str, beside: Beside) -> _Grid:
     """MetaImage (itk.org/Wiki/ITK/MetaIO/Documentation), the data in the file (.mha) or beside it (.mhd)."""
     fields: dict[str, str] = {}
-    while "ElementDataFile" not in fields:
-        line = file.readline(_MAX_HEADER)
-        key, mark, value = line.decode("latin-1").partition("=")
-        if not mark or len(fields) > 200:
-            raise BadInput(tr_lazy("The header of '{name}' is damaged.", name=name), COPY_AGAIN)
-        fields[key.strip()] = value.strip()
-    end = file.tell()
+    with opened() as file:
+        while "ElementDataFile" not in fields:
+            key, mark, value = file.readline(_MAX_HEADER).decode("latin-1").partition("=")
+            if not mark or len(fields) > _MAX_FIELDS or file.tell() > _MAX_HEADER:
+                raise BadInput(tr_lazy("The header of '{name}' is damaged.", name=name), COPY_AGAIN)
+            fields[key.strip()] = value.strip()
+        end = file.tell()
     shape = tuple(int(side) for side in fields["DimSize"].split())
     if len(shape) != int(fields["NDims"]):
         raise ValueError("DimSize")
@@ -484,7 +484,7 @@ def _meta_header(file: BinaryIO, name: str, beside: Beside) -> _Grid:
     )
     dtype = np.dtype(_META_TYPES[fields["ElementType"]]).newbyteorder(">" if is_big else "<")
     dimensions = len(shape)
-    shape = (*shape, 1, 1)[: max(3, dimensions)]
+    shape = (*shape, *(1,) * (3 - dimensions))
 
     def numbers(*keys: str) -> list[float] | None:
         text = next((fields[key] for key in keys if key in fields), None)
@@ -508,16 +508,15 @@ def _meta_header(file: BinaryIO, name: str, beside: Beside) -> _Grid:
     encoding = "zlib" if fields.get("CompressedData", "False").lower() in ("true", "1") else "raw"
     start = int(fields.get("HeaderSize", "0"))
 
-    def data() -> BinaryIO:
-        if data_name.upper() == "LOCAL":
-            file.seek(end)
-            return _decoded(_Borrowed(file), encoding, dtype, math.prod(shape), name)  # type: ignore[arg-type]
-        source = _beside(data_name, name, beside)
-        if start == -1:
-            source.seek(-math.prod(shape) * dtype.itemsize, io.SEEK_END)
-        elif start > 0:
-            source.seek(start)
-        return _decoded(source, encoding, dtype, math.prod(shape), name)
+    @contextlib.contextmanager
+    def data() -> Iterator[BinaryIO]:
+        is_local = data_name.upper() == "LOCAL"
+        with opened() if is_local else _beside(data_name, name, beside) as source:
+            if is_local or start >= 0:
+                source.seek(end if is_local else start)
+            else:
+                source.seek(-math.prod(shape) * dtype.itemsize, io.SEEK_END)
+            yield _decoded(source, encoding, dtype, math.prod(shape), name)
 
     slope, intercept = (
         float(fields.get(key, default))
@@ -526,9 +525,14 @@ def _meta_header(file: BinaryIO, name: str, beside: Beside) -> _Grid:
             ("ElementToIntensityFunctionOffset", "0"),
         )
     )
-    if not (math.isfinite(slope) and slope != 0 and math.isfinite(intercept)):
-        slope, intercept = 1.0, 0.0
+    slope, intercept = _checked_scale(slope, intercept)
     return _Grid(shape, dtype, data, affine=affine, spacing_mm=spacing, slope=slope, intercept=intercept)
+
+
+def _checked_scale(slope: float, intercept: float) -> tuple[float, float]:
+    """The scale of a header; a slope of 0 or no possible number means none (NIfTI-1)."""
+    is_possible = _LEAST_SLOPE < abs(slope) < _LARGEST and abs(intercept) < _LARGEST
+    return (slope, intercept) if is_possible else (1.0, 0.0)
 
 
 def _decoded(source: BinaryIO, encoding: str, dtype: np.dtype[Any], count: int, name: str) -> BinaryIO:
@@ -536,9 +540,9 @@ def _decoded(source: BinaryIO, encoding: str, dtype: np.dtype[Any], count: int, 
     if encoding == "raw":
         return source
     if encoding in ("gzip", "gz"):
-        return gzip.GzipFile(fileobj=source)  # type: ignore[return-value]
+        return cast("BinaryIO", gzip.GzipFile(fileobj=source))
     if encoding in ("bzip2", "bz2"):
-        return bz2.BZ2File(source)  # type: ignore[return-value]
+        return cast("BinaryIO", bz2.BZ2File(source))
     if encoding == "zlib":
         return io.BytesIO(zlib.decompressobj().decompress(source.read(), count * dtype.itemsize))
     limit = count * 32
@@ -568,28 +572,3 @@ def _skip(file: BinaryIO, count: int) -> None:
         if not passed:
             return
         count -= len(passed)
-
-
-class _Borrowed(io.BufferedIOBase):
-    """A file that stays open when this is closed."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-
-    def seekable(self) -> bool:
-        return True
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int | None = -1) -> bytes:
-        return self._file.read(-1 if size is None else size)
-
-    def readline(self, size: int | None = -1) -> bytes:
-        return self._file.readline(-1 if size is None else size)
-
-    def seek(self, place: int, whence: int = io.SEEK_SET) -> int:
-        return self._file.seek(place, whence)
-
-    def tell(self) -> int:
-        return self._file.tell()
