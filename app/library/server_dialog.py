@@ -12,12 +12,19 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QPushButton, QWid
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job, Lane
 from semblance.app.shell.theme import theme
-from semblance.app.widgets.dialog import accept_button, cancel_button, dialog_layout, form, help_button
-from semblance.app.widgets.error_line import ErrorLine
+from semblance.app.widgets.dialog import (
+    Dialog,
+    accept_button,
+    cancel_button,
+    dialog_layout,
+    form,
+    help_button,
+)
+from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.widgets.layouts import hbox
+from semblance.app.widgets.message_lines import ErrorLine
 from semblance.app.widgets.progress_line import ProgressLine
-from semblance.app.widgets.tab_order import Dialog, enable_widgets
-from semblance.app.widgets.wrapped_label import WrappedLabel
+from semblance.app.widgets.tab_order import enable_widgets
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr, translate
 from semblance.core.library.address import ServerAddress, given_password, server_address, set_password

@@ -25,14 +25,12 @@ from semblance.app.shell.jobs import Job
 from semblance.app.shell.lazy_part import lazy_part
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import plain_tip, set_look, theme, theme_signals
-from semblance.app.widgets.elided_label import ElidedLabel
-from semblance.app.widgets.layouts import hbox, vbox
-from semblance.app.widgets.no_wheel import NoWheelComboBox
+from semblance.app.widgets.fields import NoWheelComboBox
+from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
+from semblance.app.widgets.layouts import PanelScrollArea, hbox, vbox
 from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.parameter_form import ParameterForm
-from semblance.app.widgets.scroll_area import PanelScrollArea
 from semblance.app.widgets.section_header import SectionHeader
-from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.errors import BadArguments
 from semblance.core.features.fusion import Fusion
 from semblance.core.language import as_lazy, tr, tr_name

@@ -34,13 +34,20 @@ from semblance.app.shell.file_dialogs import choose_target
 from semblance.app.shell.jobs import Job, Lane
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import set_look
-from semblance.app.widgets.dialog import closing_row, dialog_button, dialog_layout, help_button, resize_dialog
+from semblance.app.widgets.dialog import (
+    Dialog,
+    closing_row,
+    dialog_button,
+    dialog_layout,
+    help_button,
+    resize_dialog,
+)
 from semblance.app.widgets.empty_state import EmptyState
-from semblance.app.widgets.error_line import ErrorLine
+from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.widgets.layouts import hbox
+from semblance.app.widgets.message_lines import ErrorLine
 from semblance.app.widgets.progress_line import ProgressLine
-from semblance.app.widgets.tab_order import Dialog, enable_widgets
-from semblance.app.widgets.wrapped_label import WrappedLabel
+from semblance.app.widgets.tab_order import enable_widgets
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr, tr_n, translate
 from semblance.core.library.records import SUFFIX

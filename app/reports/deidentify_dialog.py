@@ -22,6 +22,7 @@ from semblance.app.shell.file_dialogs import choose_file, choose_folder, choose_
 from semblance.app.shell.jobs import Job
 from semblance.app.shell.state import Change
 from semblance.app.widgets.dialog import (
+    Dialog,
     accept_button,
     closing_row,
     dialog_button,
@@ -30,13 +31,12 @@ from semblance.app.widgets.dialog import (
     help_button,
     resize_dialog,
 )
-from semblance.app.widgets.error_line import ErrorLine
-from semblance.app.widgets.layouts import hbox, line_with_buttons, vbox
-from semblance.app.widgets.no_wheel import NoWheelComboBox
+from semblance.app.widgets.fields import NoWheelComboBox
+from semblance.app.widgets.labels import WrappedLabel
+from semblance.app.widgets.layouts import PanelScrollArea, hbox, line_with_buttons, vbox
+from semblance.app.widgets.message_lines import ErrorLine
 from semblance.app.widgets.progress_line import ProgressLine
-from semblance.app.widgets.scroll_area import PanelScrollArea
-from semblance.app.widgets.tab_order import Dialog, enable_widgets
-from semblance.app.widgets.wrapped_label import WrappedLabel
+from semblance.app.widgets.tab_order import enable_widgets
 from semblance.core.errors import SemblanceError
 from semblance.core.imaging.deidentification.profile import CODES, Option
 from semblance.core.imaging.deidentification.project_key import project_folder

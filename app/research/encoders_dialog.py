@@ -22,8 +22,8 @@ from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_file
 from semblance.app.shell.theme import set_look
 from semblance.app.widgets.empty_state import EmptyState
+from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.widgets.tab_order import enable_widgets
-from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.errors import SemblanceError
 from semblance.core.language import format_number, tr, tr_n, translate
 from semblance.core.reports.csv_table import csv_text

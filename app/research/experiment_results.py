@@ -23,10 +23,9 @@ from semblance.app.research.query_preview import QueryPreview
 from semblance.app.shell.context import Context
 from semblance.app.shell.delayed_call import one_shot
 from semblance.app.shell.theme import theme, theme_signals
-from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
 from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.plots.figure_view import screen_layout
-from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.language import tr, tr_name
 from semblance.core.research.result_titles import (
     cases_title,

@@ -9,8 +9,7 @@ from PySide6.QtWidgets import QWidget
 from semblance.app.shell.context import Context
 from semblance.app.shell.query_source import QuerySource
 from semblance.app.viewer.header_view import HeaderView
-from semblance.app.widgets.dialog import closing_row, dialog_layout, resize_dialog
-from semblance.app.widgets.tab_order import Dialog
+from semblance.app.widgets.dialog import Dialog, closing_row, dialog_layout, resize_dialog
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.language import tr
 

@@ -21,11 +21,11 @@ from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job, Lane
 from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.viewer.header_model import COLUMNS, HeaderModel
-from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.empty_state import EmptyState
+from semblance.app.widgets.fields import SearchField
+from semblance.app.widgets.labels import ElidedLabel
 from semblance.app.widgets.layouts import hbox, vbox
-from semblance.app.widgets.read_only_table import make_read_only
-from semblance.app.widgets.search_field import SearchField
+from semblance.app.widgets.tables import make_read_only
 from semblance.core.errors import SemblanceError
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.language import tr

@@ -21,10 +21,9 @@ from PySide6.QtWidgets import (
 from semblance.app.shell.icons import icon
 from semblance.app.shell.messages import Action
 from semblance.app.shell.theme import set_look, theme
-from semblance.app.widgets.copy_details_button import CopyDetailsButton
-from semblance.app.widgets.icon_label import IconLabel
+from semblance.app.widgets.labels import IconLabel, WrappedLabel
 from semblance.app.widgets.layouts import hbox, vbox
-from semblance.app.widgets.wrapped_label import WrappedLabel
+from semblance.app.widgets.message_lines import CopyDetailsButton
 from semblance.core.language import tr, tr_n
 
 MAX_SHOWN = 3

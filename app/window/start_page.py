@@ -33,9 +33,8 @@ from PySide6.QtWidgets import (
 
 from semblance.app.shell.actions import Actions
 from semblance.app.shell.theme import colour, plain_tip, set_look, theme, theme_signals
-from semblance.app.widgets.elided_label import ElidedLabel
-from semblance.app.widgets.icon_label import IconLabel
-from semblance.app.widgets.key_tip import KeyTip
+from semblance.app.widgets.buttons import KeyTip
+from semblance.app.widgets.labels import ElidedLabel, IconLabel
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.core.language import tr, translate, visible
 from semblance.core.library.address import library_path, server_address

@@ -12,7 +12,7 @@ from semblance.app.shell.jobs import SHOW_AFTER_MS, Job
 from semblance.app.shell.local_time import local_time
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import plain_tip, set_look, theme, theme_signals
-from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.widgets.labels import ElidedLabel
 from semblance.app.widgets.layouts import hbox
 from semblance.app.widgets.progress_line import ProgressLine
 from semblance.core.language import tr, tr_n

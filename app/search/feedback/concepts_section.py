@@ -18,16 +18,13 @@ from semblance.app.shell.delayed_call import one_shot
 from semblance.app.shell.jobs import Lane
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import colour, set_look, theme, theme_signals
-from semblance.app.widgets.elided_label import ElidedLabel
-from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.fields import NoWheelSlider
+from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
+from semblance.app.widgets.layouts import PanelScrollArea, hbox, vbox
 from semblance.app.widgets.menus import Menu, open_below
-from semblance.app.widgets.no_wheel import NoWheelSlider
-from semblance.app.widgets.panel import Panel
-from semblance.app.widgets.panel_header import header_button
-from semblance.app.widgets.scroll_area import PanelScrollArea
+from semblance.app.widgets.panel import Panel, header_button
 from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.tab_order import show_in_scroll_areas
-from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.errors import SemblanceError
 from semblance.core.language import format_number, tr, tr_n, translate
 from semblance.core.searches.feedback.concept_direction import MINIMUM, Separability

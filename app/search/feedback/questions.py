@@ -15,13 +15,12 @@ from semblance.app.shell.context import Context
 from semblance.app.shell.delayed_call import one_shot
 from semblance.app.shell.jobs import Job, Lane
 from semblance.app.shell.state import Change
-from semblance.app.widgets.copy_details_button import CopyDetailsButton
-from semblance.app.widgets.image_button import ImageButton
-from semblance.app.widgets.layouts import hbox, vbox
-from semblance.app.widgets.line import HLine
+from semblance.app.widgets.buttons import ImageButton
+from semblance.app.widgets.labels import WrappedLabel
+from semblance.app.widgets.layouts import HLine, hbox, vbox
+from semblance.app.widgets.message_lines import CopyDetailsButton
 from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
-from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr
 from semblance.core.searches.feedback.questions import Answer, answer_judgements

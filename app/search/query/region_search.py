@@ -14,7 +14,7 @@ from semblance.app.viewer import tools
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.viewer.image_view import ImageView
 from semblance.app.viewer.tool_row import ToolRow
-from semblance.app.widgets.segmented import Segmented
+from semblance.app.widgets.buttons import Segmented
 from semblance.core.errors import SemblanceError
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.region import Region

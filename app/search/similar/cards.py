@@ -19,7 +19,7 @@ from semblance.app.shell.kept_views import KeptView
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.widgets.cards.case_grid import NONE, CaseGrid
-from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.widgets.labels import ElidedLabel
 from semblance.app.widgets.thumbnail_loader import Done, ThumbnailLoader, ThumbnailSource
 from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.language import tr

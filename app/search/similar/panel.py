@@ -20,15 +20,13 @@ from semblance.app.shell.context import Context
 from semblance.app.shell.delayed_call import one_shot
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import theme
+from semblance.app.widgets.buttons import ViewSwitch
 from semblance.app.widgets.cards.case_grid import NONE, CaseGrid
 from semblance.app.widgets.cards.case_model import JUDGEMENT_TEXTS, CaseModel
-from semblance.app.widgets.empty_state import EmptyState
+from semblance.app.widgets.empty_state import EmptyState, extraction_message
 from semblance.app.widgets.layouts import hbox, vbox
-from semblance.app.widgets.panel import Panel
-from semblance.app.widgets.panel_header import PanelHeader, header_button
+from semblance.app.widgets.panel import Panel, PanelHeader, header_button
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
-from semblance.app.widgets.view_switch import ViewSwitch
-from semblance.app.widgets.work_notice import extraction_message
 from semblance.core.language import format_number, tr, tr_n, tr_name
 from semblance.core.library.address import server_address
 from semblance.core.library.case_columns import CaseColumns

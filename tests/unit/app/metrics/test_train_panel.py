@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QCheckBox, QLabel, QLineEdit
 
 from semblance.app.metrics.train_panel import DEFAULT_LEARNER, UNSUPERVISED_LEARNER, TrainPanel
 from semblance.app.shell.command_conditions import available
-from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.widgets.labels import ElidedLabel
 from semblance.app.widgets.parameter_form import ParameterForm
 from semblance.core.library.address import library_path
 from semblance.core.library.case_columns import case_columns
