@@ -23,7 +23,8 @@ from semblance.core.workflows.searches.query_features import embed_query
 from semblance.core.workflows.searches.rank_cases import rank_cases
 from semblance.core.workflows.searches.search_result import Vote
 
-#: Ranks shown of each metric at most, and those that Kendall's tau compares.
+#: Ranks shown of each metric at most, and those that Kendall's tau compares. Tau is over the left metric's cases: over
+#: those of both lists chance alone would give a negative one.
 DEPTH = 50
 #: Ranks of a refined search that are known; a case behind them has none.
 REFINED_RANKS = 1000
