@@ -27,6 +27,7 @@ from semblance.core.language import tr, translate
 from semblance.core.library.importers.importer import Recognition
 from semblance.core.library.importers.registry import get_importer
 from semblance.core.library.importers.table import TableImporter
+from semblance.core.library.location import LibraryLocation
 from semblance.core.library.records import SUFFIX
 
 _TABLE = TableImporter.kind
@@ -43,7 +44,7 @@ class ImportDialog(Dialog):
         self,
         source: Path,
         recognitions: list[tuple[str, str, Recognition]],
-        library: Path | None,
+        library: LibraryLocation | None,
         parent: QWidget | None = None,
         *,
         preview: Callable[[tuple[str, ...], TableSettings], object] | None = None,

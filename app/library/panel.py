@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +38,7 @@ from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import format_number, tr, tr_n, visible
 from semblance.core.library.case_columns import NO_FINDING, words
+from semblance.core.library.location import LibraryLocation
 from semblance.core.library.patient_tree import PatientTree
 from semblance.core.searches.query import Query
 from semblance.core.workflows.library import find_cases
@@ -80,7 +80,7 @@ class LibraryPanel(Panel):
         self.grid = CaseGrid()
         self.grid.set_multiple(True)
         #: The library whose cases are listed. With another library the list starts at the top.
-        self._listed_library: Path | None = None
+        self._listed_library: LibraryLocation | None = None
         self.grid.set_source(thumbnails)
         self.grid.setAccessibleName(tr("Cases of the library"))
         self.grid.activated.connect(self._search_with)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
@@ -34,6 +33,7 @@ from semblance.app.widgets.section_header import SectionHeader
 from semblance.core.errors import BadArguments
 from semblance.core.features.fusion import Fusion
 from semblance.core.language import as_lazy, tr, tr_name
+from semblance.core.library.location import LibraryLocation
 from semblance.core.library.records import unique_name
 from semblance.core.metrics.learner import Learner
 from semblance.core.metrics.registry import grouped_learners, learners
@@ -89,7 +89,7 @@ class TrainPanel(Panel):
         #: The parameters of learners that were ticked, by name.
         self._forms: dict[str, ParameterForm] = {}
         #: The library and the metric's name of each running training.
-        self._running: dict[Job, tuple[Path | None, str]] = {}
+        self._running: dict[Job, tuple[LibraryLocation | None, str]] = {}
         #: The learner that was ticked for the open library, until others are ticked.
         self._default_learner = DEFAULT_LEARNER
         self._make_data_fields()

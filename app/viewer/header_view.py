@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction, QGuiApplication, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import (
@@ -29,6 +27,7 @@ from semblance.app.widgets.tables import make_read_only
 from semblance.core.errors import SemblanceError
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.language import tr
+from semblance.core.library.location import LibraryLocation
 from semblance.core.workflows.imaging import read_header
 from semblance.core.workflows.imaging.read_header import HeaderTable
 
@@ -114,7 +113,7 @@ class HeaderView(QWidget):
         for column, width in enumerate((88, 120 if self._is_narrow else 264, 40)):
             self.table.setColumnWidth(column, theme().px(width))
 
-    def read(self, library: Path | None, image: int | ImageAddress, place: int | None) -> None:
+    def read(self, library: LibraryLocation | None, image: int | ImageAddress, place: int | None) -> None:
         """Show the header of a case's image or of a file, of a volume that of slice ``place``."""
         self._table = None
         self.rows.set_lines([])

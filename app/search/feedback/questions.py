@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QHideEvent, QKeyEvent, QShowEvent
@@ -23,13 +22,14 @@ from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr
+from semblance.core.library.location import LibraryLocation
 from semblance.core.searches.feedback.questions import Answer, answer_judgements
 from semblance.core.searches.query import Query
 from semblance.core.workflows.searches.feedback import next_question
 from semblance.core.workflows.searches.feedback.next_question import CaseQuestion
 
 #: Library, metric, excluded groups, query and ledger of the questions. If one changes, a new session starts.
-_Key = tuple[Path | None, str, tuple[str, ...], Query | None, str]
+_Key = tuple[LibraryLocation | None, str, tuple[str, ...], Query | None, str]
 
 #: Keys of the answers, here and on the full-size page.
 KEYS: dict[int, Answer | None] = {

@@ -28,8 +28,8 @@ from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.panel import Panel, PanelHeader, header_button
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import format_number, tr, tr_n, tr_name
-from semblance.core.library.address import server_address
 from semblance.core.library.case_columns import CaseColumns
+from semblance.core.library.location import ServerAddress
 from semblance.core.searches.query import Query
 from semblance.core.workflows.evaluation.scored_metrics import is_stale
 from semblance.core.workflows.library.library_snapshot import LibrarySnapshot, MetricFacts
@@ -352,7 +352,7 @@ class RankingPanel(Panel):
             self._empty.show_message(
                 tr("No metric to search with"),
                 self._state.why_not_edited
-                if server_address(library.path) is not None
+                if isinstance(library.path, ServerAddress)
                 else tr(
                     "The library is read-only. Copy it to a folder with write permission and train there."
                 ),
