@@ -39,10 +39,10 @@ from semblance.app.shell.theme import (
     theme,
     theme_signals,
 )
-from semblance.app.widgets.dialog import resize_dialog, widen
+from semblance.app.widgets.dialog import Dialog, resize_dialog, widen
+from semblance.app.widgets.fields import SearchField
 from semblance.app.widgets.layouts import hbox, vbox
-from semblance.app.widgets.search_field import SearchField
-from semblance.app.widgets.tab_order import Dialog, enable_widgets
+from semblance.app.widgets.tab_order import enable_widgets
 from semblance.app.window import help_pages
 from semblance.core.language import tr
 
