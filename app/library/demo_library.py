@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from semblance.app.library.prepare_operations import PreparationView
 from semblance.app.shell import library_operations
 from semblance.app.shell.context import Context
 from semblance.core.language import tr
+from semblance.core.library.location import LibraryLocation
 from semblance.core.workflows import demo
 from semblance.core.workflows.library.prepare_library import Preparation
 
@@ -23,7 +22,7 @@ def open_demo(context: Context) -> None:
         if isinstance(part, Preparation):
             view.show(part)
 
-    def show(library: Path) -> None:
+    def show(library: LibraryLocation) -> None:
         if view.was_opened:
             view.finish(None)
         else:

@@ -22,7 +22,7 @@ from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_file
 from semblance.app.shell.jobs import Lane
 from semblance.app.shell.state import Change
-from semblance.app.widgets.finding_chip import chip_pixmap
+from semblance.app.widgets.finding_chips import chip_pixmap
 from semblance.core.language import format_number, tr, tr_n, translate, visible
 from semblance.core.library.case_columns import Indices, Rows
 from semblance.core.workflows.library import import_labels

@@ -20,14 +20,14 @@ from PySide6.QtWidgets import (
 from semblance.app.library.table_settings import TableSettings
 from semblance.app.shell.file_dialogs import choose_target
 from semblance.app.shell.theme import plain_tip, set_look, theme
-from semblance.app.widgets.dialog import accept_button, action_row, dialog_layout, form
+from semblance.app.widgets.dialog import Dialog, accept_button, action_row, dialog_layout, form
+from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.widgets.layouts import hbox
-from semblance.app.widgets.tab_order import Dialog
-from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.language import tr, translate
 from semblance.core.library.importers.importer import Recognition
 from semblance.core.library.importers.registry import get_importer
 from semblance.core.library.importers.table import TableImporter
+from semblance.core.library.location import LibraryLocation
 from semblance.core.library.records import SUFFIX
 
 _TABLE = TableImporter.kind
@@ -44,7 +44,7 @@ class ImportDialog(Dialog):
         self,
         source: Path,
         recognitions: list[tuple[str, str, Recognition]],
-        library: Path | None,
+        library: LibraryLocation | None,
         parent: QWidget | None = None,
         *,
         preview: Callable[[tuple[str, ...], TableSettings], object] | None = None,

@@ -9,10 +9,9 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QCompleter, QLabel, QLineEdit, QPushButton, QWidget
 
 from semblance.app.shell.theme import set_look
-from semblance.app.widgets.dialog import accept_button, cancel_button, dialog_layout, widen
+from semblance.app.widgets.dialog import Dialog, accept_button, cancel_button, dialog_layout, widen
+from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.widgets.layouts import hbox
-from semblance.app.widgets.tab_order import Dialog
-from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.language import visible
 from semblance.core.library.packed_texts import Texts
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from PySide6.QtWidgets import QCheckBox, QWidget
 
 from semblance.app.shell.theme import theme
-from semblance.app.widgets.dialog import accept_button, action_row, dialog_layout, resize_dialog
-from semblance.app.widgets.plain_table import PlainTable
-from semblance.app.widgets.tab_order import Dialog
-from semblance.app.widgets.wrapped_label import WrappedLabel
+from semblance.app.widgets.dialog import Dialog, accept_button, action_row, dialog_layout, resize_dialog
+from semblance.app.widgets.labels import WrappedLabel
+from semblance.app.widgets.tables import PlainTable
 from semblance.core.language import tr, tr_n, translate
 from semblance.core.workflows.library.edit_staleness import outdated_text
 from semblance.core.workflows.library.import_labels import LabelImport, LabelLine, LineState

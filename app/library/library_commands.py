@@ -22,9 +22,9 @@ from semblance.app.shell.file_dialogs import choose_file, choose_folder
 from semblance.app.shell.jobs import Lane
 from semblance.app.shell.messages import Action
 from semblance.core.language import tr
-from semblance.core.library.address import server_address
 from semblance.core.library.importers.importer import Recognition
 from semblance.core.library.importers.registry import get_importer
+from semblance.core.library.location import LibraryLocation, ServerAddress
 from semblance.core.searches.query import Query
 from semblance.core.workflows.library.preview_table import preview_of_table
 
@@ -76,7 +76,7 @@ class LibraryCommands(QObject):
             self._context,
             partial(library_operations.open_library, self._context),
             partial(self.help_requested.emit, "server"),
-            None if tried is None else server_address(tried),
+            tried if isinstance(tried, ServerAddress) else None,
             self._parent,
         )
         dialog.finished.connect(dialog.deleteLater)
@@ -111,11 +111,11 @@ class LibraryCommands(QObject):
         import_and_prepare(self._context, source, library, kind, actions=actions)
 
     def _other_import(
-        self, source: Path, into: Path | None, kinds: list[tuple[str, str, Recognition]]
+        self, source: Path, into: LibraryLocation | None, kinds: list[tuple[str, str, Recognition]]
     ) -> Action:
         return tr("Import differently…"), partial(self._show_import_dialog, source, into, kinds)
 
-    def import_with_options(self, source: Path, into: Path | None = None) -> None:
+    def import_with_options(self, source: Path, into: LibraryLocation | None = None) -> None:
         """Ask for the kind of ``source``, the library and whether patient data are stored, and import it."""
         library_operations.recognise(
             self._context,
@@ -125,7 +125,7 @@ class LibraryCommands(QObject):
         )
 
     def _show_import_dialog(
-        self, source: Path, into: Path | None, kinds: list[tuple[str, str, Recognition]]
+        self, source: Path, into: LibraryLocation | None, kinds: list[tuple[str, str, Recognition]]
     ) -> None:
         # The window may be closed while the source is being recognised.
         if not self._parent.isVisible():

@@ -10,6 +10,7 @@ from semblance.app.shell import library_operations as libraries
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job, Lane
 from semblance.core.language import format_number, tr, tr_n, translate
+from semblance.core.library.location import LibraryLocation, library_location
 from semblance.core.limits import size_text
 from semblance.core.workflows.library.exports import list_exports
 from semblance.core.workflows.maintenance import backup, verify_library
@@ -95,7 +96,7 @@ def read_exports(context: Context, then: Callable[[list[dict[str, Any]]], None])
     job.failed.connect(context.messages.error)
 
 
-def restore(context: Context, file: Path, library: Path) -> None:
+def restore(context: Context, file: Path, library: LibraryLocation) -> None:
     """Restore the backup ``file`` as ``library`` and open it."""
     job = context.jobs.run(tr("Restoring {name}", name=file.name), backup.restore, file, library)
 
@@ -105,7 +106,7 @@ def restore(context: Context, file: Path, library: Path) -> None:
                 tr("{missing:,} image files are not at their path.", missing=result.missing),
                 tr("Choose File > Find moved images… to find them."),
             )
-        libraries.open_library(context, Path(result.library))
+        libraries.open_library(context, library_location(result.library))
 
     context.follow(job, show)
 

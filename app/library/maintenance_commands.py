@@ -18,6 +18,7 @@ from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_file, choose_target
 from semblance.app.shell.state import Change
 from semblance.core.language import tr
+from semblance.core.library.location import LibraryLocation
 from semblance.core.library.records import SUFFIX
 from semblance.core.workflows.maintenance.problems import VerificationResult
 
@@ -31,7 +32,7 @@ class MaintenanceCommands(QObject):
         super().__init__(parent)
         self._context, self._parent = context, parent
         #: The library and its outdated indexes that a message named last.
-        self._named: tuple[Path | None, tuple[str, ...]] = (None, ())
+        self._named: tuple[LibraryLocation | None, tuple[str, ...]] = (None, ())
         context.state.on_change(Change.LIBRARY, self, self._name_outdated)
         self.commands: dict[str, Callable[[], object]] = {
             "back_up": self.back_up,

@@ -14,9 +14,9 @@ from PySide6.QtWidgets import (
 )
 
 from semblance.app.shell.theme import plain_tip, theme
+from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.widgets.layouts import vbox
-from semblance.app.widgets.read_only_table import make_read_only
-from semblance.app.widgets.wrapped_label import WrappedLabel
+from semblance.app.widgets.tables import make_read_only
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr, tr_n, visible
 from semblance.core.library.importers.encodings import ENCODINGS

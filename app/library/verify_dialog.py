@@ -13,10 +13,9 @@ from PySide6.QtWidgets import (
 
 from semblance.app.shell.file_dialogs import choose_target
 from semblance.app.shell.theme import theme
-from semblance.app.widgets.dialog import closing_row, dialog_layout, resize_dialog
-from semblance.app.widgets.plain_table import PlainTable
-from semblance.app.widgets.tab_order import Dialog
-from semblance.app.widgets.wrapped_label import WrappedLabel
+from semblance.app.widgets.dialog import Dialog, closing_row, dialog_layout, resize_dialog
+from semblance.app.widgets.labels import WrappedLabel
+from semblance.app.widgets.tables import PlainTable
 from semblance.core.language import tr, tr_n, tr_name, translate
 from semblance.core.reports.csv_table import csv_text
 from semblance.core.workflows.maintenance.problems import Problem, VerificationResult

@@ -12,10 +12,9 @@ from PySide6.QtWidgets import (
 )
 
 from semblance.app.shell.theme import theme
-from semblance.app.widgets.dialog import accept_button, action_row, dialog_layout, form
+from semblance.app.widgets.dialog import Dialog, accept_button, action_row, dialog_layout, form
+from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.widgets.parameter_form import ParameterForm
-from semblance.app.widgets.tab_order import Dialog
-from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.features.registry import extractor_class
 from semblance.core.language import tr, tr_n, tr_name, translate
 from semblance.core.parameters import Value

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from pathlib import Path
 
 from PySide6.QtCore import QTimer
 
@@ -13,6 +12,7 @@ from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job
 from semblance.core.features.registry import extractor_class
 from semblance.core.language import tr, tr_n, tr_name, translate
+from semblance.core.library.location import LibraryLocation
 from semblance.core.parameters import Value
 from semblance.core.workflows.features import extract_features
 from semblance.core.workflows.features.extract_features import ExtractResult
@@ -108,7 +108,7 @@ def _left_out(result: ExtractResult) -> str:
 
 def _resume(
     context: Context,
-    path: Path,
+    path: LibraryLocation,
     extractor: str,
     settings: Mapping[str, Value] | None,
     name: str | None,

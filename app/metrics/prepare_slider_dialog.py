@@ -9,9 +9,8 @@ from PySide6.QtWidgets import (
 )
 
 from semblance.app.shell.theme import theme
-from semblance.app.widgets.dialog import accept_button, action_row, dialog_layout, form
-from semblance.app.widgets.tab_order import Dialog
-from semblance.app.widgets.wrapped_label import WrappedLabel
+from semblance.app.widgets.dialog import Dialog, accept_button, action_row, dialog_layout, form
+from semblance.app.widgets.labels import WrappedLabel
 from semblance.core.language import tr
 from semblance.core.library.records import unique_name
 from semblance.core.workflows.library.library_snapshot import LibrarySnapshot

@@ -6,7 +6,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
 from semblance.app.shell.settings import Settings
-from semblance.app.widgets.no_wheel import NoWheelComboBox
+from semblance.app.widgets.fields import NoWheelComboBox
 from semblance.core.language import tr
 from semblance.core.network.servers import Server, read_servers
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job
 from semblance.core.language import tr
+from semblance.core.library.location import library_name
 from semblance.core.workflows.evaluation import map_library
 
 
@@ -14,7 +15,7 @@ def make_map(context: Context) -> Job | None:
     if state.path is None or state.metric is None:
         return None
     return context.jobs.run(
-        tr("Mapping {library} under {metric}", library=state.path.stem, metric=state.metric.name),
+        tr("Mapping {library} under {metric}", library=library_name(state.path), metric=state.metric.name),
         map_library.map_library,
         state.path,
         state.metric.name,

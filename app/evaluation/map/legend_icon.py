@@ -8,7 +8,7 @@ from PySide6.QtGui import QColor, QIcon, QImage, QPainter, QPixmap
 
 from semblance.app.evaluation.map.map_raster import shape_mask, shape_of
 from semblance.app.shell.theme import finding_colour, theme
-from semblance.app.widgets.finding_chip import SIDE, chip_pixmap
+from semblance.app.widgets.finding_chips import SIDE, chip_pixmap
 
 _GAP = 6
 

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QWidget
 
 from semblance.app.evaluation.map.map_points import NONE, MapPoints
 from semblance.app.shell.theme import BASE, SMALL, TICK, colour, theme
-from semblance.app.widgets.finding_chip import SIDE, chip_pixmap
+from semblance.app.widgets.finding_chips import SIDE, chip_pixmap
 from semblance.app.widgets.text_cache import text_cache
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr

@@ -10,7 +10,7 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
 
 from semblance.app.shell.theme import plain_tip, theme, theme_signals
-from semblance.app.widgets.read_only_table import make_read_only
+from semblance.app.widgets.tables import make_read_only
 from semblance.core.language import tr, tr_n, translate
 from semblance.core.library.case_columns import CaseColumns, no_cases
 from semblance.core.library.natural_key import natural_key

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 from semblance.app.shell import library_operations, search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job
 from semblance.core.language import tr
 from semblance.core.library.data_reviews import DataReview
+from semblance.core.library.location import LibraryLocation, library_name
 from semblance.core.workflows.library import check_data
 from semblance.core.workflows.library.data_issues import DataIssue
 
 
-def check(context: Context, library: Path) -> Job:
+def check(context: Context, library: LibraryLocation) -> Job:
     """Check all cases of ``library``. The job's result is a ``DataCheck``."""
-    title = tr("Checking the data of {name}", name=library.stem)
+    title = tr("Checking the data of {name}", name=library_name(library))
     return context.jobs.run(title, check_data.check_data, library, channel="data check")
 
 
 def settle(
-    context: Context, library: Path, issue: DataIssue, finding: str | None, then: Callable[[], object]
+    context: Context,
+    library: LibraryLocation,
+    issue: DataIssue,
+    finding: str | None,
+    then: Callable[[], object],
 ) -> Job:
     """Give all cases of ``issue`` the ``finding``, or keep them as they are (``None``)."""
     job = context.jobs.run(
@@ -36,7 +40,7 @@ def settle(
     return context.follow(job, done)
 
 
-def undo(context: Context, library: Path, then: Callable[[DataReview | None], object]) -> Job:
+def undo(context: Context, library: LibraryLocation, then: Callable[[DataReview | None], object]) -> Job:
     """Undo the last decision; ``then`` gets it, or ``None`` where there was none."""
     job = context.jobs.run(tr("Undoing the decision"), check_data.undo_settlement, library, quiet=True)
 

@@ -8,8 +8,8 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QWidget
 
 from semblance.app.shell.theme import theme, theme_signals
+from semblance.app.widgets.finding_chips import NearestChips
 from semblance.app.widgets.layouts import hbox
-from semblance.app.widgets.nearest_chips import NearestChips
 from semblance.app.widgets.tab_order import set_accessible_name
 from semblance.core.language import tr
 

@@ -8,7 +8,7 @@ from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job, Lane
 from semblance.app.shell.query_source import QuerySource, inside
 from semblance.app.viewer.image_view import ImageView
-from semblance.app.widgets.panel_header import PanelHeader
+from semblance.app.widgets.panel import PanelHeader
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr
 from semblance.core.workflows.imaging import view_images

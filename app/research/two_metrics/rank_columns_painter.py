@@ -11,7 +11,7 @@ from PySide6.QtGui import QPainter, QPainterPath, QPen, QPixmap
 from semblance.app.shell.icons import icon_pixmap
 from semblance.app.shell.theme import BASE, OUTCOME, SMALL, colour, finding_colour, theme
 from semblance.app.widgets.cards.card_painter import ScaledImages
-from semblance.app.widgets.finding_chip import SIDE, chip_pixmap
+from semblance.app.widgets.finding_chips import SIDE, chip_pixmap
 from semblance.app.widgets.text_cache import LEFT, RIGHT, text_cache
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr

@@ -27,11 +27,11 @@ from semblance.app.shell.state import Change
 from semblance.app.shell.theme import BASE, SMALL, colour, theme
 from semblance.app.widgets.cards.case_drag import dragged_case
 from semblance.app.widgets.drop_target import dropped_file
+from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.text_cache import CENTRE, text_cache
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource, as_image
-from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.language import format_number, tr, translate
 from semblance.core.searches.feedback.judgements import JudgementKind, counts_in, outside_image
 from semblance.core.workflows.imaging import card_images

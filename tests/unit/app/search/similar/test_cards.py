@@ -168,7 +168,7 @@ def test_cards_show_their_shift(ranking_panel, judging_context, jobs):
 def test_menu_judges_the_selected_cases(ranking_panel, judging_context, jobs):
     ranking_panel.grid.set_current(row(ranking_panel, 1))
     menu = QMenu()
-    ranking_panel.card_feedback.fill_menu(menu)
+    ranking_panel.card_feedback.fill_menu(menu, [row(ranking_panel, 1)], is_ranking=True)
     texts = [action.text() for action in menu.actions() if action.text()]
     assert texts == ["More like this\tU", "Less like this\tD", "Mark as closer than…\tT"]
     menu.actions()[1].trigger()
@@ -176,7 +176,7 @@ def test_menu_judges_the_selected_cases(ranking_panel, judging_context, jobs):
     assert marked_cases(judging_context) == [(JudgementKind.ALIKE, True)]
     ranking_panel.grid._choose(3, SHIFT)
     several = QMenu()
-    ranking_panel.card_feedback.fill_menu(several)
+    ranking_panel.card_feedback.fill_menu(several, ranking_panel.grid.selected().tolist(), is_ranking=True)
     assert several.actions()[1].text().startswith(f"{len(ranking_panel.grid.selected())} cases: More like")
     assert len(several.actions()) == 3
     for one in (menu, several):
