@@ -7,10 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
-from semblance.app.cli.options import CurrentMetric, Json, LibraryPath, case_ids, parse_region
+from semblance.app.cli.options import CurrentMetric, Json, LibraryArgument, case_ids, parse_region
 from semblance.app.cli.output import echo, print_document
 from semblance.app.cli.reporter import ConsoleReporter
 from semblance.core.errors import BadArguments, SemblanceError
+from semblance.core.library.location import LibraryLocation
 from semblance.core.normal_text import composed
 
 commands = typer.Typer()
@@ -30,7 +31,7 @@ def _show_files(document: Any) -> None:
 
 @commands.command()
 def report(
-    library: LibraryPath,
+    library: LibraryArgument,
     out: Annotated[
         Path,
         typer.Option(
@@ -147,7 +148,7 @@ def report(
         raise SemblanceError(f"None of the {len(chosen):,} cases gave a report.", "See the reasons above.")
 
 
-def _query_ids(library: Path, metric: str, cases: str) -> list[str]:
+def _query_ids(library: LibraryLocation, metric: str, cases: str) -> list[str]:
     """The case ids that ``--cases`` selects."""
     from semblance.core.workflows.searches.batch_queries import all_cases, held_out_cases, listed_cases
 

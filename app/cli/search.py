@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from semblance.app.cli.options import CurrentMetric, Json, LibraryPath, case_ids, parse_region
+from semblance.app.cli.options import CurrentMetric, Json, LibraryArgument, case_ids, parse_region
 from semblance.app.cli.output import echo_lines, print_document
 from semblance.app.cli.reporter import ConsoleReporter
 from semblance.app.cli.show_results import show_cases
@@ -26,7 +26,7 @@ def _print_schema(requested: bool) -> None:
 
 @commands.command()
 def search(
-    library: LibraryPath,
+    library: LibraryArgument,
     metric: CurrentMetric = None,
     case: Annotated[str | None, typer.Option(metavar="ID", help="The query: a case of the library.")] = None,
     image: Annotated[Path | None, typer.Option(metavar="FILE", help="The query: an image file.")] = None,

@@ -24,16 +24,16 @@ from semblance.app.shell.jobs import Job
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import finding_colour, plain_tip, set_look, theme, theme_signals
 from semblance.app.widgets.badge import Badge
-from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.empty_state import EmptyState
-from semblance.app.widgets.finding_chip import SIDE, chip_pixmap
+from semblance.app.widgets.finding_chips import SIDE, chip_pixmap
+from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.plots.figure_view import ask_plot_file, theme_name
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
-from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.errors import SemblanceError
 from semblance.core.language import format_number, tr, tr_n
 from semblance.core.library.case_columns import NO_FINDING, CaseColumns
+from semblance.core.library.location import library_name
 from semblance.core.reports.figures import MapDrawing
 from semblance.core.searches.query import Query
 from semblance.core.workflows.evaluation import map_library
@@ -130,7 +130,9 @@ class MapPage(QWidget):
         if state.path is None or state.metric is None:
             return
         job = self._context.jobs.run(
-            tr("Mapping {library} under {metric}", library=state.path.stem, metric=state.metric.name),
+            tr(
+                "Mapping {library} under {metric}", library=library_name(state.path), metric=state.metric.name
+            ),
             map_library.map_library,
             state.path,
             state.metric.name,

@@ -34,7 +34,7 @@ from semblance.app.evaluation.map_points import (
     shape_of,
 )
 from semblance.app.shell.theme import BASE, SMALL, TICK, colour, finding_colour, theme, theme_signals
-from semblance.app.widgets.finding_chip import SIDE, chip_pixmap
+from semblance.app.widgets.finding_chips import SIDE, chip_pixmap
 from semblance.app.widgets.text_cache import text_cache
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr

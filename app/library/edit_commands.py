@@ -22,11 +22,10 @@ from semblance.app.shell.jobs import Lane
 from semblance.app.shell.local_time import local_time
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import theme
-from semblance.app.widgets.dialog import closing_row, dialog_layout, resize_dialog
-from semblance.app.widgets.finding_chip import chip_pixmap
-from semblance.app.widgets.plain_table import PlainTable
-from semblance.app.widgets.tab_order import Dialog
-from semblance.app.widgets.wrapped_label import WrappedLabel
+from semblance.app.widgets.dialog import Dialog, closing_row, dialog_layout, resize_dialog
+from semblance.app.widgets.finding_chips import chip_pixmap
+from semblance.app.widgets.labels import WrappedLabel
+from semblance.app.widgets.tables import PlainTable
 from semblance.core.language import format_number, tr, tr_n, translate, visible
 from semblance.core.library.case_columns import Indices, Rows
 from semblance.core.library.edit_records import Edit

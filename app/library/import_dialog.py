@@ -23,11 +23,10 @@ from PySide6.QtWidgets import (
 
 from semblance.app.shell.file_dialogs import choose_target
 from semblance.app.shell.theme import plain_tip, set_look, theme
-from semblance.app.widgets.dialog import accept_button, action_row, dialog_layout, form
+from semblance.app.widgets.dialog import Dialog, accept_button, action_row, dialog_layout, form
+from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.widgets.layouts import hbox, vbox
-from semblance.app.widgets.read_only_table import make_read_only
-from semblance.app.widgets.tab_order import Dialog
-from semblance.app.widgets.wrapped_label import WrappedLabel
+from semblance.app.widgets.tables import make_read_only
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr, tr_n, translate, visible
 from semblance.core.library.importers.encodings import ENCODINGS
@@ -35,6 +34,7 @@ from semblance.core.library.importers.importer import Recognition
 from semblance.core.library.importers.read_table import TablePreview
 from semblance.core.library.importers.registry import get_importer
 from semblance.core.library.importers.table import TableImporter
+from semblance.core.library.location import LibraryLocation
 from semblance.core.library.records import SUFFIX
 
 _TABLE = TableImporter.kind
@@ -51,7 +51,7 @@ class ImportDialog(Dialog):
         self,
         source: Path,
         recognitions: list[tuple[str, str, Recognition]],
-        library: Path | None,
+        library: LibraryLocation | None,
         parent: QWidget | None = None,
         *,
         preview: Callable[[tuple[str, ...], TableSettings], object] | None = None,

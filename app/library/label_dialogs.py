@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QCheckBox, QCompleter, QLabel, QLineEdit, QPushBut
 
 from semblance.app.shell.theme import set_look, theme
 from semblance.app.widgets.dialog import (
+    Dialog,
     accept_button,
     action_row,
     cancel_button,
@@ -17,10 +18,9 @@ from semblance.app.widgets.dialog import (
     resize_dialog,
     widen,
 )
+from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.widgets.layouts import hbox
-from semblance.app.widgets.plain_table import PlainTable
-from semblance.app.widgets.tab_order import Dialog
-from semblance.app.widgets.wrapped_label import WrappedLabel
+from semblance.app.widgets.tables import PlainTable
 from semblance.core.language import tr, tr_n, translate, visible
 from semblance.core.library.packed_texts import Texts
 from semblance.core.workflows.library.edit_staleness import outdated_text

@@ -30,13 +30,12 @@ from semblance.app.shell.file_dialogs import choose_file, choose_folder, choose_
 from semblance.app.shell.jobs import Lane
 from semblance.app.shell.messages import Action
 from semblance.app.shell.theme import set_look
-from semblance.app.widgets.dialog import closing_row, dialog_layout, resize_dialog
-from semblance.app.widgets.plain_table import PlainTable
-from semblance.app.widgets.tab_order import Dialog
+from semblance.app.widgets.dialog import Dialog, closing_row, dialog_layout, resize_dialog
+from semblance.app.widgets.tables import PlainTable
 from semblance.core.language import tr, tr_n, tr_name
-from semblance.core.library.address import server_address
 from semblance.core.library.importers.importer import Recognition
 from semblance.core.library.importers.registry import get_importer
+from semblance.core.library.location import LibraryLocation, ServerAddress
 from semblance.core.reports.csv_table import csv_text
 from semblance.core.searches.query import Query
 from semblance.core.workflows import demo
@@ -92,7 +91,7 @@ class LibraryCommands(QObject):
             self._context,
             partial(library_operations.open_library, self._context),
             partial(self.help_requested.emit, "server"),
-            None if tried is None else server_address(tried),
+            tried if isinstance(tried, ServerAddress) else None,
             self._parent,
         )
         dialog.finished.connect(dialog.deleteLater)
@@ -127,11 +126,11 @@ class LibraryCommands(QObject):
         import_and_prepare(self._context, source, library, kind, actions=actions)
 
     def _other_import(
-        self, source: Path, into: Path | None, kinds: list[tuple[str, str, Recognition]]
+        self, source: Path, into: LibraryLocation | None, kinds: list[tuple[str, str, Recognition]]
     ) -> Action:
         return tr("Import differently…"), partial(self._show_import_dialog, source, into, kinds)
 
-    def import_with_options(self, source: Path, into: Path | None = None) -> None:
+    def import_with_options(self, source: Path, into: LibraryLocation | None = None) -> None:
         """Ask for the kind of ``source``, the library and whether patient data are stored, and import it."""
         library_operations.recognise(
             self._context,
@@ -141,7 +140,7 @@ class LibraryCommands(QObject):
         )
 
     def _show_import_dialog(
-        self, source: Path, into: Path | None, kinds: list[tuple[str, str, Recognition]]
+        self, source: Path, into: LibraryLocation | None, kinds: list[tuple[str, str, Recognition]]
     ) -> None:
         # The window may be closed while the source is being recognised.
         if not self._parent.isVisible():
@@ -205,7 +204,7 @@ def open_demo(context: Context) -> None:
         if isinstance(part, Preparation):
             view.show(part)
 
-    def show(library: Path) -> None:
+    def show(library: LibraryLocation) -> None:
         if view.was_opened:
             view.finish(None)
         else:

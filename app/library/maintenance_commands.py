@@ -21,11 +21,11 @@ from semblance.app.shell.jobs import Lane
 from semblance.app.shell.local_time import local_time
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import theme
-from semblance.app.widgets.dialog import closing_row, dialog_layout, resize_dialog
-from semblance.app.widgets.plain_table import PlainTable
-from semblance.app.widgets.tab_order import Dialog
-from semblance.app.widgets.wrapped_label import WrappedLabel
+from semblance.app.widgets.dialog import Dialog, closing_row, dialog_layout, resize_dialog
+from semblance.app.widgets.labels import WrappedLabel
+from semblance.app.widgets.tables import PlainTable
 from semblance.core.language import format_number, tr, tr_n, tr_name, translate
+from semblance.core.library.location import LibraryLocation, library_location
 from semblance.core.library.records import SUFFIX
 from semblance.core.limits import size_text
 from semblance.core.reports.csv_table import csv_text
@@ -46,7 +46,7 @@ class MaintenanceCommands(QObject):
         super().__init__(parent)
         self._context, self._parent = context, parent
         #: The library and its outdated indexes that a message named last.
-        self._named: tuple[Path | None, tuple[str, ...]] = (None, ())
+        self._named: tuple[LibraryLocation | None, tuple[str, ...]] = (None, ())
         context.state.on_change(Change.LIBRARY, self, self._name_outdated)
         self.commands: dict[str, Callable[[], object]] = {
             "back_up": self.back_up,
@@ -128,7 +128,7 @@ class MaintenanceCommands(QObject):
                     tr("{missing:,} image files are not at their path.", missing=result.missing),
                     tr("Choose File > Find moved images… to find them."),
                 )
-            libraries.open_library(context, Path(result.library))
+            libraries.open_library(context, library_location(result.library))
 
         context.follow(job, show)
 

@@ -12,15 +12,22 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QPushButton, QWid
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job, Lane
 from semblance.app.shell.theme import theme
-from semblance.app.widgets.dialog import accept_button, cancel_button, dialog_layout, form, help_button
-from semblance.app.widgets.error_line import ErrorLine
+from semblance.app.widgets.dialog import (
+    Dialog,
+    accept_button,
+    cancel_button,
+    dialog_layout,
+    form,
+    help_button,
+)
+from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.widgets.layouts import hbox
+from semblance.app.widgets.message_lines import ErrorLine
 from semblance.app.widgets.progress_line import ProgressLine
-from semblance.app.widgets.tab_order import Dialog, enable_widgets
-from semblance.app.widgets.wrapped_label import WrappedLabel
+from semblance.app.widgets.tab_order import enable_widgets
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr, translate
-from semblance.core.library.address import ServerAddress, given_password, server_address, set_password
+from semblance.core.library.location import ServerAddress, server_address
 from semblance.core.library.offered_project import OfferedProject
 from semblance.core.workflows.library.connect_to_server import connect_to_server, find_projects
 
@@ -104,13 +111,13 @@ class OpenServerDialog(Dialog):
         """Move user, password and project out of the address into their fields, where the password is hidden."""
         text = self.address.text().strip()
         try:
-            found, password = server_address(text), given_password(text)
+            found = server_address(text)
         except SemblanceError:
             return
         if found is None:
             return
-        if password:
-            self.password.setText(password)
+        if found.password:
+            self.password.setText(found.password)
         if found.user:
             self.user.setText(found.user)
         if found.project:
@@ -200,13 +207,13 @@ class OpenServerDialog(Dialog):
         address = self._address()
         if address is None:
             return
-        address = address.with_project(self.project.currentText().strip())
-        self.error.set_error(None)
         password = self.password.text()
+        address = address.with_project(self.project.currentText().strip()).with_password(password)
+        self.error.set_error(None)
         job = self._run(address, partial(connect_to_server, keep=self.keep.isChecked()), address, password)
 
         def done(not_kept: SemblanceError | None) -> None:
-            set_password(address, password)
+            self._context.jobs.servers.remember(address)
             self._job = None
             if not_kept is not None:
                 self._context.messages.info(translate(not_kept.message), translate(not_kept.hint))

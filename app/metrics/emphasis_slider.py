@@ -25,9 +25,8 @@ from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job, Lane
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import plain_tip, set_look, theme, theme_signals
-from semblance.app.widgets.dialog import accept_button, action_row, dialog_layout, form
-from semblance.app.widgets.tab_order import Dialog
-from semblance.app.widgets.wrapped_label import WrappedLabel
+from semblance.app.widgets.dialog import Dialog, accept_button, action_row, dialog_layout, form
+from semblance.app.widgets.labels import WrappedLabel
 from semblance.core.language import tr
 from semblance.core.library.records import unique_name
 from semblance.core.workflows.library.library_snapshot import LibrarySnapshot

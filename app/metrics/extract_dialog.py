@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from pathlib import Path
 
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import (
@@ -18,12 +17,12 @@ from semblance.app.shell import library_operations, search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job
 from semblance.app.shell.theme import theme
-from semblance.app.widgets.dialog import accept_button, action_row, dialog_layout, form
+from semblance.app.widgets.dialog import Dialog, accept_button, action_row, dialog_layout, form
+from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.widgets.parameter_form import ParameterForm
-from semblance.app.widgets.tab_order import Dialog
-from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.features.registry import extractor_class
 from semblance.core.language import tr, tr_n, tr_name, translate
+from semblance.core.library.location import LibraryLocation
 from semblance.core.parameters import Value
 from semblance.core.workflows.features import extract_features
 from semblance.core.workflows.features.extract_features import ExtractResult
@@ -231,7 +230,7 @@ def _left_out(result: ExtractResult) -> str:
 
 def _resume(
     context: Context,
-    path: Path,
+    path: LibraryLocation,
     extractor: str,
     settings: Mapping[str, Value] | None,
     name: str | None,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,17 +25,16 @@ from semblance.app.shell.jobs import Job
 from semblance.app.shell.lazy_part import lazy_part
 from semblance.app.shell.state import Change, State
 from semblance.app.shell.theme import plain_tip, set_look, theme, theme_signals
-from semblance.app.widgets.elided_label import ElidedLabel
-from semblance.app.widgets.layouts import hbox, vbox
-from semblance.app.widgets.no_wheel import NoWheelComboBox
+from semblance.app.widgets.fields import NoWheelComboBox
+from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
+from semblance.app.widgets.layouts import PanelScrollArea, hbox, vbox
 from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.parameter_form import ParameterForm
-from semblance.app.widgets.scroll_area import PanelScrollArea
 from semblance.app.widgets.section_header import SectionHeader
-from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.features.fusion import Fusion
 from semblance.core.language import as_lazy, tr, tr_n, tr_name
+from semblance.core.library.location import LibraryLocation
 from semblance.core.library.records import unique_name
 from semblance.core.metrics.learner import Learner
 from semblance.core.metrics.registry import grouped_learners, learners
@@ -93,7 +91,7 @@ class TrainPanel(Panel):
         #: The parameters of learners that were ticked, by name.
         self._forms: dict[str, ParameterForm] = {}
         #: The library and the metric's name of each running training.
-        self._running: dict[Job, tuple[Path | None, str]] = {}
+        self._running: dict[Job, tuple[LibraryLocation | None, str]] = {}
         #: The learner that was ticked for the open library, until others are ticked.
         self._default_learner = DEFAULT_LEARNER
         self._make_data_fields()

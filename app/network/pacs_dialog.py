@@ -36,15 +36,23 @@ from semblance.app.shell.file_dialogs import choose_target
 from semblance.app.shell.jobs import Job, Lane
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import set_look, theme
-from semblance.app.widgets.dialog import closing_row, dialog_button, dialog_layout, help_button, resize_dialog
+from semblance.app.widgets.dialog import (
+    Dialog,
+    closing_row,
+    dialog_button,
+    dialog_layout,
+    help_button,
+    resize_dialog,
+)
 from semblance.app.widgets.empty_state import EmptyState
-from semblance.app.widgets.error_line import ErrorLine
+from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.widgets.layouts import hbox
+from semblance.app.widgets.message_lines import ErrorLine
 from semblance.app.widgets.progress_line import ProgressLine
-from semblance.app.widgets.tab_order import Dialog, enable_widgets
-from semblance.app.widgets.wrapped_label import WrappedLabel
+from semblance.app.widgets.tab_order import enable_widgets
 from semblance.core.errors import SemblanceError
 from semblance.core.language import format_number, tr, tr_n, translate, visible
+from semblance.core.library.location import LibraryLocation, library_name
 from semblance.core.library.records import SUFFIX
 from semblance.core.network.servers import Server
 from semblance.core.network.studies import FoundStudies, Series, Study, StudyQuery
@@ -330,13 +338,13 @@ class PacsDialog(Dialog):
             library = chosen if chosen.suffix == SUFFIX else chosen.with_name(chosen.name + SUFFIX)
         self.retrieve_into(library)
 
-    def retrieve_into(self, library: Path) -> None:
+    def retrieve_into(self, library: LibraryLocation) -> None:
         """Retrieve what is selected into ``library``, which is created where there is none."""
         wanted = self.tree.chosen()
         if self._asked is None or not wanted:
             return
         job = self._start(
-            tr("Retrieving into {name}", name=library.stem),
+            tr("Retrieving into {name}", name=library_name(library)),
             partial(self._show_retrieved, library),
             retrieve_study.retrieve_several_into_library,
             self._asked,
@@ -349,12 +357,15 @@ class PacsDialog(Dialog):
         job.failed.connect(lambda _: self._keep_what_came(library))
         job.cancelled.connect(lambda: self._keep_what_came(library))
 
-    def _show_retrieved(self, library: Path, results: Sequence[ImportResult]) -> None:
+    def _show_retrieved(self, library: LibraryLocation, results: Sequence[ImportResult]) -> None:
         added = sum(result.added for result in results)
         unchanged = sum(result.unchanged for result in results)
         failed = [one for result in results for one in result.failed]
         text = tr_n(
-            "{n} case was added to {name}.", "{n} cases were added to {name}.", added, name=library.stem
+            "{n} case was added to {name}.",
+            "{n} cases were added to {name}.",
+            added,
+            name=library_name(library),
         )
         if unchanged:
             text += " " + tr_n("{n} was there already.", "{n} were there already.", unchanged)
@@ -369,7 +380,7 @@ class PacsDialog(Dialog):
         if added:
             self.retrieved.emit(library)
 
-    def _keep_what_came(self, library: Path) -> None:
+    def _keep_what_came(self, library: LibraryLocation) -> None:
         """Studies before the one that failed are in the library."""
         self.note.setText(tr("What came is kept. Retrieve it again to get the rest."))
         if self._context.state.path == library:
@@ -400,7 +411,7 @@ class PacsDialog(Dialog):
             series=series,
         )
 
-    def _search_with(self, library: Path, found: Query | Search) -> None:
+    def _search_with(self, library: LibraryLocation, found: Query | Search) -> None:
         if self._context.state.path != library:
             return
         if isinstance(found, Search):

@@ -11,13 +11,11 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QPushButton, QWid
 from semblance.app.shell.file_dialogs import choose_file
 from semblance.app.shell.settings import Settings
 from semblance.app.shell.theme import theme
-from semblance.app.widgets.dialog import accept_button, action_row, dialog_layout, form
-from semblance.app.widgets.error_line import ErrorLine
+from semblance.app.widgets.dialog import Dialog, accept_button, action_row, dialog_layout, form
+from semblance.app.widgets.fields import NoWheelComboBox, spin_box
+from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.widgets.layouts import line_with_buttons
-from semblance.app.widgets.no_wheel import NoWheelComboBox
-from semblance.app.widgets.spin_box import spin_box
-from semblance.app.widgets.tab_order import Dialog
-from semblance.app.widgets.wrapped_label import WrappedLabel
+from semblance.app.widgets.message_lines import ErrorLine
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr, translate
 from semblance.core.network.servers import DICOMWEB, DIMSE, Server, check_server, read_servers

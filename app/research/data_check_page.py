@@ -25,21 +25,20 @@ from semblance.app.shell.state import Change
 from semblance.app.shell.theme import plain_tip, theme, theme_signals
 from semblance.app.widgets.cards.case_grid import CaseGrid
 from semblance.app.widgets.cards.case_model import CaseModel
-from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.empty_state import EmptyState
-from semblance.app.widgets.full_page import FullPage
-from semblance.app.widgets.layouts import hbox, vbox
-from semblance.app.widgets.line import HLine
-from semblance.app.widgets.no_wheel import NoWheelComboBox
+from semblance.app.widgets.fields import NoWheelComboBox
+from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
+from semblance.app.widgets.layouts import HLine, hbox, vbox
+from semblance.app.widgets.panel import FullPage
 from semblance.app.widgets.progress_line import ProgressLine
-from semblance.app.widgets.read_only_table import make_read_only
 from semblance.app.widgets.tab_order import enable_widgets, set_accessible_name
+from semblance.app.widgets.tables import make_read_only
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
-from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.errors import SemblanceError
 from semblance.core.language import format_number, tr, tr_n, translate
 from semblance.core.library.case_columns import CaseColumns, no_cases
 from semblance.core.library.data_reviews import DataReview
+from semblance.core.library.location import library_name
 from semblance.core.library.natural_key import natural_key
 from semblance.core.searches.query import Query
 from semblance.core.workflows.library import check_data
@@ -180,7 +179,7 @@ class DataCheckPage(FullPage):
         path = self._state.path
         if path is None:
             return
-        title = tr("Checking the data of {name}", name=path.stem)
+        title = tr("Checking the data of {name}", name=library_name(path))
         job = self._context.jobs.run(title, check_data.check_data, path, channel="data check")
         self._job = job
         job.changed.connect(self._show_progress)

@@ -11,11 +11,11 @@ from PySide6.QtWidgets import QHeaderView, QStackedWidget, QTableView, QWidget
 
 from semblance.app.research.two_metrics_facts import signed
 from semblance.app.shell.theme import theme, theme_signals
-from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.empty_state import EmptyState
-from semblance.app.widgets.finding_chip import chip_pixmap
+from semblance.app.widgets.finding_chips import chip_pixmap
+from semblance.app.widgets.labels import ElidedLabel
 from semblance.app.widgets.layouts import vbox
-from semblance.app.widgets.read_only_table import make_read_only
+from semblance.app.widgets.tables import make_read_only
 from semblance.core.errors import SemblanceError
 from semblance.core.evaluation.neighbour_votes import VOTERS
 from semblance.core.language import tr

@@ -26,7 +26,7 @@ from semblance.app.shell.delayed_call import one_shot
 from semblance.app.shell.icons import icon_pixmap
 from semblance.app.shell.theme import BASE, OUTCOME, SMALL, colour, finding_colour, plain_tip, theme
 from semblance.app.widgets.cards.card_painter import ScaledImages
-from semblance.app.widgets.finding_chip import SIDE, chip_pixmap
+from semblance.app.widgets.finding_chips import SIDE, chip_pixmap
 from semblance.app.widgets.text_cache import LEFT as ALIGN_LEFT
 from semblance.app.widgets.text_cache import RIGHT as ALIGN_RIGHT
 from semblance.app.widgets.text_cache import text_cache

@@ -10,13 +10,12 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QSizePolicy, QWi
 
 from semblance.app.shell.theme import SMALL, colour, finding_colour, plain_tip, set_look, theme, theme_signals
 from semblance.app.widgets.badge import Badge
-from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.estimate_caution import TRAINED_ON_QUERY, estimate_caution
-from semblance.app.widgets.finding_chip import SIDE, chip_pixmap
+from semblance.app.widgets.finding_chips import NEAREST, SIDE, chip_pixmap
+from semblance.app.widgets.labels import ElidedLabel
 from semblance.app.widgets.layouts import vbox
-from semblance.app.widgets.nearest_chips import NEAREST
+from semblance.app.widgets.message_lines import WarningLine
 from semblance.app.widgets.text_cache import text_cache
-from semblance.app.widgets.warning_line import WarningLine
 from semblance.core.language import format_number, localise_number, tr
 from semblance.core.library.case_columns import NO_FINDING, CaseColumns
 from semblance.core.reports.curves import interval_text

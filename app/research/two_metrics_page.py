@@ -24,14 +24,11 @@ from semblance.app.shell.query_source import QuerySource, inside
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import theme, theme_signals
 from semblance.app.viewer.image_view import ImageView
+from semblance.app.widgets.buttons import Segmented
 from semblance.app.widgets.empty_state import EmptyState
-from semblance.app.widgets.full_page import FullPage
-from semblance.app.widgets.layouts import hbox, vbox
-from semblance.app.widgets.line import HLine
-from semblance.app.widgets.nearest_chips import NEAREST, NearestChips
-from semblance.app.widgets.panel_header import PanelHeader
-from semblance.app.widgets.scroll_area import PanelScrollArea
-from semblance.app.widgets.segmented import Segmented
+from semblance.app.widgets.finding_chips import NEAREST, NearestChips
+from semblance.app.widgets.layouts import HLine, PanelScrollArea, hbox, vbox
+from semblance.app.widgets.panel import FullPage, PanelHeader
 from semblance.app.widgets.tab_order import set_accessible_name
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.errors import SemblanceError

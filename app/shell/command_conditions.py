@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from semblance.app.shell.state import State
 from semblance.core.language import tr
-from semblance.core.library.address import server_address
+from semblance.core.library.location import ServerAddress
 
 #: Conditions of commands that change cases, features or metrics, and of those that save judgements and searches.
 _OF_EDITS = (
@@ -55,7 +55,7 @@ def refused(state: State) -> dict[str, str]:
     """Condition of commands -> why it is not met, where rights are the reason."""
     of_edits, of_marks = state.why_not_edited, state.why_not_written
     found = dict.fromkeys(_OF_EDITS, of_edits) if of_edits else {}
-    if state.library is not None and server_address(state.library.path) is None:
+    if state.library is not None and not isinstance(state.library.path, ServerAddress):
         found["editable on a server"] = tr(
             "In a library in a folder all cases are compared, without an index."
         )
@@ -66,7 +66,7 @@ def _edit_conditions(state: State) -> set[str]:
     out: set[str] = set()
     if state.library is None or not state.can_edit:
         return out
-    if server_address(state.library.path) is not None:
+    if isinstance(state.library.path, ServerAddress):
         out.add("editable on a server")
     if state.last_edit is not None:
         out.add("edits")

@@ -20,8 +20,7 @@ from semblance.app.shell.jobs import Lane
 from semblance.app.shell.lazy_part import lazy_part
 from semblance.app.widgets.cards.card_layout import LARGE_CARDS
 from semblance.app.widgets.cards.case_drag import DragImages
-from semblance.app.widgets.full_page import FullPage
-from semblance.app.widgets.panel_header import PanelHeader, TabHeader
+from semblance.app.widgets.panel import FullPage, PanelHeader, TabHeader
 from semblance.app.widgets.thumbnail_loader import Done, ThumbnailLoader
 from semblance.app.window.side_panel import SidePanel
 from semblance.app.window.workspaces import WorkspaceChoice

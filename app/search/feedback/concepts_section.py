@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QObject, QRectF, Qt, Signal
@@ -18,18 +17,16 @@ from semblance.app.shell.delayed_call import one_shot
 from semblance.app.shell.jobs import Lane
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import colour, set_look, theme, theme_signals
-from semblance.app.widgets.elided_label import ElidedLabel
-from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.fields import NoWheelSlider
+from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
+from semblance.app.widgets.layouts import PanelScrollArea, hbox, vbox
 from semblance.app.widgets.menus import Menu, open_below
-from semblance.app.widgets.no_wheel import NoWheelSlider
-from semblance.app.widgets.panel import Panel
-from semblance.app.widgets.panel_header import header_button
-from semblance.app.widgets.scroll_area import PanelScrollArea
+from semblance.app.widgets.panel import Panel, header_button
 from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.tab_order import show_in_scroll_areas
-from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.errors import SemblanceError
 from semblance.core.language import format_number, tr, tr_n, translate
+from semblance.core.library.location import LibraryLocation
 from semblance.core.searches.feedback.concept_direction import MINIMUM, Separability
 from semblance.core.workflows.searches.feedback import concepts
 from semblance.core.workflows.searches.feedback.concepts import ConceptFacts
@@ -62,7 +59,7 @@ class Concepts(QObject):
         #: Id of the concept that keys and menus mark cases for.
         self.selected: int | None = None
         self._undo: list[tuple[str, Callable[[], None]]] = []
-        self._read_for: tuple[Path | None, str] = (None, "")
+        self._read_for: tuple[LibraryLocation | None, str] = (None, "")
         self._state.on_change(Change.LIBRARY, self, self._clear)
         self._state.on_change(Change.LIBRARY | Change.CASES | Change.METRIC, self, self._refresh)
         self._refresh()
@@ -240,7 +237,7 @@ class Concepts(QObject):
     def _start_job(
         self,
         function: Callable[..., tuple[ConceptFacts, ...]],
-        path: Path,
+        path: LibraryLocation,
         *args: Any,
         then: Callable[[tuple[ConceptFacts, ...]], None] | None = None,
         channel: str | None = None,

@@ -34,12 +34,12 @@ from semblance.app.shell.state import Change, State
 from semblance.app.shell.theme import BASE, colour, theme, theme_signals
 from semblance.app.widgets.cards.case_drag import dragged_case
 from semblance.app.widgets.drop_target import dropped_file
+from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.menus import Menu
 from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.text_cache import CENTRE, text_cache
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource, as_image
-from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.language import tr, translate
 from semblance.core.library.case_columns import Rows
 from semblance.core.searches.query import Query

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 from weakref import WeakSet
 
@@ -13,6 +12,7 @@ from semblance.app.shell.jobs import Job, Lane
 from semblance.app.shell.settings import AUTHOR
 from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.language import tr
+from semblance.core.library.location import LibraryLocation
 from semblance.core.library.records import account
 from semblance.core.searches.feedback.influence import Influence
 from semblance.core.searches.feedback.judgements import Judgement
@@ -249,7 +249,7 @@ def save_metric(context: Context, name: str, author_name: str) -> Job | None:
     return context.follow(job, show)
 
 
-def _score(context: Context, path: Path, name: str) -> None:
+def _score(context: Context, path: LibraryLocation, name: str) -> None:
     job = context.jobs.run(
         tr("Scoring {name}", name=name), score_metric.score_metric, path, name, channel=f"score {name}"
     )

@@ -29,13 +29,11 @@ from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.viewer.image_menu import image_menu
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.viewer.tool_row import ToolRow
+from semblance.app.widgets.buttons import KeyTip, Segmented
 from semblance.app.widgets.drop_target import DropTarget
-from semblance.app.widgets.fact_list import NAMES
-from semblance.app.widgets.key_tip import KeyTip
 from semblance.app.widgets.layouts import hbox, vbox
-from semblance.app.widgets.panel import Panel
-from semblance.app.widgets.panel_header import PanelHeader
-from semblance.app.widgets.segmented import Segmented
+from semblance.app.widgets.panel import Panel, PanelHeader
+from semblance.app.widgets.tables import NAMES
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.errors import SemblanceError
 from semblance.core.imaging.image_address import ImageAddress

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QCursor
@@ -19,11 +18,12 @@ from semblance.app.shell.kept_views import KeptView
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.widgets.cards.case_grid import NONE, CaseGrid
-from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.widgets.labels import ElidedLabel
 from semblance.app.widgets.thumbnail_loader import Done, ThumbnailLoader, ThumbnailSource
 from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.language import tr
 from semblance.core.library.case_columns import CaseColumns
+from semblance.core.library.location import LibraryLocation
 from semblance.core.searches.feedback.judgements import Judgement, JudgementKind, is_mark
 from semblance.core.searches.query import Query
 from semblance.core.workflows.imaging import card_images
@@ -55,7 +55,7 @@ class CardFeedback(QObject):
             tuple[tuple[RankedSearch, Query, CaseColumns], dict[int, tuple[int, int]]] | None
         ) = None
         #: Library and metric for which it was requested whether judgements can refine the metric.
-        self._checked_metric: tuple[Path | None, str] = (None, "")
+        self._checked_metric: tuple[LibraryLocation | None, str] = (None, "")
         self.bar = CompareBar(grid.comparison.cancel)
         grid.set_multiple(True)
         grid.judged.connect(self._mark_card)

@@ -20,18 +20,16 @@ from semblance.app.shell.context import Context
 from semblance.app.shell.delayed_call import one_shot
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import theme
+from semblance.app.widgets.buttons import ViewSwitch
 from semblance.app.widgets.cards.case_grid import NONE, CaseGrid
 from semblance.app.widgets.cards.case_model import JUDGEMENT_TEXTS, CaseModel
-from semblance.app.widgets.empty_state import EmptyState
+from semblance.app.widgets.empty_state import EmptyState, extraction_message
 from semblance.app.widgets.layouts import hbox, vbox
-from semblance.app.widgets.panel import Panel
-from semblance.app.widgets.panel_header import PanelHeader, header_button
+from semblance.app.widgets.panel import Panel, PanelHeader, header_button
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
-from semblance.app.widgets.view_switch import ViewSwitch
-from semblance.app.widgets.work_notice import extraction_message
 from semblance.core.language import format_number, tr, tr_n, tr_name
-from semblance.core.library.address import server_address
 from semblance.core.library.case_columns import CaseColumns
+from semblance.core.library.location import ServerAddress
 from semblance.core.searches.query import Query
 from semblance.core.workflows.evaluation.scored_metrics import is_stale
 from semblance.core.workflows.library.library_snapshot import LibrarySnapshot, MetricFacts
@@ -354,7 +352,7 @@ class RankingPanel(Panel):
             self._empty.show_message(
                 tr("No metric to search with"),
                 self._state.why_not_edited
-                if server_address(library.path) is not None
+                if isinstance(library.path, ServerAddress)
                 else tr(
                     "The library is read-only. Copy it to a folder with write permission and train there."
                 ),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from semblance.core.errors import SemblanceError
@@ -17,6 +16,7 @@ from semblance.core.imaging.region_thumbnail import region_thumbnail
 from semblance.core.imaging.thumbnail import thumbnail
 from semblance.core.language import as_lazy, join_texts, tr_lazy, tr_lazy_n
 from semblance.core.library.case_names import date_name
+from semblance.core.library.location import LibraryLocation
 from semblance.core.library.records import CaseDetails, now
 from semblance.core.metrics.registry import learner_title
 from semblance.core.metrics.score_titles import search_score_title
@@ -77,7 +77,7 @@ _VERDICTS = {
 
 def report_document(
     loaded: LoadedMetric,
-    library: Path,
+    library: LibraryLocation,
     ranked_search: RankedSearch,
     options: ReportOptions,
     reporter: Reporter = SILENT,

@@ -18,6 +18,7 @@ from semblance.core.imaging.formats import DICOM, HEAD_BYTES, sniff
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.zip_archive import open_regular_file
 from semblance.core.language import tr_lazy
+from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 from semblance.core.network.studies import is_uid
 from semblance.core.reports.dicom.structured_report import PRIVATE_CREATOR, PRIVATE_ELEMENT, PRIVATE_GROUP
@@ -86,7 +87,7 @@ def embedded_search(
     }
 
 
-def reopen_report(library: Path, report: Path, *, reporter: Reporter = SILENT) -> Search:
+def reopen_report(library: LibraryLocation, report: Path, *, reporter: Reporter = SILENT) -> Search:
     """The search in the JSON report at ``report``; its judgements are in a new ledger.
 
     Raises:

@@ -22,6 +22,7 @@ from semblance.core.imaging.hide_text import TextHider
 from semblance.core.imaging.image_reader import shown_slice
 from semblance.core.imaging.pseudonyms import Pseudonyms
 from semblance.core.imaging.region import Region
+from semblance.core.library.location import LibraryLocation
 from semblance.core.library.records import CaseDetails, account
 from semblance.core.reports.dicom.assessment import TITLE
 from semblance.core.reports.dicom.common import SourceObject
@@ -51,7 +52,7 @@ _KINDS = {"SR": "sr", "KO": "kos", "DOC": "pdf", "SEG": "seg"}
 
 def report_objects(
     loaded: LoadedMetric,
-    library: Path,
+    library: LibraryLocation,
     ranked_search: RankedSearch,
     options: ReportOptions,
     reporter: Reporter = SILENT,

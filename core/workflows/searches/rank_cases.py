@@ -11,7 +11,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from semblance.core.errors import BadInput
 from semblance.core.evaluation.neighbour_votes import VOTERS
 from semblance.core.language import tr_lazy
 from semblance.core.library.audit import SEARCH
+from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import CaseDetails
 from semblance.core.retrieval.index import Matrix, Rows
@@ -87,7 +87,7 @@ class RankedSearch:
 
 
 def present_judgements(
-    library: Path, ledger: str, *, reporter: Reporter = SILENT
+    library: LibraryLocation, ledger: str, *, reporter: Reporter = SILENT
 ) -> tuple[tuple[LedgerEntry, ...], float]:
     """The ``entries`` and the ``trust`` that a :class:`RankedSearch` with the ledger would have now, whoever judged."""
     with open_library(library) as opened:
@@ -96,7 +96,12 @@ def present_judgements(
 
 
 def rank_cases(
-    library: Path, search: Search, *, k: int = 20, marks: QueryMarks = NO_MARKS, reporter: Reporter = SILENT
+    library: LibraryLocation,
+    search: Search,
+    *,
+    k: int = 20,
+    marks: QueryMarks = NO_MARKS,
+    reporter: Reporter = SILENT,
 ) -> RankedSearch:
     """The ``k`` cases nearest to the query of ``search``.
 
@@ -156,7 +161,7 @@ def _trust(in_force: Iterable[LedgerEntry]) -> float:
 
 
 def nearest_cases(
-    library: Path,
+    library: LibraryLocation,
     metric: str,
     query: Query,
     *,
@@ -191,7 +196,10 @@ class UnmarkedComparison:
 
 
 def compare_query(
-    library: Path, search: Search, refining_entries: Sequence[LedgerEntry], reporter: Reporter = SILENT
+    library: LibraryLocation,
+    search: Search,
+    refining_entries: Sequence[LedgerEntry],
+    reporter: Reporter = SILENT,
 ) -> UnmarkedComparison:
     """Compare the query of ``search`` with all cases, with its concepts and the metric refined by ``refining_entries``.
 

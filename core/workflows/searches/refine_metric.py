@@ -10,7 +10,6 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ import numpy as np
 from semblance.core.errors import BadInput
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy
+from semblance.core.library.location import LibraryLocation
 from semblance.core.library.records import checked_name
 from semblance.core.metrics.relevance_feedback.feedback_space import no_coordinates_error
 from semblance.core.metrics.relevance_feedback.refined_metric import LEARNER, refined_metric
@@ -55,7 +55,7 @@ SCORED = 400
 
 
 def judge(
-    library: Path,
+    library: LibraryLocation,
     search: Search,
     judgements: Sequence[Judgement],
     *,
@@ -94,7 +94,12 @@ def judge(
 
 
 def undo(
-    library: Path, search: Search, ids: Sequence[int] = (), *, k: int = 20, reporter: Reporter = SILENT
+    library: LibraryLocation,
+    search: Search,
+    ids: Sequence[int] = (),
+    *,
+    k: int = 20,
+    reporter: Reporter = SILENT,
 ) -> RankedSearch:
     """Undo these judgements; without ids, the newest that counts in the search and those made together with it.
 
@@ -107,7 +112,12 @@ def undo(
 
 
 def redo(
-    library: Path, search: Search, ids: Sequence[int] = (), *, k: int = 20, reporter: Reporter = SILENT
+    library: LibraryLocation,
+    search: Search,
+    ids: Sequence[int] = (),
+    *,
+    k: int = 20,
+    reporter: Reporter = SILENT,
 ) -> RankedSearch:
     """Redo these judgements; without ids, those undone last of which one would count in the search.
 
@@ -119,14 +129,18 @@ def redo(
     return rank_cases(library, search, k=k, reporter=reporter)
 
 
-def reset(library: Path, search: Search, *, k: int = 20, reporter: Reporter = SILENT) -> RankedSearch:
+def reset(
+    library: LibraryLocation, search: Search, *, k: int = 20, reporter: Reporter = SILENT
+) -> RankedSearch:
     """Undo all judgements; each can be redone."""
     with _written(library, search, reporter) as ledger:
         ledger.undo([entry.id for entry in ledger.in_force])
     return rank_cases(library, search, k=k, reporter=reporter)
 
 
-def clear_marks(library: Path, search: Search, *, k: int = 20, reporter: Reporter = SILENT) -> RankedSearch:
+def clear_marks(
+    library: LibraryLocation, search: Search, *, k: int = 20, reporter: Reporter = SILENT
+) -> RankedSearch:
     """Undo all marks of this search's query; each can be redone.
 
     Judgements on other queries and comparisons stay.
@@ -137,14 +151,14 @@ def clear_marks(library: Path, search: Search, *, k: int = 20, reporter: Reporte
 
 
 @contextlib.contextmanager
-def _written(library: Path, search: Search, reporter: Reporter) -> Iterator[Ledger]:
+def _written(library: LibraryLocation, search: Search, reporter: Reporter) -> Iterator[Ledger]:
     """A context with the ledger of the search; writes to it do not make loaded metrics be read again."""
     ledger = open_metric(library, search.metric, reporter).ledger(search.ledger)
     with without_reload(library):
         yield ledger
 
 
-def refusal(library: Path, metric: str, *, reporter: Reporter = SILENT) -> BadInput | None:
+def refusal(library: LibraryLocation, metric: str, *, reporter: Reporter = SILENT) -> BadInput | None:
     """Why judgements cannot refine ``metric``; ``None`` if they can.
 
     Raises:
@@ -155,7 +169,9 @@ def refusal(library: Path, metric: str, *, reporter: Reporter = SILENT) -> BadIn
     return None if embeds else no_coordinates_error()
 
 
-def influence(library: Path, search: Search, *, k: int = 20, reporter: Reporter = SILENT) -> list[Influence]:
+def influence(
+    library: LibraryLocation, search: Search, *, k: int = 20, reporter: Reporter = SILENT
+) -> list[Influence]:
     """The effect of each judgement in force on the ranks on screen; the metric is refined once for each of them.
 
     ``most_moved`` is the catalogue row of the case.
@@ -171,7 +187,7 @@ def influence(library: Path, search: Search, *, k: int = 20, reporter: Reporter 
 
 
 def _influence_of_marks(
-    library: Path,
+    library: LibraryLocation,
     search: Search,
     marking: Sequence[LedgerEntry],
     refining_entries: Sequence[LedgerEntry],
@@ -205,7 +221,11 @@ def _ordered(compared: QueryComparison, search: Search, marking: Sequence[Ledger
 
 
 def _influence_of_refining_entries(
-    library: Path, search: Search, refining_entries: Sequence[LedgerEntry], k: int, reporter: Reporter
+    library: LibraryLocation,
+    search: Search,
+    refining_entries: Sequence[LedgerEntry],
+    k: int,
+    reporter: Reporter,
 ) -> list[Influence]:
     """The influence of each comparison and judgement on another query, by leaving it out of the refined metric."""
     session = open_search_refinement(library, search, reporter)
@@ -228,7 +248,9 @@ def _influence_of_refining_entries(
     return [replace(one, most_moved=int(rows[one.most_moved])) for one in found]
 
 
-def held_out_accuracy(library: Path, search: Search, *, reporter: Reporter = SILENT) -> float | None:
+def held_out_accuracy(
+    library: LibraryLocation, search: Search, *, reporter: Reporter = SILENT
+) -> float | None:
     """Retrieval accuracy@10 on cases that are neither training cases nor judged, for the learning curve.
 
     ``None`` if nothing was held out. Cases of trained or judged patients are left out.
@@ -238,7 +260,9 @@ def held_out_accuracy(library: Path, search: Search, *, reporter: Reporter = SIL
     return session.held_out_accuracy(entries, search.strength, SCORED, reporter)
 
 
-def held_out_score(library: Path, search: Search, *, reporter: Reporter = SILENT) -> HeldOutScore | None:
+def held_out_score(
+    library: LibraryLocation, search: Search, *, reporter: Reporter = SILENT
+) -> HeldOutScore | None:
     """As :func:`held_out_accuracy`, with its interval and the score of the original metric."""
     session = open_search_refinement(library, search, reporter)
     entries = session.loaded.ledger(search.ledger).in_force
@@ -246,7 +270,7 @@ def held_out_score(library: Path, search: Search, *, reporter: Reporter = SILENT
 
 
 def save_refined(
-    library: Path,
+    library: LibraryLocation,
     search: Search,
     name: str,
     *,

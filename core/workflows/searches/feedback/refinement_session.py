@@ -14,6 +14,7 @@ from semblance.core.evaluation.intervals import over_queries
 from semblance.core.evaluation.neighbours import distances_after_steps
 from semblance.core.evaluation.scores import retrieval_accuracy
 from semblance.core.imaging.region import Region
+from semblance.core.library.location import LibraryLocation
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.distances import LinearDistance
 from semblance.core.metrics.relevance_feedback.feedback_space import FeedbackSpace
@@ -283,7 +284,7 @@ class _HeldOut:
 
 
 def open_refinement(
-    library: Path, metric: str, reporter: Reporter = SILENT, *, without: Collection[str] = ()
+    library: LibraryLocation, metric: str, reporter: Reporter = SILENT, *, without: Collection[str] = ()
 ) -> RefinementSession:
     """The session of ``metric``, made again if the library changed other than by judgements.
 
@@ -296,7 +297,9 @@ def open_refinement(
     return _session_of(open_metric(library, metric, reporter, without=without), reporter)
 
 
-def open_search_refinement(library: Path, search: Search, reporter: Reporter = SILENT) -> RefinementSession:
+def open_search_refinement(
+    library: LibraryLocation, search: Search, reporter: Reporter = SILENT
+) -> RefinementSession:
     """As :func:`open_refinement`, of the metric that ranks the cases for ``search``.
 
     Raises:

@@ -8,7 +8,7 @@ from PySide6.QtCore import QSettings
 
 from semblance.app.library.open_server_dialog import OpenServerDialog
 from semblance.app.shell.settings import Settings
-from semblance.core.library.address import server_address
+from semblance.core.library.location import server_address
 from semblance.core.library.server.library import ServerLibrary
 from semblance.core.library.server.tables import REVISION
 from semblance.core.workflows.maintenance.manage_projects import create_project
@@ -52,10 +52,10 @@ def dialog(qtbot, ring):
 
 
 def test_each_reason_why_a_library_cannot_be_opened_is_said(dialog, database, postgres):
-    with ServerLibrary.create(database):
+    with ServerLibrary.create(server_address(database)):
         pass
     plain = str(server_address(database).with_user(""))
-    known = {"user": "postgres", "password": server_address(database).secrets["password"]}
+    known = {"user": "postgres", "password": server_address(database).password}
     assert "the connection was refused" in dialog.attempt("postgresql://127.0.0.1:1/library", **known)
     assert "no server named nowhere.invalid" in dialog.attempt(
         "postgresql://nowhere.invalid/library", **known
@@ -76,9 +76,9 @@ def test_each_reason_why_a_library_cannot_be_opened_is_said(dialog, database, po
 
 
 def test_the_password_is_kept_in_the_keyring_alone(dialog, database, ring, tmp_path, caplog):
-    with ServerLibrary.create(database):
+    with ServerLibrary.create(server_address(database)):
         pass
-    password = server_address(database).secrets["password"]
+    password = server_address(database).password
     # A pasted address is divided, so that nobody reads the password in it.
     assert dialog.attempt(database) == ""
     assert dialog.address.text() == str(server_address(database).with_user(""))
@@ -97,10 +97,9 @@ def test_the_password_is_kept_in_the_keyring_alone(dialog, database, ring, tmp_p
 
 
 def test_without_a_password_the_kept_one_is_used(dialog, database, ring, monkeypatch):
-    with ServerLibrary.create(database):
+    with ServerLibrary.create(server_address(database)):
         pass
     address = server_address(database)
-    monkeypatch.setattr("semblance.core.library.address._passwords", {})
     assert "refused" in dialog.attempt(str(address))
     ring["semblance-library", str(address)] = "s3cret:@/%pass"
     assert dialog.attempt(str(address)) == ""
@@ -118,19 +117,19 @@ def test_without_encryption_that_is_verified_the_dialog_warns(dialog):
 
 
 def test_projects_are_listed_and_opened(dialog, database, postgres):
-    with ServerLibrary.create(database):
+    with ServerLibrary.create(server_address(database)):
         pass
     address = server_address(database)
     create_project(address, "chest study", "a study of chests", "2999-12-31")
     dialog.address.setText(str(address))
-    dialog.password.setText(address.secrets["password"])
+    dialog.password.setText(address.password)
     dialog.list_projects()
     dialog._context.jobs.run_pending()
     assert [dialog.project.itemText(i) for i in range(dialog.project.count())] == ["", "chest study"]
     assert dialog.project.currentText() == "chest study" and "chest study" in dialog.note.text()
-    assert dialog.attempt(str(address), "postgres", address.secrets["password"]) == ""
+    assert dialog.attempt(str(address), "postgres", address.password) == ""
     assert dialog.opened[0].project == "chest study"
     # An address with a project is divided.
     dialog.project.setEditText("")
-    said = dialog.attempt(f"{address}?project=other", "postgres", address.secrets["password"])
+    said = dialog.attempt(f"{address}?project=other", "postgres", address.password)
     assert "no project 'other'" in said and "project" not in dialog.address.text()

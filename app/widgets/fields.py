@@ -1,4 +1,4 @@
-"""A field for one number, checked by its parameter and changed with the arrow keys."""
+"""Input fields: search and numbers, and combo boxes and sliders whose value the wheel does not change."""
 
 from __future__ import annotations
 
@@ -6,12 +6,19 @@ import math
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent, QWheelEvent
-from PySide6.QtWidgets import QLineEdit, QWidget
+from PySide6.QtWidgets import QComboBox, QLineEdit, QSlider, QSpinBox, QWidget
 
+from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.icons import icon
 from semblance.app.shell.theme import set_look
 from semblance.core.errors import BadArguments
 from semblance.core.language import format_number, to_english_number, tr, translate
 from semblance.core.parameters import Parameter, Value
+
+PAUSE_MS = 60
+
+#: As that of other fields; Qt ignores the padding of a style sheet here.
+_MARGIN = 6
 
 _STEPS: dict[int, int] = {
     Qt.Key.Key_Up: 1,
@@ -19,6 +26,52 @@ _STEPS: dict[int, int] = {
     Qt.Key.Key_PageUp: 10,
     Qt.Key.Key_PageDown: -10,
 }
+
+
+class SearchField(QLineEdit):
+    """``searched(text)``: the text changed, after a short pause. ``list_requested``: Down was pressed."""
+
+    searched = Signal(str)
+    down_pressed = Signal()
+
+    def __init__(
+        self, hint: str = tr("Filter cases"), parent: QWidget | None = None, *, icon_name: str = "filter"
+    ) -> None:
+        super().__init__(parent)
+        self.setPlaceholderText(hint)
+        # Qt leaves too much space behind the icon.
+        self.setTextMargins(-5, 0, 0, 0)
+        self.setAccessibleName(hint)
+        self.addAction(icon(icon_name), QLineEdit.ActionPosition.LeadingPosition).setText(hint)
+        self._clear = self.addAction(icon("close"), QLineEdit.ActionPosition.TrailingPosition)
+        self._clear.setText(tr("Clear"))
+        self._clear.setToolTip(tr("Clear"))
+        self._clear.setVisible(False)
+        self._clear.triggered.connect(self.clear)
+        self._pause = one_shot(self, lambda: self.searched.emit(self.text()), PAUSE_MS)
+        self.textChanged.connect(self._changed)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape and self.text():
+            self.clear()
+        elif event.key() == Qt.Key.Key_Down:
+            self.down_pressed.emit()
+        else:
+            super().keyPressEvent(event)
+
+    def _changed(self, text: str) -> None:
+        self._clear.setVisible(bool(text))
+        self._pause.start()
+
+
+def spin_box(low: int, high: int, value: int, suffix: str = "") -> QSpinBox:
+    """A spin box from ``low`` to ``high`` with ``value`` and ``suffix``."""
+    box = QSpinBox()
+    box.setRange(low, high)
+    box.setValue(value)
+    box.setSuffix(suffix)
+    box.lineEdit().setTextMargins(_MARGIN, 0, 0, 0)
+    return box
 
 
 class NumberField(QLineEdit):
@@ -119,3 +172,25 @@ def _parse_number(text: str) -> Value:
         except ValueError:
             continue
     return text
+
+
+class NoWheelComboBox(QComboBox):
+    """A combo box that ignores the wheel."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        event.ignore()
+
+
+class NoWheelSlider(QSlider):
+    """A slider that ignores the wheel."""
+
+    def __init__(self, orientation: Qt.Orientation, parent: QWidget | None = None) -> None:
+        super().__init__(orientation, parent)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        event.ignore()

@@ -1,4 +1,4 @@
-"""A label that shortens its text to its width and shows the whole text as a tooltip."""
+"""Labels: a line that is shortened to its width, wrapped text, and an icon."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QStyle, QStyleOption, QWidget
 
-from semblance.app.shell.theme import plain_tip, set_look
-from semblance.core.language import visible
+from semblance.app.shell.icons import icon_pixmap
+from semblance.app.shell.theme import plain_tip, set_look, theme, theme_signals
+from semblance.core.language import translate, visible
 
 
 class ElidedLabel(QLabel):
@@ -103,4 +104,47 @@ class ElidedLabel(QLabel):
             shown,
             self.foregroundRole(),
         )
+        painter.end()
+
+
+class WrappedLabel(QLabel):
+    """Plain text, never interpreted as HTML, translated if it comes from ``core``.
+
+    ``role``: a role of the style sheet. ``selectable``: the text can be selected and copied.
+    """
+
+    def __init__(self, text: str = "", role: str = "", *, selectable: bool = False) -> None:
+        super().__init__(translate(text))
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setWordWrap(True)
+        if role:
+            set_look(self, role=role)
+        if selectable:
+            self.setTextInteractionFlags(
+                Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
+            )
+            self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+            self.setCursor(Qt.CursorShape.IBeamCursor)
+
+    def setText(self, text: str) -> None:
+        super().setText(translate(text))
+
+
+class IconLabel(QWidget):
+    """The icon named ``icon``, ``size`` px wide, in the theme's colour ``shade``."""
+
+    def __init__(self, icon: str, shade: str = "second", size: int = 16) -> None:
+        super().__init__()
+        self.icon, self._shade, self._size = icon, shade, size
+        theme_signals.changed.connect(self._fit)
+        self._fit()
+
+    def _fit(self) -> None:
+        side = theme().px(self._size)
+        self.setFixedSize(side, side)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        shade = str(getattr(theme(), self._shade))
+        painter = QPainter(self)
+        painter.drawPixmap(0, 0, icon_pixmap(self.icon, self.width(), shade, self.devicePixelRatioF()))
         painter.end()
