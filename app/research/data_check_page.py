@@ -451,7 +451,7 @@ KINDS = {
     Check.MARKS: tr("Burnt-in marks"),
     Check.OUTLIER: tr("Outlier"),
     Check.FEW_PATIENTS: tr("Few patients"),
-    Check.TELLING_COLUMN: tr("Column tells the finding"),
+    Check.TELLING_COLUMN: tr("Column determines the finding"),
 }
 SEVERITIES = {Severity.HIGH: tr("high"), Severity.MEDIUM: tr("medium"), Severity.LOW: tr("low")}
 ROW_HEIGHT = 24

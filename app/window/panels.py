@@ -205,13 +205,15 @@ class Panels(QObject):
     def library(self) -> LibraryPanel:
         made = LibraryPanel(self._context, self.thumbnails)
         made.set_plain(self._workspaces.current.plain)
+        for command in ("judge_alike", "judge_not_alike"):
+            self._context.actions.limit_shortcut_to(command, made)
         made.menu_requested.connect(self.case_menu_requested)
         made.collapse_button.clicked.connect(self.collapse_requested)
         return made
 
     @lazy_part
     def query(self) -> QueryPanel:
-        made = QueryPanel(self._context, thumbnails=self.thumbnails)
+        made = QueryPanel(self._context)
         made.add_footer(self.judgements)
         made.set_plain(self._workspaces.current.plain)
         made.help_requested.connect(lambda: self.help_requested.emit("query"))

@@ -65,7 +65,7 @@ PLACES: dict[str, tuple[type[QWidget], tuple[str, ...]]] = {
         RefinePanel,
         (
             "go_ranking", "judge_alike", "judge_not_alike", "judge_closer", "undo_judgement",
-            "redo_judgement", "example_like", "example_unlike", "save_refined", "reset_judgements",
+            "redo_judgement", "save_refined", "reset_judgements",
         ),
     ),
     "new_concept": (ConceptsSection, ("concept_with", "concept_without", "concept_unmark", "undo_concept")),
