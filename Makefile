@@ -77,10 +77,10 @@ bench: setup-test ## measure speed and memory against the targets (SEMBLANCE_DAT
 attack: setup-test ## damaged and hostile files and PACS answers, kills, full disks, with a table of results. ARGS="--mutants 300 --kills 20"
 	$(BIN)/python -m tests.attack $(ARGS)
 
-bench-learners: setup-test ## compare the learners with their peers (in .venv-peers); writes the help page benchmarks.md
+bench-learners: setup-test ## compare the learners with their peers (in .venv-peers); writes the tables of the help page Benchmarks
 	$(BIN)/python -m tests.benchmarks.learners $(ARGS)
 
-bench-clicks: setup-test ## measure how much a metric learns from simulated clicks; writes the help page benchmarks_clicks.md
+bench-clicks: setup-test ## measure how much a metric learns from simulated clicks; writes the tables of the help page Benchmarks
 	$(BIN)/python -m tests.benchmarks.clicks $(ARGS)
 
 ##@ Release

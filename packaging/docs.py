@@ -19,6 +19,7 @@ import markdown2
 import pdoc
 
 from semblance import resources
+from semblance.app.window import help_files
 from semblance.core.metrics.registry import learner_class
 
 #: The packages of core that people use from Python.
@@ -29,7 +30,6 @@ GUIDE = (
     "which_learner",
     "metric_learn",
     "benchmarks",
-    "benchmarks_clicks",
     "experiments",
     "glossary",
 )
@@ -62,6 +62,7 @@ def build(out: Path, packages: tuple[str, ...] = PACKAGES) -> None:
     help_folder = resources.path("help")
     pages = {name: help_folder / f"{name}.md" for name in GUIDE}
     learners = {f"learners/{file.stem}": file for file in sorted((help_folder / "learners").glob("*.md"))}
+    shutil.copytree(help_folder / "benchmarks", out / "guide" / "benchmarks")
     titles = {}
     for name, file in (pages | learners).items():
         text = file.read_text(encoding="utf-8")
@@ -69,7 +70,10 @@ def build(out: Path, packages: tuple[str, ...] = PACKAGES) -> None:
         titles[name] = heading.group(1) if heading else learner_class(file.stem).title
         page = out / "guide" / f"{name}.html"
         page.parent.mkdir(parents=True, exist_ok=True)
-        page.write_text(_page(titles[name], _body(text), "../" * (1 + name.count("/"))), encoding="utf-8")
+        page.write_text(
+            _page(titles[name], _body(help_files.with_tables(text)), "../" * (1 + name.count("/"))),
+            encoding="utf-8",
+        )
     page_list = "".join(
         f'<li><a href="guide/{name}.html">{html.escape(titles[name])}</a></li>' for name in pages
     )

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from semblance.app.cli.options import LIBRARY_HELP, Json, LibraryPath
+from semblance.app.cli.options import LIBRARY_HELP, Json, LibraryArgument, Location
 from semblance.app.cli.output import echo, print_document
 from semblance.app.cli.reporter import ConsoleReporter
-from semblance.core.library.address import library_path
+from semblance.core.library.location import LibraryLocation, library_location
 from semblance.core.normal_text import composed
 
 if TYPE_CHECKING:
@@ -91,9 +91,10 @@ def show_indexes(document: Any) -> None:
 
 @commands.command()
 def move(
-    source: Annotated[Path, typer.Argument(metavar="FROM", help=LIBRARY_HELP, parser=library_path)],
+    source: Annotated[Location, typer.Argument(metavar="FROM", help=LIBRARY_HELP, parser=library_location)],
     target: Annotated[
-        Path, typer.Argument(metavar="TO", help="A new folder, or an empty database.", parser=library_path)
+        Location,
+        typer.Argument(metavar="TO", help="A new folder, or an empty database.", parser=library_location),
     ],
     remove: Annotated[
         bool, typer.Option("--remove", help="Remove FROM once TO was found to hold the same.")
@@ -110,7 +111,7 @@ def move(
 
 @commands.command()
 def index(
-    library: LibraryPath,
+    library: LibraryArgument,
     metric: Annotated[
         list[str] | None,
         typer.Option("--metric", metavar="METRIC", help="Only this metric. The option can be repeated."),
@@ -138,7 +139,7 @@ def index(
 
 
 @commands.command()
-def people(library: LibraryPath, as_json: Json = False) -> None:
+def people(library: LibraryArgument, as_json: Json = False) -> None:
     """List who has which right in a library on a server."""
     from semblance.core.workflows.maintenance.manage_people import list_people
 
@@ -147,7 +148,7 @@ def people(library: LibraryPath, as_json: Json = False) -> None:
 
 @commands.command()
 def grant(
-    library: LibraryPath,
+    library: LibraryArgument,
     person: Annotated[str, typer.Argument(metavar="PERSON", help="The name of an account of the server.")],
     right: Annotated[
         str, typer.Argument(metavar="RIGHT", help="reader, annotator, curator, administrator, or none.")
@@ -172,7 +173,7 @@ def grant(
 
 
 @commands.command()
-def watch(library: LibraryPath, as_json: Json = False) -> None:
+def watch(library: LibraryArgument, as_json: Json = False) -> None:
     """Print what others change in a library on a server, as it happens. End it with Ctrl-C."""
     import json
     import sys
@@ -197,7 +198,7 @@ def watch(library: LibraryPath, as_json: Json = False) -> None:
 
 @project.command()
 def create(
-    library: LibraryPath,
+    library: LibraryArgument,
     name: Name,
     purpose: Annotated[str, typer.Option(metavar="TEXT", help="What the cases are used for.")],
     until: Annotated[str, typer.Option(metavar="DATE", help="The last day, such as 2030-12-31.")],
@@ -210,7 +211,7 @@ def create(
 
 
 @project.command("list")
-def list_all(library: LibraryPath, as_json: Json = False) -> None:
+def list_all(library: LibraryArgument, as_json: Json = False) -> None:
     """List the projects of a library, with their members and numbers of cases."""
     from semblance.core.workflows.maintenance.manage_projects import list_projects
 
@@ -219,7 +220,7 @@ def list_all(library: LibraryPath, as_json: Json = False) -> None:
 
 @project.command()
 def add(
-    library: LibraryPath,
+    library: LibraryArgument,
     name: Name,
     case: Cases = None,
     listed: Listed = None,
@@ -241,7 +242,7 @@ def add(
 
 @project.command("remove")
 def take_out(
-    library: LibraryPath,
+    library: LibraryArgument,
     name: Name,
     case: Cases = None,
     listed: Listed = None,
@@ -259,7 +260,7 @@ def take_out(
 
 
 @project.command()
-def links(library: LibraryPath, name: Name, as_json: Json = False) -> None:
+def links(library: LibraryArgument, name: Name, as_json: Json = False) -> None:
     """List the ids of a project's cases there and in the library. Only curators can."""
     from semblance.core.workflows.maintenance.manage_projects import links as found_links
 
@@ -272,7 +273,7 @@ def links(library: LibraryPath, name: Name, as_json: Json = False) -> None:
 
 @project.command()
 def close(
-    library: LibraryPath,
+    library: LibraryArgument,
     name: Name,
     remove: Annotated[
         bool, typer.Option("--remove", help="Also remove the project with everything in it.")
@@ -286,7 +287,7 @@ def close(
 
 
 def _change_project(
-    library: Path,
+    library: LibraryLocation,
     name: str,
     chosen: Chosen,
     change_cases: Callable[..., dict[str, Any]],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from semblance.app.shell.state import State
 from semblance.core.language import tr
-from semblance.core.library.address import server_address
+from semblance.core.library.location import ServerAddress
 
 #: Conditions of commands that change cases, features or metrics, and of those that save judgements and searches.
 _OF_EDITS = (
@@ -45,7 +45,6 @@ def available(state: State) -> set[str]:
     if state.ranking is not None:
         out.add("ranking")
     out |= _judgement_conditions(state) | _edit_conditions(state)
-    out |= _example_conditions(state)
     if state.training is not None and state.training.running:
         out.add("training")
     return out
@@ -55,7 +54,7 @@ def refused(state: State) -> dict[str, str]:
     """Condition of commands -> why it is not met, where rights are the reason."""
     of_edits, of_marks = state.why_not_edited, state.why_not_written
     found = dict.fromkeys(_OF_EDITS, of_edits) if of_edits else {}
-    if state.library is not None and server_address(state.library.path) is None:
+    if state.library is not None and not isinstance(state.library.path, ServerAddress):
         found["editable on a server"] = tr(
             "In a library in a folder all cases are compared, without an index."
         )
@@ -66,7 +65,7 @@ def _edit_conditions(state: State) -> set[str]:
     out: set[str] = set()
     if state.library is None or not state.can_edit:
         return out
-    if server_address(state.library.path) is not None:
+    if isinstance(state.library.path, ServerAddress):
         out.add("editable on a server")
     if state.last_edit is not None:
         out.add("edits")
@@ -75,19 +74,10 @@ def _edit_conditions(state: State) -> set[str]:
     return out
 
 
-def _example_conditions(state: State) -> set[str]:
-    out: set[str] = set()
-    if state.search is not None:
-        out.add("can add examples")
-        if state.search.like or state.search.unlike:
-            out.add("examples")
-    if state.metric is not None and state.can_write:
-        out.add("can add concepts")
-    return out
-
-
 def _judgement_conditions(state: State) -> set[str]:
     out = {"can judge"} if state.can_judge else set()
+    if state.metric is not None and state.can_write:
+        out.add("can add concepts")
     if state.judgement_count:
         out.add("judgements")
         if state.can_edit:

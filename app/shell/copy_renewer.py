@@ -11,7 +11,7 @@ from semblance.app.shell.context import Context
 from semblance.app.shell.delayed_call import one_shot
 from semblance.app.shell.jobs import Job, Lane
 from semblance.core.errors import AccessRefused, SemblanceError, ServerUnavailable
-from semblance.core.library.address import server_address
+from semblance.core.library.location import ServerAddress
 from semblance.core.workflows.library.local_copies import remove_ended_copies, renew_copy
 
 #: Milliseconds after a change until it is copied, and between two comparisons without a change.
@@ -56,7 +56,7 @@ class CopyRenewer(QObject):
             # Their projects are not opened again, so nobody else would.
             self._is_swept = True
             self._context.jobs.run("", remove_ended_copies, lane=Lane.NOTICES, quiet=True)
-        if state.path is None or server_address(state.path) is None or state.away:
+        if not isinstance(state.path, ServerAddress) or state.away:
             return
         self._is_outdated, begun = False, time.monotonic()
         job = self._job = self._context.jobs.run(

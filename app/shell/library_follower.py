@@ -11,7 +11,7 @@ from semblance.app.shell.jobs import Job, Lane
 from semblance.app.shell.state import Change
 from semblance.core.errors import AccessRefused, SemblanceError
 from semblance.core.language import format_number, tr, tr_n
-from semblance.core.library.address import ServerAddress, server_address, set_away
+from semblance.core.library.location import ServerAddress
 from semblance.core.workflows.maintenance.watch_library import (
     AWAY,
     BACK,
@@ -48,7 +48,7 @@ class LibraryFollower(QObject):
             job.cancel()
         self._copy.begin()
         path = self._state.path
-        if path is None or server_address(path) is None:
+        if not isinstance(path, ServerAddress):
             return
         job = self._job = self._context.jobs.run(
             "", follow_library, path, lane=Lane.NOTICES, quiet=True, endless=True
@@ -71,16 +71,16 @@ class LibraryFollower(QObject):
         self._context.messages.error(error)
 
     def _receive(self, event: LibraryEvent) -> None:
-        address = server_address(self._state.path) if self._state.path is not None else None
-        if address is None:
+        address = self._state.path
+        if not isinstance(address, ServerAddress):
             return
         if event.kind == AWAY:
-            set_away(address, away=True)
+            self._context.jobs.servers.set_away(address, away=True)
             self._state.set_away(event.reason)
             return
         is_back = event.kind == BACK or (event.kind == WATCHING and bool(self._state.away))
         if is_back:
-            set_away(address, away=False)
+            self._context.jobs.servers.set_away(address, away=False)
             self._state.set_away("")
             self._context.messages.info(tr("The server answers again."))
         if event.kind == CHANGED or is_back:

@@ -11,7 +11,11 @@ from PySide6.QtCore import QByteArray, QSettings
 from semblance.app.shell.stored_values import shared_values
 from semblance.core.errors import SemblanceError
 from semblance.core.language import ENGLISH, LANGUAGES
-from semblance.core.library.address import DEFAULT_COPY_BYTES, library_path, server_address
+from semblance.core.library.location import (
+    DEFAULT_COPY_BYTES,
+    LibraryLocation,
+    library_location,
+)
 from semblance.core.searches.search import NO_MATCH_RATE
 
 #: Keys of the folders that a file was read from and written to last.
@@ -66,14 +70,14 @@ class Settings:
         self._values.put("text_scale", scale)
 
     @property
-    def recent(self) -> list[Path]:
+    def recent(self) -> list[LibraryLocation]:
         """Recently opened libraries, the last one first: those on servers, and folders that still exist."""
         value: Any = self._values.get("recent", [])
         texts = [value] if isinstance(value, str) else list(value or [])
-        paths = [_stored_path(text) for text in texts]
-        return [path for path in paths if server_address(path) is not None or path.exists()]
+        libraries = [_stored_library(text) for text in texts]
+        return [one for one in libraries if not isinstance(one, Path) or one.exists()]
 
-    def add_recent(self, library: Path) -> None:
+    def add_recent(self, library: LibraryLocation) -> None:
         """Put ``library`` first in :attr:`recent`, if libraries are remembered."""
         if not self.remembers_libraries:
             return
@@ -81,13 +85,13 @@ class Settings:
         self._values.put("recent", [str(path) for path in [library, *others][:MAX_RECENT]])
 
     @property
-    def last_library(self) -> Path | None:
+    def last_library(self) -> LibraryLocation | None:
         """The library that was open when the program ended."""
         text = str(self._values.get("last_library", "") or "")
-        return _stored_path(text) if text else None
+        return _stored_library(text) if text else None
 
     @last_library.setter
-    def last_library(self, library: Path | None) -> None:
+    def last_library(self, library: LibraryLocation | None) -> None:
         remembered = library if self.remembers_libraries else None
         self._values.put("last_library", "" if remembered is None else str(remembered))
 
@@ -190,10 +194,10 @@ class Settings:
         self._values.wait()
 
 
-def _stored_path(text: str) -> Path:
+def _stored_library(text: str) -> LibraryLocation:
     """The folder or the address of a server that was stored."""
     try:
-        return library_path(text)
+        return library_location(text)
     except SemblanceError:
         # Written by hand or by another version: a path that does not exist.
         return Path(text)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from PySide6.QtWidgets import QWidget
 
 from semblance.app.shell.context import Context
 from semblance.app.shell.query_source import QuerySource
 from semblance.app.viewer.header_view import HeaderView
-from semblance.app.widgets.dialog import closing_row, dialog_layout, resize_dialog
-from semblance.app.widgets.tab_order import Dialog
+from semblance.app.widgets.dialog import Dialog, closing_row, dialog_layout, resize_dialog
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.language import tr
+from semblance.core.library.location import LibraryLocation
 
 
 class HeaderDialog(Dialog):
@@ -31,7 +29,7 @@ class HeaderDialog(Dialog):
         self._source: QuerySource | None = None
         self._state.on_other_source(self, lambda: self._source, self._follow_source)
 
-    def read(self, library: Path | None, image: int | ImageAddress, place: int | None) -> None:
+    def read(self, library: LibraryLocation | None, image: int | ImageAddress, place: int | None) -> None:
         """Show the header of a case's image or of a file, of a volume that of slice ``place``."""
         index = self._state.columns.index_of_row(image) if isinstance(image, int) else -1
         case = self._state.columns.ids[index] if index >= 0 else None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction, QGuiApplication, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import (
@@ -21,14 +19,15 @@ from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job, Lane
 from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.viewer.header_model import COLUMNS, HeaderModel
-from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.empty_state import EmptyState
+from semblance.app.widgets.fields import SearchField
+from semblance.app.widgets.labels import ElidedLabel
 from semblance.app.widgets.layouts import hbox, vbox
-from semblance.app.widgets.read_only_table import make_read_only
-from semblance.app.widgets.search_field import SearchField
+from semblance.app.widgets.tables import make_read_only
 from semblance.core.errors import SemblanceError
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.language import tr
+from semblance.core.library.location import LibraryLocation
 from semblance.core.workflows.imaging import read_header
 from semblance.core.workflows.imaging.read_header import HeaderTable
 
@@ -114,7 +113,7 @@ class HeaderView(QWidget):
         for column, width in enumerate((88, 120 if self._is_narrow else 264, 40)):
             self.table.setColumnWidth(column, theme().px(width))
 
-    def read(self, library: Path | None, image: int | ImageAddress, place: int | None) -> None:
+    def read(self, library: LibraryLocation | None, image: int | ImageAddress, place: int | None) -> None:
         """Show the header of a case's image or of a file, of a volume that of slice ``place``."""
         self._table = None
         self.rows.set_lines([])

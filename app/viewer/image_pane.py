@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QShowEvent
@@ -25,6 +24,7 @@ from semblance.core.imaging.image import SliceFacts
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr
+from semblance.core.library.location import LibraryLocation
 from semblance.core.workflows.imaging.view_images import ViewedImage
 
 #: Attributes of a case shown on the image if the file has no notes.
@@ -59,7 +59,7 @@ class ImagePane(QWidget):
         self.bar = SliceBar(self.slices)
         self._case_region: Region | None = None
         #: What is shown: a case's row in its library, or an address.
-        self.source: tuple[Path | None, int | ImageAddress] = (None, 0)
+        self.source: tuple[LibraryLocation | None, int | ImageAddress] = (None, 0)
         self._has_histogram = True
         self._grid = grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
@@ -94,7 +94,11 @@ class ImagePane(QWidget):
         return self.slices.place if len(self.slices) > 1 else None
 
     def show_viewed(
-        self, viewed: ViewedImage, library: Path | None, what: int | ImageAddress, region: Region | None
+        self,
+        viewed: ViewedImage,
+        library: LibraryLocation | None,
+        what: int | ImageAddress,
+        region: Region | None,
     ) -> None:
         """An image just opened (``what``: a case's row or a file's address), with ``region`` drawn on it."""
         image, self.source = viewed.image, (library, what)

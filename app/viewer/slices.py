@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
@@ -12,6 +11,7 @@ from semblance.core.errors import SemblanceError
 from semblance.core.imaging.display import MIN_SIDE_OF_SLICES, DisplayImage
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.language import tr
+from semblance.core.library.location import LibraryLocation
 from semblance.core.workflows.imaging import view_images
 from semblance.core.workflows.imaging.view_images import StackFacts, ViewedSlice
 
@@ -36,7 +36,7 @@ class Slices(QObject):
         self._is_paused = False
         self.facts: StackFacts | None = None
         self.place = 0
-        self._library: Path | None = None
+        self._library: LibraryLocation | None = None
         self._address: int | ImageAddress = 0
         self._images: OrderedDict[int, DisplayImage] = OrderedDict()
         self._problems: dict[int, str] = {}
@@ -51,7 +51,7 @@ class Slices(QObject):
     def begin(
         self,
         facts: StackFacts | None,
-        library: Path | None,
+        library: LibraryLocation | None,
         address: int | ImageAddress,
         first: DisplayImage | None,
     ) -> None:

@@ -9,7 +9,7 @@ from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QDockWidget, QLayout, QMainWindow, QWidget
 
 from semblance.app.widgets.layouts import vbox
-from semblance.app.widgets.panel_header import PanelHeader
+from semblance.app.widgets.panel import PanelHeader
 
 
 class _DockTitle(PanelHeader):

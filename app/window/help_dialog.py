@@ -39,10 +39,10 @@ from semblance.app.shell.theme import (
     theme,
     theme_signals,
 )
-from semblance.app.widgets.dialog import resize_dialog, widen
+from semblance.app.widgets.dialog import Dialog, resize_dialog, widen
+from semblance.app.widgets.fields import SearchField
 from semblance.app.widgets.layouts import hbox, vbox
-from semblance.app.widgets.search_field import SearchField
-from semblance.app.widgets.tab_order import Dialog, enable_widgets
+from semblance.app.widgets.tab_order import enable_widgets
 from semblance.app.window import help_pages
 from semblance.core.language import tr
 
@@ -148,11 +148,16 @@ class HelpDialog(Dialog):
         self.raise_()
 
     def _follow(self, url: QUrl) -> None:
-        """Open a link of the page: another page relative to this one, or a web page in the browser."""
+        """Open a link of the page: another page relative to this one, a table in the program for CSV
+        files, or a web page in the browser."""
         if url.scheme() in ("http", "https"):
             QDesktopServices.openUrl(url)
             return
-        self.show_page(help_pages.target(self.shown, url.path()))
+        linked = help_pages.target(self.shown, url.path())
+        if linked.endswith(".csv"):
+            QDesktopServices.openUrl(QUrl.fromLocalFile(str(resources.path("help") / linked)))
+            return
+        self.show_page(linked)
 
     # The list at the left
 

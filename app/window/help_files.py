@@ -2,10 +2,13 @@
 
 ``resources/help/LANGUAGE/PAGE.md`` is a translation. ``of.json`` beside it has the digest of the English text
 that was translated, so that an outdated translation shows a note.
+
+A paragraph that is a link to a CSV file below ``resources/help`` is shown with the table of the file.
 """
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
 import re
@@ -18,6 +21,8 @@ from semblance.core.language import ENGLISH, current_language, tr
 DIGESTS_FILE = "of.json"
 #: The page with what changed: a copy of CHANGELOG.md, in English only.
 WHATS_NEW = "whats_new"
+#: A paragraph that is a link to a table.
+_TABLE_LINK = re.compile(r"^\[[^\]\n]+\]\(([\w/-]+\.csv)\)$", re.MULTILINE)
 
 
 def english(page: str) -> str:
@@ -35,13 +40,18 @@ def text_of(page: str) -> str:
     if page == WHATS_NEW:
         return _whats_new()
     if current_language() == ENGLISH:
-        return english(page)
+        return with_tables(english(page))
     text, original = translated(page, current_language()), english(page)
     if not text:
-        return _with_note(original, tr("This page is not translated yet.")) if original else ""
+        return with_tables(_with_note(original, tr("This page is not translated yet."))) if original else ""
     if is_older(page, current_language()):
-        return _with_note(text, tr("The English page was changed since this was translated."))
-    return text
+        text = _with_note(text, tr("The English page was changed since this was translated."))
+    return with_tables(text)
+
+
+def with_tables(text: str) -> str:
+    """``text`` with the table of each CSV file below the paragraph that links to it."""
+    return _TABLE_LINK.sub(lambda link: f"{link[0]}\n\n{_table(_folder(ENGLISH) / link[1])}", text)
 
 
 def is_older(page: str, language: str) -> bool:
@@ -81,6 +91,14 @@ def _whats_new() -> str:
     if current_language() == ENGLISH:
         return shown
     return _with_note(shown, tr("This page is in English only."))
+
+
+def _table(file: Path) -> str:
+    """A CSV file as Markdown; columns of numbers are aligned to the right."""
+    head, *rows = csv.reader(_read(file).splitlines())
+    numbers = [all(re.fullmatch(r"[-<\d.,]*", row[column]) for row in rows) for column in range(len(head))]
+    lines = [head, ["---:" if is_number else "---" for is_number in numbers], *rows]
+    return "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines)
 
 
 def _with_note(text: str, note: str) -> str:

@@ -71,7 +71,6 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "reader_study",
             "agreement",
             "benchmarks",
-            "benchmarks_clicks",
         ),
     ),
     (

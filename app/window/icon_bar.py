@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt, Signal
 
 from semblance.app.shell.actions import Actions
 from semblance.app.shell.theme import theme, theme_signals
-from semblance.app.widgets.key_tip import key_button
+from semblance.app.widgets.buttons import key_button
 from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.panel import Panel
 from semblance.core.language import tr

@@ -8,9 +8,8 @@ from PySide6.QtWidgets import QLabel, QWidget
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job
 from semblance.app.shell.theme import set_look, theme
-from semblance.app.widgets.dialog import dialog_layout
+from semblance.app.widgets.dialog import Dialog, dialog_layout
 from semblance.app.widgets.progress_line import ProgressLine
-from semblance.app.widgets.tab_order import Dialog
 from semblance.core.language import tr
 
 

@@ -50,7 +50,7 @@ from semblance.app.window.status_line import StatusLine
 from semblance.app.window.top_bar import TopBar
 from semblance.app.window.workspaces import WorkspaceChoice
 from semblance.core.language import tr, visible
-from semblance.core.library.address import library_path, server_address
+from semblance.core.library.location import LibraryLocation, library_location, library_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -142,7 +142,7 @@ class MainWindow(QMainWindow):
         page.file_requested.connect(self.context.actions["new_library"].trigger)
         page.open_requested.connect(self.context.actions["open_library"].trigger)
         page.server_requested.connect(self.context.actions["open_server"].trigger)
-        page.recent_requested.connect(lambda path: self.open_library(library_path(path)))
+        page.recent_requested.connect(lambda path: self.open_library(library_location(path)))
         page.dropped.connect(lambda path: self._open_dropped(Path(path)))
         page.glossary_requested.connect(self.context.actions["words"].trigger)
 
@@ -206,7 +206,9 @@ class MainWindow(QMainWindow):
 
     # Opening and closing
 
-    def start(self, library: Path | None = None, built: Callable[[], object] = lambda: None) -> None:
+    def start(
+        self, library: LibraryLocation | None = None, built: Callable[[], object] = lambda: None
+    ) -> None:
         """Open ``library`` or the last one after the first paint, build the rest, then call ``built``."""
         self.context.messages.install_hooks()
         open_first = partial(self.open_first, library)
@@ -215,20 +217,22 @@ class MainWindow(QMainWindow):
         self._idle_queue.add(steps(self.jobs, open_first, self._build_part, self._show_waiting))
         self._idle_queue.add([built, self._load_previews])
 
-    def open_first(self, library: Path | None) -> None:
+    def open_first(self, library: LibraryLocation | None) -> None:
         """Open ``library`` or the last one, unless the user already opened another. It is shown once all is built."""
         chosen = self._first_library(library)
         if self.state.opening is None and chosen is not None:
             self.open_library(chosen, self._show_when_built)
 
-    def _first_library(self, library: Path | None) -> Path | None:
+    def _first_library(self, library: LibraryLocation | None) -> LibraryLocation | None:
         """``library``, or the last one if it is still there."""
         last = self.context.settings.last_library
         if library is not None or last is None:
             return library
-        return last if server_address(last) is not None or last.exists() else None
+        return None if isinstance(last, Path) and not last.exists() else last
 
-    def open_library(self, path: Path, when: Callable[[Callable[[], None]], None] | None = None) -> None:
+    def open_library(
+        self, path: LibraryLocation, when: Callable[[Callable[[], None]], None] | None = None
+    ) -> None:
         """Open the library at ``path``, read-only if another window has it open. ``when`` calls what shows it."""
         from semblance.app.shell.library_operations import open_library
 
@@ -238,8 +242,8 @@ class MainWindow(QMainWindow):
             for given_up in (job.failed, job.cancelled):
                 given_up.connect(self._show_start)
 
-    def _show_opening(self, path: Path) -> None:
-        name = visible(path.stem if (address := server_address(path)) is None else address.title)
+    def _show_opening(self, path: LibraryLocation) -> None:
+        name = visible(library_name(path))
         self._opening.show_message(
             tr("Opening {name}", name=name), tr("The cases are shown as soon as they are read.")
         )

@@ -32,9 +32,8 @@ from shiboken6 import isValid
 from semblance.app.shell.command_entries import CommandEntry, Match, matches
 from semblance.app.shell.icons import icon_pixmap
 from semblance.app.shell.theme import BASE, SMALL, colour, set_look, theme
-from semblance.app.widgets.icon_label import IconLabel
-from semblance.app.widgets.layouts import hbox, vbox
-from semblance.app.widgets.line import HLine
+from semblance.app.widgets.labels import IconLabel
+from semblance.app.widgets.layouts import HLine, hbox, vbox
 from semblance.app.widgets.text_cache import RIGHT, text_cache
 from semblance.core.language import tr
 

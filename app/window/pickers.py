@@ -13,7 +13,7 @@ from semblance.app.shell.context import Context
 from semblance.app.shell.state import Change
 from semblance.app.window.top_bar import Picker
 from semblance.core.language import tr, tr_n
-from semblance.core.library.address import server_address
+from semblance.core.library.location import LibraryLocation, library_name
 from semblance.core.workflows.metrics.slider_steps import slider_of
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def make_pickers(context: Context) -> dict[str, Picker]:
             for path in context.settings.recent
         ]
 
-    def _open(path: Path) -> None:
+    def _open(path: LibraryLocation) -> None:
         from semblance.app.shell.library_operations import open_library
 
         if path != state.path:
@@ -48,9 +48,9 @@ def make_pickers(context: Context) -> dict[str, Picker]:
         ]
 
     def choose(name: str) -> None:
-        from semblance.app.metrics import slider_operations
+        from semblance.app.metrics import emphasis_slider
 
-        slider_operations.select_metric(context, name)
+        emphasis_slider.select_metric(context, name)
 
     def metrics() -> list[QAction]:
         available = state.library.metrics if state.library else ()
@@ -83,10 +83,10 @@ def make_pickers(context: Context) -> dict[str, Picker]:
     return pickers
 
 
-def _library_title(path: Path) -> str:
+def _library_title(library: LibraryLocation) -> str:
     """The name of a library in a list; of one on a server with its server."""
-    address = server_address(path)
-    return path.stem if address is None else tr("{name} on {host}", name=address.title, host=address.host)
+    name = library_name(library)
+    return name if isinstance(library, Path) else tr("{name} on {host}", name=name, host=library.host)
 
 
 def _shown_name(metric: MetricFacts) -> str:

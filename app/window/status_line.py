@@ -12,11 +12,11 @@ from semblance.app.shell.jobs import SHOW_AFTER_MS, Job
 from semblance.app.shell.local_time import local_time
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import plain_tip, set_look, theme, theme_signals
-from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.widgets.labels import ElidedLabel
 from semblance.app.widgets.layouts import hbox
 from semblance.app.widgets.progress_line import ProgressLine
 from semblance.core.language import tr, tr_n
-from semblance.core.library.address import server_address
+from semblance.core.library.location import ServerAddress
 
 HEIGHT = 28
 #: How long a message is shown.
@@ -80,8 +80,8 @@ class StatusLine(QFrame):
         unusable = len(library.unusable_files)
         self.not_read.setVisible(bool(unusable))
         self.not_read.setText(tr_n("Could not read {n} file", "Could not read {n} files", unusable))
-        address = server_address(library.path)
-        if address is not None:
+        address = library.path
+        if isinstance(address, ServerAddress):
             names = {"name": address.title, "host": address.host, "right": library.right}
             if not self._state.away:
                 text = tr("{name} on {host} ({right})", **names)
@@ -97,7 +97,7 @@ class StatusLine(QFrame):
             self.where.setToolTip(plain_tip(self._state.away))
         else:
             self.where.setText(
-                library.path.name if library.writable else tr("{name} (read-only)", name=library.path.name)
+                address.name if library.writable else tr("{name} (read-only)", name=address.name)
             )
 
 

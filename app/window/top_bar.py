@@ -21,9 +21,8 @@ from semblance.app.metrics.emphasis_slider import EmphasisSlider
 from semblance.app.shell.actions import COMMANDS, MENUS, Actions
 from semblance.app.shell.icons import icon, icon_pixmap
 from semblance.app.shell.theme import colour, font, set_look, theme, theme_signals
-from semblance.app.widgets.key_tip import KeyTip
+from semblance.app.widgets.buttons import KeyTip, Segmented
 from semblance.app.widgets.menus import Menu
-from semblance.app.widgets.segmented import Segmented
 from semblance.app.window.workspaces import WORKSPACES, WorkspaceChoice
 from semblance.core.language import tr, visible
 

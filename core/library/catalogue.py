@@ -31,6 +31,7 @@ from semblance.core.library.database import (
 )
 from semblance.core.library.header_texts import rows_with_word
 from semblance.core.library.lesion_group_rows import DETECTED, remove_from_groups
+from semblance.core.library.location import LibraryLocation
 from semblance.core.library.records import (
     NOT_THERE,
     CaseDetails,
@@ -67,6 +68,11 @@ class Catalogue:
     def close(self) -> None:
         """Close every connection to the catalogue."""
         self.engine.dispose()
+
+    @property
+    def where(self) -> LibraryLocation:
+        """The file of the catalogue, or the address of its server."""
+        return self.file
 
     @property
     def library_name(self) -> str:

@@ -7,22 +7,25 @@ from pathlib import Path
 
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
+from semblance.core.library.location import LibraryLocation
 from semblance.core.library.records import CATALOGUE, LIBRARY_ENTRIES
 
 
-def check_is_folder(path: Path) -> None:
-    """Refuse an address, such as of a database, which would become the name of a folder.
+def folder_of(location: LibraryLocation) -> Path:
+    """The folder ``location``. An address, such as of a database, would become the name of a folder.
 
     Raises:
-        BadInput: ``path`` begins with a scheme.
+        BadInput: ``location`` is one, or begins with a scheme.
     """
     # Paths have lost one of two slashes. A scheme of one letter is a drive of Windows.
-    if scheme := re.match(r"([A-Za-z][A-Za-z0-9+.-]+):/", path.as_posix()):
+    text = location.as_posix() if isinstance(location, Path) else str(location)
+    if scheme := re.match(r"([A-Za-z][A-Za-z0-9+.-]+):/", text):
         # The address may hold a password.
         raise BadInput(
             tr_lazy("A library is a folder, not an address ({scheme}://…).", scheme=scheme[1]),
             "Give the path of a folder.",
         )
+    return Path(text)
 
 
 def check_is_library(path: Path) -> None:

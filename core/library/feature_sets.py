@@ -78,7 +78,7 @@ class FeatureSets:
             tr_lazy(
                 "The metric '{metric}' belongs to a feature set that the catalogue {file} does not have.",
                 metric=metric.name,
-                file=self._catalogue.file,
+                file=self._catalogue.where,
             ),
             "Verify the library (semblance doctor LIB --repair, or File > Verify library…), restore a backup, or train "
             "the metric again.",

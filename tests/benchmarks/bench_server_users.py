@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from semblance.core.library.address import ServerAddress, server_address
+from semblance.core.library.location import ServerAddress, server_address
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.exports import check_audit
 from semblance.core.workflows.library.import_source import import_source

@@ -30,7 +30,7 @@ from semblance.app.shell import library_operations, search_operations
 from semblance.app.shell.settings import Settings
 from semblance.app.viewer.image_view import ImageView
 from semblance.app.widgets.cards.case_grid import CaseGrid
-from semblance.app.widgets.full_page import FullPage
+from semblance.app.widgets.panel import FullPage
 from semblance.app.window.main_window import MainWindow
 from semblance.app.window.top_bar import Picker
 from semblance.core.imaging.region import Region

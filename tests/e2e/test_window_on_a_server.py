@@ -15,7 +15,7 @@ from semblance.app.search.saved import save_search
 from semblance.app.shell import edit_operations, search_operations
 from semblance.app.widgets.cards.card_parts import card_feedback_buttons
 from semblance.app.window.main_window import MainWindow
-from semblance.core.library.address import ServerAddress, server_address
+from semblance.core.library.location import ServerAddress, server_address
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import JudgementRecord
 from semblance.core.library.stored_searches import update_search

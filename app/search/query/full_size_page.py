@@ -32,12 +32,10 @@ from semblance.app.viewer.plane_views import PlaneViews
 from semblance.app.viewer.slice_bar import RATE, RATES
 from semblance.app.viewer.slice_strip import SliceStrip
 from semblance.app.viewer.tool_row import ToolRow
-from semblance.app.widgets.full_page import FullPage
-from semblance.app.widgets.key_tip import KeyTip
-from semblance.app.widgets.layouts import hbox, vbox
-from semblance.app.widgets.line import HLine
-from semblance.app.widgets.segmented import Segmented
-from semblance.app.widgets.wrapped_label import WrappedLabel
+from semblance.app.widgets.buttons import KeyTip, Segmented
+from semblance.app.widgets.labels import WrappedLabel
+from semblance.app.widgets.layouts import HLine, hbox, vbox
+from semblance.app.widgets.panel import FullPage
 from semblance.core.errors import SemblanceError
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.language import tr

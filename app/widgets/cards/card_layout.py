@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import QPoint, QRect, Qt
 
 from semblance.app.shell.theme import theme
-from semblance.app.widgets.finding_chip import SIDE as CHIP_SIDE
+from semblance.app.widgets.finding_chips import SIDE as CHIP_SIDE
 
 MARGIN = 4
 SIDE = 8

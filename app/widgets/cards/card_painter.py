@@ -22,7 +22,7 @@ from semblance.app.widgets.cards.card_parts import (
     image_square,
 )
 from semblance.app.widgets.cards.case_model import CaseModel, near_duplicates_text
-from semblance.app.widgets.finding_chip import SIDE, chip_pixmap
+from semblance.app.widgets.finding_chips import SIDE, chip_pixmap
 from semblance.app.widgets.text_cache import CENTRE, RIGHT, text_cache
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr

@@ -6,7 +6,7 @@ from PySide6.QtCore import QPoint, QRect
 
 from semblance.app.shell.theme import theme
 from semblance.app.widgets.cards.card_layout import MARGIN, SMALL_CARDS, CardLayout
-from semblance.app.widgets.finding_chip import SIDE
+from semblance.app.widgets.finding_chips import SIDE
 
 MORE_LIKE, LESS_LIKE = 1, -1
 #: px at the right end of a row.

@@ -15,10 +15,10 @@ import numpy.typing as npt
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import TSQUERY
 
-from semblance.core.library.address import ServerAddress
 from semblance.core.library.case_headers import DATE, GROUPS, TEXTS, HeaderColumns
 from semblance.core.library.case_names import SHIFTED
 from semblance.core.library.catalogue import Catalogue
+from semblance.core.library.location import ServerAddress
 from semblance.core.library.records import present
 from semblance.core.library.rights import ANNOTATOR, CURATOR
 from semblance.core.library.schema import cases, files, judgements, sources
@@ -44,7 +44,7 @@ class ServerCatalogue(Catalogue):
     """
 
     def __init__(self, address: ServerAddress, *, writable: bool | None) -> None:
-        self.file = self.address = address
+        self.address = address
         engine = connect(address, writable=writable is not False)
         try:
             with server_errors(address), engine.connect() as connection:
@@ -70,6 +70,11 @@ class ServerCatalogue(Catalogue):
         except BaseException:
             engine.dispose()
             raise
+
+    @property
+    def where(self) -> ServerAddress:
+        """The address of the library."""
+        return self.address
 
     @property
     def library_name(self) -> str:

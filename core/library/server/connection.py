@@ -14,8 +14,8 @@ from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
 from semblance.core.errors import AccessRefused, BadInput, SemblanceError, ServerUnavailable, WrongPassword
 from semblance.core.language import LazyText, tr_lazy
-from semblance.core.library.address import ServerAddress, local_folder, set_password
 from semblance.core.library.database import BUSY_S
+from semblance.core.library.location import ServerAddress, local_folder
 from semblance.core.library.server.certificates import certificate_problem
 from semblance.core.library.server.passwords import stored_password
 from semblance.core.library.server.tables import LOBBY, schema_of
@@ -70,11 +70,12 @@ def connection_parameters(address: ServerAddress, *, writable: bool) -> dict[str
         "keepalives_count": _PROBES,
         "tcp_user_timeout": _SILENCE_MS,
     }
-    secrets = address.secrets
-    if "password" not in secrets and (stored := stored_password(address)):
-        secrets["password"] = stored
-        set_password(address, stored)
-    return {**defaults, **given, "options": options, **secrets}
+    return {**defaults, **given, "options": options, **with_kept_password(address).secrets.values}
+
+
+def with_kept_password(address: ServerAddress) -> ServerAddress:
+    """``address`` with the password that the keyring has for it, where it has none."""
+    return address if address.password else address.with_password(stored_password(address))
 
 
 def connect(address: ServerAddress, *, writable: bool) -> sa.Engine:
@@ -122,7 +123,7 @@ def removal_of_refused(address: ServerAddress) -> Iterator[None]:
         yield
     except AccessRefused as error:
         # An account that was removed looks like a wrong password.
-        if address.secrets or not isinstance(error, WrongPassword):
+        if with_kept_password(address).secrets.values or not isinstance(error, WrongPassword):
             shutil.rmtree(local_folder(address), ignore_errors=True)
         raise
 

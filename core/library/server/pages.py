@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr_lazy
-from semblance.core.library.address import ServerAddress
+from semblance.core.library.location import ServerAddress
 from semblance.core.library.rights import RIGHTS
 from semblance.core.library.schema import VERSION
 from semblance.core.library.server.connection import no_right_error

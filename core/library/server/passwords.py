@@ -6,7 +6,7 @@ import contextlib
 import os
 
 from semblance.core.language import tr_lazy
-from semblance.core.library.address import ServerAddress
+from semblance.core.library.location import ServerAddress
 from semblance.core.network.keyring_entries import NoKeyring, no_keyring_error, read_entry, write_entry
 
 _SERVICE = "semblance-library"

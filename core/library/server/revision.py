@@ -7,7 +7,7 @@ from sqlalchemy.exc import DBAPIError
 
 from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.language import tr_lazy
-from semblance.core.library.address import ServerAddress
+from semblance.core.library.location import ServerAddress
 from semblance.core.library.server.connection import not_a_library_error, server_errors
 from semblance.core.library.server.pages import (
     check_maker,

@@ -54,7 +54,8 @@ class Euclidean(FixedDistance):
 
 
 class L1(FixedDistance):
-    """Learns nothing; compared with in Yang et al. 2010 (Semblance reports the square of the distance).
+    """Learns nothing; compared with in Yang et al. 2010 (Semblance reports the square of the distance, as
+    for every metric).
 
     Example:
         >>> from sklearn.datasets import load_wine

@@ -12,7 +12,6 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,6 +36,7 @@ from semblance.core.library.content_hashes import (
     content_of_part,
     content_of_pixels,
 )
+from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import CHUNK, FeatureSet, checked_name
 from semblance.core.parameters import Value
@@ -84,7 +84,7 @@ class ExtractResult:
 
 
 def extract_features(
-    library: Path,
+    library: LibraryLocation,
     extractor: str,
     *,
     settings: Mapping[str, Value] | None = None,

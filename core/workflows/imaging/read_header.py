@@ -10,6 +10,7 @@ from semblance.core.imaging import ImageAddress, ImageReader
 from semblance.core.imaging.dicom.header_lines import HeaderLine, header_lines
 from semblance.core.imaging.image import Image
 from semblance.core.language import tr_lazy
+from semblance.core.library.location import LibraryLocation
 from semblance.core.limits import size_text
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.imaging.library_cache import address_of
@@ -26,7 +27,11 @@ class HeaderTable:
 
 
 def read_header(
-    library: Path | None, what: int | ImageAddress, place: int | None = None, *, reporter: Reporter = SILENT
+    library: LibraryLocation | None,
+    what: int | ImageAddress,
+    place: int | None = None,
+    *,
+    reporter: Reporter = SILENT,
 ) -> HeaderTable:
     """The header of an image, or of slice ``place`` of a volume: every element of DICOM, after notes on what the file
     contradicts or what cannot be read; format, size, bit depth and dimensions of other files.

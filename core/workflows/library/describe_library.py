@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 LISTED = 1000
 
 
-def describe_library(library: Path) -> dict[str, Any]:
+def describe_library(library: LibraryLocation) -> dict[str, Any]:
     """Contents of a library (shape of CONTRACT.md, "info").
 
     Raises:

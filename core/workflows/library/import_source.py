@@ -27,6 +27,7 @@ from semblance.core.library.importers.importer import (
 from semblance.core.library.importers.registry import get_importer, recognise, with_settings
 from semblance.core.library.importers.source import Source
 from semblance.core.library.lesion_groups import lesion_codes, read_groups
+from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library, open_or_create_library
 from semblance.core.library.records import NOT_THERE, CaseRecord, FileRecord, SourceRecord
 from semblance.core.library.same_patient import shared_uids
@@ -100,7 +101,7 @@ def recognise_source(path: Path, *, reporter: Reporter = SILENT) -> list[tuple[s
 
 def import_source(
     source: Path,
-    library: Path,
+    library: LibraryLocation,
     *,
     kind: str = "auto",
     settings: Sequence[str] = (),
@@ -287,7 +288,7 @@ class _ImportRun:
             SemblanceError: the library, the source or its disk was removed. Otherwise rows would be written into a
                 deleted file, and all remaining files would count as unreadable.
         """
-        if not self.library.is_in_place:
+        if not self.library.is_still_at(self.library.path):
             raise SemblanceError(
                 tr_lazy(
                     "The library {library} was removed or replaced during the import.",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from semblance.core.library.case_headers import case_headers
 from semblance.core.library.catalogue import Catalogue
 from semblance.core.library.edit_records import Edit
 from semblance.core.library.finding_styles import all_styles, stored_styles
+from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 from semblance.core.library.patient_tree import PatientTree, patient_tree
 from semblance.core.library.rights import ADMINISTRATOR, CURATOR, RIGHTS
@@ -63,7 +63,7 @@ class LesionFacts:
 class LibrarySnapshot:
     """A library at one moment."""
 
-    path: Path
+    path: LibraryLocation
     name: str
     writable: bool
     kinds: tuple[str, ...]
@@ -115,7 +115,7 @@ class LibrarySnapshot:
         return [line for line in self.files_without_cases if line[2] != "ignored"]
 
 
-def read_snapshot(library: Path, *, reporter: Reporter = SILENT) -> LibrarySnapshot:
+def read_snapshot(library: LibraryLocation, *, reporter: Reporter = SILENT) -> LibrarySnapshot:
     """Read ``library`` whole.
 
     Raises:
@@ -224,14 +224,14 @@ def _lesions(catalogue: Catalogue) -> dict[int, LesionFacts]:
     }
 
 
-def save_state(library: Path, state: Mapping[str, Any], *, reporter: Reporter = SILENT) -> None:
+def save_state(library: LibraryLocation, state: Mapping[str, Any], *, reporter: Reporter = SILENT) -> None:
     """Save what the window shows (query, metric, ranking settings) for the next start."""
     with open_library(library) as opened:
         if opened.writable:
             opened.save_last_search(state)
 
 
-def load_state(library: Path, *, reporter: Reporter = SILENT) -> Mapping[str, Any] | None:
+def load_state(library: LibraryLocation, *, reporter: Reporter = SILENT) -> Mapping[str, Any] | None:
     """The state that :func:`save_state` saved."""
     with open_library(library) as opened:
         return opened.load_last_search()

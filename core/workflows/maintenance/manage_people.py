@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from semblance.core.errors import BadArguments
+from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 
 NONE = "none"
 
 
-def list_people(library: Path) -> list[dict[str, str]]:
+def list_people(library: LibraryLocation) -> list[dict[str, str]]:
     """Name and right of each person, by name.
 
     Raises:
@@ -24,7 +23,9 @@ def list_people(library: Path) -> list[dict[str, str]]:
         return [{"name": person.name, "right": person.right} for person in opened.people()]
 
 
-def set_right(library: Path, person: str, right: str, password: str | None = None) -> list[dict[str, str]]:
+def set_right(
+    library: LibraryLocation, person: str, right: str, password: str | None = None
+) -> list[dict[str, str]]:
     """Give ``person`` the ``right`` in place of the one they had, or :data:`NONE`; everybody's rights after it.
 
     ``password``: create the account with it. The first time the roles of the library are created.

@@ -19,8 +19,8 @@ from semblance.core.errors import BadArguments
 from semblance.core.imaging.pseudonyms import Pseudonyms
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy
-from semblance.core.library.address import ServerAddress, server_address
 from semblance.core.library.database import in_batches
+from semblance.core.library.location import LibraryLocation, ServerAddress
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import CaseRecord, FeatureSet, FileRecord
 from semblance.core.library.schema import cases, concept_marks, edits, judgements, lesion_groups
@@ -61,7 +61,7 @@ class Chosen:
         return bool(self.case_ids or self.patients or self.findings or self.everything)
 
 
-def list_projects(library: Path) -> list[dict[str, Any]]:
+def list_projects(library: LibraryLocation) -> list[dict[str, Any]]:
     """All projects of a library, with members and numbers of cases.
 
     Raises:
@@ -72,7 +72,7 @@ def list_projects(library: Path) -> list[dict[str, Any]]:
         return [_described(one) for one in projects_of(connection)]
 
 
-def create_project(library: Path, name: str, purpose: str, until: str) -> dict[str, Any]:
+def create_project(library: LibraryLocation, name: str, purpose: str, until: str) -> dict[str, Any]:
     """Make a project, or give the one of this name another purpose and last day (YYYY-MM-DD, UTC).
 
     Raises:
@@ -88,7 +88,9 @@ def create_project(library: Path, name: str, purpose: str, until: str) -> dict[s
     return _described(made)
 
 
-def change_members(library: Path, name: str, people: Sequence[str], right: str | None) -> dict[str, Any]:
+def change_members(
+    library: LibraryLocation, name: str, people: Sequence[str], right: str | None
+) -> dict[str, Any]:
     """Let people into a project with the ``right`` reader or annotator, or out of it (``None``).
 
     Raises:
@@ -100,7 +102,7 @@ def change_members(library: Path, name: str, people: Sequence[str], right: str |
         return _described(project_named(connection, name))
 
 
-def close(library: Path, name: str, *, remove: bool = False) -> dict[str, Any]:
+def close(library: LibraryLocation, name: str, *, remove: bool = False) -> dict[str, Any]:
     """Have nobody open a project any more; ``remove``: with everything in it.
 
     Raises:
@@ -117,7 +119,9 @@ def close(library: Path, name: str, *, remove: bool = False) -> dict[str, Any]:
         return closed
 
 
-def add_cases(library: Path, name: str, chosen: Chosen, *, reporter: Reporter = SILENT) -> dict[str, Any]:
+def add_cases(
+    library: LibraryLocation, name: str, chosen: Chosen, *, reporter: Reporter = SILENT
+) -> dict[str, Any]:
     """Copy cases into a project under its pseudonyms, with thumbnails, features and metrics; those that it has already
     are brought up to date. Each step can be repeated after it was interrupted.
 
@@ -142,7 +146,9 @@ def add_cases(library: Path, name: str, chosen: Chosen, *, reporter: Reporter = 
             return _described(project_named(connection, name)) | {"added": len(rows), "metrics": metrics}
 
 
-def remove_cases(library: Path, name: str, chosen: Chosen, *, reporter: Reporter = SILENT) -> dict[str, Any]:
+def remove_cases(
+    library: LibraryLocation, name: str, chosen: Chosen, *, reporter: Reporter = SILENT
+) -> dict[str, Any]:
     """Remove cases from a project, with what was judged of them there. The list of edits there is cleared, because it
     holds cases.
 
@@ -163,7 +169,7 @@ def remove_cases(library: Path, name: str, chosen: Chosen, *, reporter: Reporter
             return _described(project_named(connection, name)) | {"removed": len(gone)}
 
 
-def links(library: Path, name: str) -> dict[str, str]:
+def links(library: LibraryLocation, name: str) -> dict[str, str]:
     """Id in the project -> id in the library, of all cases of a project.
 
     Raises:
@@ -175,11 +181,10 @@ def links(library: Path, name: str) -> dict[str, str]:
         return {pseudonym: case for case, pseudonym in sorted(found.items())}
 
 
-def _opened(library: Path) -> ServerLibrary:
-    address = server_address(library)
-    if address is None:
+def _opened(library: LibraryLocation) -> ServerLibrary:
+    if isinstance(library, Path):
         raise BadArguments("Only a library on a server has projects.")
-    opened = open_library(address, writable=True)
+    opened = open_library(library, writable=True)
     assert isinstance(opened, ServerLibrary)
     return opened
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr_lazy
-from semblance.core.library.address import server_address
 from semblance.core.library.check_library import check_is_library
+from semblance.core.library.location import LibraryLocation, ServerAddress
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import CATALOGUE, FeatureSet
 from semblance.core.tasks import SILENT, Reporter
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from semblance.core.workflows.maintenance.repair_library import Repairer
 
 
-def verify_library(library: Path, *, repair: bool = False, reporter: Reporter = SILENT) -> VerificationResult:
+def verify_library(
+    library: LibraryLocation, *, repair: bool = False, reporter: Reporter = SILENT
+) -> VerificationResult:
     """Verify everything in ``library``; with ``repair``, repair what can be repaired.
 
     Nothing that may be the only copy is destroyed: damaged files are moved to the folder ``damaged`` of the
@@ -37,7 +39,7 @@ def verify_library(library: Path, *, repair: bool = False, reporter: Reporter = 
     from semblance.core.workflows.maintenance.repair_library import Repairer, thumbnail_error
 
     library = library.absolute()
-    if server_address(library) is not None:
+    if isinstance(library, ServerAddress):
         return _verify_on_server(library, reporter, repair=repair)
     check_is_library(library)
     result = VerificationResult(str(library))
@@ -71,7 +73,7 @@ def verify_library(library: Path, *, repair: bool = False, reporter: Reporter = 
     return result
 
 
-def _verify_on_server(library: Path, reporter: Reporter, *, repair: bool) -> VerificationResult:
+def _verify_on_server(library: ServerAddress, reporter: Reporter, *, repair: bool) -> VerificationResult:
     """Verify what a server has. The server checks its tables; copies on this computer are made again."""
     from semblance.core.workflows.maintenance.repair_library import Repairer
 

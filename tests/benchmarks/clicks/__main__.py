@@ -1,10 +1,10 @@
-"""Run the benchmark and write the help page: ``python -m tests.benchmarks.clicks``.
+"""Run the benchmark and write the tables of the help page *Benchmarks*: ``python -m tests.benchmarks.clicks``.
 
 Results are stored in ``build/bench-clicks.json``: ``--only TABLE`` renews some of it, ``--arm ARM`` some arms
-of each table, where a change reaches no other, ``--page-only`` nothing. The page is written by a run of all
-its tables, or by ``--page-only`` from the stored results of all of them; a part alone never takes its place. The
-tables on which settings were chosen can be named too; their results are printed and stored but stand on no
-page.
+of each table, where a change reaches no other, ``--tables-only`` nothing. The CSV files are written by a run of all
+tables, or by ``--tables-only`` from the stored results of all of them; a part alone never takes their place. The
+tables on which settings were chosen can be named too; their results are printed and stored but stand in no CSV
+file.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ def main(arguments: list[str] | None = None) -> int:
     limit_threads()
     # After the limit: the libraries below load numpy.
     from tests.benchmarks.clicks.arms import ARMS
+    from tests.benchmarks.clicks.csv_tables import csv_tables, gains, missing_tables, verdicts
     from tests.benchmarks.clicks.development_tables import DEVELOPMENT_TABLES
-    from tests.benchmarks.clicks.page import gains, missing_tables, page, verdicts
     from tests.benchmarks.clicks.run_table import run_table
     from tests.benchmarks.clicks.tables import NAMES
+    from tests.benchmarks.csv_files import FOLDER, write_tables
     from tests.helpers import data as real_data
 
     root = Path(__file__).resolve().parents[3]
@@ -36,15 +37,15 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--arm", action="append", choices=ARMS, metavar="ARM", help=", ".join(ARMS))
     parser.add_argument("--results", type=Path, default=root / "build" / "bench-clicks.json")
-    parser.add_argument("--page", type=Path, default=root / "resources" / "help" / "benchmarks_clicks.md")
-    parser.add_argument("--page-only", action="store_true", help="write the page from the stored results")
+    parser.add_argument("--out", type=Path, default=FOLDER, help="the folder that the tables go to")
+    parser.add_argument("--tables-only", action="store_true", help="write the tables from the stored results")
     options = parser.parse_args(arguments)
     folder = real_data.folder()
     if folder is None:
         print(real_data.REASON, file=sys.stderr)
         return 1
     stored = json.loads(options.results.read_text(encoding="utf-8")) if options.results.exists() else {}
-    for name in [] if options.page_only else options.only or NAMES:
+    for name in [] if options.tables_only else options.only or NAMES:
         stored[name] = run_table(
             folder,
             name,
@@ -62,11 +63,11 @@ def main(arguments: list[str] | None = None) -> int:
     incomplete = missing_tables(results, NAMES)
     if options.only or incomplete:
         why = f"of {', '.join(incomplete)} results are missing" if incomplete else "only some tables were run"
-        print(f"The page is not written: {why}. Write it with --page-only when all tables are measured.")
-        return 1 if options.page_only else 0
-    written = options.page.with_suffix(".part")
-    written.write_text(page(results), encoding="utf-8")
-    written.replace(options.page)
+        print(
+            f"The tables are not written: {why}. Write them with --tables-only when all tables are measured."
+        )
+        return 1 if options.tables_only else 0
+    write_tables(options.out, csv_tables(results))
     for goal, measured, reached in verdicts(results):
         print(f"{'reached' if reached else 'NOT reached':12} {goal}: {measured}")
     return 0

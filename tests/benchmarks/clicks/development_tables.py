@@ -1,4 +1,4 @@
-"""Tables on which settings for several and many findings were chosen. None is on the page."""
+"""Tables on which settings for several and many findings were chosen. None is in the CSV files."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Every learner against its peers and its references; writes ``resources/help/benchmarks.md``."""
+"""Every learner against its peers and its references; writes the tables of the help page *Benchmarks*."""

@@ -1,6 +1,6 @@
-"""Compare every learner with its peers and write the page: ``python -m tests.benchmarks.learners``.
+"""Compare every learner with its peers and write the tables of the help page: ``python -m tests.benchmarks.learners``.
 
-``--only speed | speed:TABLE | accuracy | accuracy:PROTOCOL | euclidean | page`` measures a part anew (may be
+``--only speed | speed:TABLE | accuracy | accuracy:PROTOCOL | euclidean | tables`` measures a part anew (may be
 repeated); the other results are those stored before. Without it all is measured, the scores in a process
 beside the races: these are timed by their own processor time, and need only one core. ``--quick`` shows in
 seconds that all of it runs: one small table that comes with scikit-learn, no peers, into ``build`` only.
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -22,21 +23,20 @@ from typing import Any
 from semblance.core.engine import limit_threads
 
 TOP = Path(__file__).resolve().parents[3]
-PAGE = TOP / "resources" / "help" / "benchmarks.md"
 RESULTS = TOP / "build" / "bench-learners.json"
-PARTS = ("speed", "accuracy", "euclidean", "page")
+PARTS = ("speed", "accuracy", "euclidean", "tables")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m tests.benchmarks.learners", description="Compare the learners and write the page."
+        prog="python -m tests.benchmarks.learners", description="Compare the learners and write the tables."
     )
     parser.add_argument("--only", action="append", metavar="PART", help=f"{', '.join(PARTS)}; speed:wine")
     parser.add_argument(
-        "--quick", action="store_true", help="one small table, no peers, no page of the program"
+        "--quick", action="store_true", help="one small table, no peers, no tables of the program"
     )
     parser.add_argument("--rounds", type=int, metavar="N", help="fits of each variant and table; 5")
-    parser.add_argument("--out", type=Path, help="where the page goes")
+    parser.add_argument("--out", type=Path, help="the folder that the tables go to")
     parser.add_argument("--keep", type=Path, help="where the results are stored")
     options = parser.parse_args(arguments)
     only = options.only or list(PARTS)
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"there is no part '{unknown[0]}'; parts: {', '.join(PARTS)}")
     # Before numpy is loaded, which reads it once.
     limit_threads()
-    from tests.benchmarks.learners import guide
+    from tests.benchmarks.csv_files import FOLDER, write_tables
     from tests.benchmarks.learners.benchmark_run import (
         BenchmarkRun,
         MissingRequirement,
@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         quick_plan,
     )
 
-    out = options.out or (RESULTS.parent / "benchmarks-quick.md" if options.quick else PAGE)
+    out = options.out or (RESULTS.parent / "benchmarks-quick" if options.quick else FOLDER)
     results_file = options.keep or (RESULTS.with_stem("bench-learners-quick") if options.quick else RESULTS)
     try:
         plan = quick_plan() if options.quick else full_plan()
@@ -68,9 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MissingRequirement as missing:
         print(missing, file=sys.stderr)
         return 1
-    _write(out, benchmark_run.page())
-    if out == PAGE:
-        guide.renew()
+    write_tables(out, benchmark_run.csv_tables())
     return 0
 
 
@@ -81,7 +79,7 @@ def _scores_process(options: argparse.Namespace, results_file: Path) -> Iterator
     if options.only:
         yield scores
         return
-    scores_file, page = results_file.with_suffix(".scores.json"), results_file.with_suffix(".scores.md")
+    scores_file, tables = results_file.with_suffix(".scores.json"), results_file.with_suffix(".scores")
     scores_file.unlink(missing_ok=True)
     command = [
         sys.executable,
@@ -90,7 +88,7 @@ def _scores_process(options: argparse.Namespace, results_file: Path) -> Iterator
         "--keep",
         str(scores_file),
         "--out",
-        str(page),
+        str(tables),
     ]
     command += ["--quick"] * options.quick
     parts = ("accuracy", "euclidean")
@@ -106,7 +104,7 @@ def _scores_process(options: argparse.Namespace, results_file: Path) -> Iterator
         process.wait()
     scores.update({part: result for part, result in _stored_results(scores_file).items() if part in parts})
     scores_file.unlink()
-    page.unlink()
+    shutil.rmtree(tables)
 
 
 def _stored_results(file: Path) -> dict[str, Any]:

@@ -14,8 +14,9 @@ from threadpoolctl import threadpool_limits
 from semblance.core.evaluation.builtin_tables import builtin_table
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.splits import hold_out
+from tests.benchmarks.csv_files import Table
 from tests.benchmarks.learners import accuracy, machine_facts, tables
-from tests.benchmarks.learners.page import page
+from tests.benchmarks.learners.csv_tables import csv_tables
 from tests.benchmarks.learners.peers_environment import PeersUnavailable, peers_python
 from tests.benchmarks.learners.references import EUCLIDEAN_CLAIMS, EuclideanClaim, Reference, references
 from tests.benchmarks.learners.tables import TimingTable
@@ -124,12 +125,13 @@ class BenchmarkRun:
                     _log(f"{claim.title} against Euclidean, {table}")
                     yield
 
-    def page(self) -> str:
+    def csv_tables(self) -> dict[str, Table]:
+        """The tables of what was measured so far, by the name of their file."""
         plan = self.plan
         speed = self.results.get("speed", {})
         # Parts may have been measured in any order.
         ordered = {name: speed[name] for name in plan.timing_tables if name in speed}
-        return page({**self.results, "speed": ordered}, plan.variants, plan.references, plan.claims)
+        return csv_tables({**self.results, "speed": ordered}, plan.variants, plan.references, plan.claims)
 
     def _time_tables(self, selected: Sequence[str]) -> Iterator[None]:
         if not selected:

@@ -1,4 +1,4 @@
-"""Known reasons for missed targets. The page shows them beside the target."""
+"""Known reasons for missed targets. The tables give them beside the target."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""The page of `make bench-learners`: what it judges, what it writes, and that the command runs."""
+"""The tables of `make bench-learners`: what it judges, what it writes, and that the command runs."""
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 
@@ -11,11 +12,12 @@ import pytest
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.splits import HoldOut
 from semblance.core.metrics import learners, make_learner
+from tests.benchmarks.csv_files import FOLDER
 from tests.benchmarks.learners import targets
 from tests.benchmarks.learners.__main__ import main
 from tests.benchmarks.learners.accuracy import over_rounds
+from tests.benchmarks.learners.csv_tables import csv_tables
 from tests.benchmarks.learners.held_out_scores import held_out_scores, triplet_accuracy
-from tests.benchmarks.learners.page import markdown_table, page
 from tests.benchmarks.learners.references import EuclideanClaim, Reference, ReferenceRange, references
 from tests.benchmarks.learners.tables import standardised_table
 from tests.benchmarks.learners.variants import LMNN, NCA, NOT_ON_TABLES, Variant, own_variants, peer_variants
@@ -77,7 +79,7 @@ def test_only_rounds_count_as_repeats():
     assert error == pytest.approx(np.std([0.2, 0.3], ddof=1) / math.sqrt(2))
 
 
-def test_the_page_says_what_was_reached_and_what_not():
+def test_the_tables_say_what_was_reached_and_what_not():
     reference = Reference(
         "BDM",
         "bdm",
@@ -99,31 +101,31 @@ def test_the_page_says_what_was_reached_and_what_not():
         "machine": {"cores": "2"},
     }
     claim = EuclideanClaim("BDM", "bdm", "bdm", "retrieval_accuracy@10", ("wine",))
-    text = page(results, [*PEERS, BDM, SLOW_REASONS], [reference], [claim])
-    lines = text.splitlines()
-    assert lines[0] == "# Benchmarks"
-    assert "| learner | wine | satellite |" in lines
-    assert "wine 124 × 13, satellite 2,000 × 36." in text
-    assert "| metric-learn LMNN | 1 | 80 (1) |" in lines
-    assert "| BDM | 100 | 1600 | 400 |" in lines
-    assert "| Slow | *5.0* | – | – |" in lines
-    assert "- Slow: wine, satellite." in lines
-    assert "- Slow on satellite: no luck" in lines
-    assert "**1 of 2** forms" in text
-    assert any(line.endswith("| 70–72 | 65.00 ± 1.00 | short by 5 (5.0 s.e.) | 71 |") for line in lines)
-    assert any(line.startswith("- BDM on sonar") and line.endswith("Few cases.") for line in lines)
-    assert any(line.endswith("| -10.00 ± 2.00 | BELOW |") for line in lines)
-    assert "- cores: 2" in lines
+    found = csv_tables(results, [*PEERS, BDM, SLOW_REASONS], [reference], [claim])
+    rows = {name: [tuple(row) for row in table[1]] for name, table in found.items()}
+    scores = ("12.5", "75.0", "50.0")
+    assert ("wine", "124 × 13", LMNN, "1", "5", "", "", *scores, "12", "") in rows["learners"]
+    assert ("satellite", "2,000 × 36", "BDM", "0.05", "5", "1600", "120", *scores, "12", "") in rows[
+        "learners"
+    ]
+    assert ("satellite", "2,000 × 36", "Slow", *[""] * 8, "no luck") in rows["learners"]
+    assert rows["learner_means"] == [("BDM", "75.0", "1.0", "12.5", "0.03")]
+    assert rows["learners_slow"] == [("Slow", "", "wine, satellite", "")]
+    assert (f"at least 10 times faster than {LMNN} on every table", "1", "2") in rows["learners_targets"]
+    (measured,) = rows["references"]
+    assert measured[4:] == ("70–72", "65.00", "1.00", "short by 5 (5.0 s.e.)", "71", "Few cases.")
+    assert [row[3:] for row in rows["euclidean"]] == [("90.00", "80.00", "-10.00", "2.00", "no")]
+    assert rows["learners_machine"] == [("cores", "2")]
 
 
 def test_what_was_not_measured_is_left_out():
-    text = page({}, [BDM], [], [])
-    assert "## Fit, seconds" not in text
-    assert "## Reference values" not in text
+    assert csv_tables({}, [BDM], [], []) == {}
 
 
-def test_tables_are_markdown():
-    assert markdown_table(["a", "b"], [["x", "1"]]) == "| a | b |\n| --- | ---: |\n| x | 1 |"
+def test_the_columns_of_every_table_of_the_help_are_those_that_are_written():
+    head = (FOLDER / "learners.csv").read_text(encoding="utf-8").splitlines()[0]
+    table = csv_tables({"speed": speed()}, [*PEERS, BDM], [], [])["learners"]
+    assert next(csv.reader([head])) == list(table[0])
 
 
 def test_every_learner_of_the_registry_takes_part_with_parameters_it_has():
@@ -167,22 +169,22 @@ def test_held_out_scores_of_a_metric_that_tells_all():
 
 
 def test_the_command_runs_and_keeps_what_it_measured(tmp_path):
-    stored_file, out = tmp_path / "results.json", tmp_path / "page.md"
+    stored_file, out = tmp_path / "results.json", tmp_path / "tables"
     to = ["--quick", "--keep", str(stored_file), "--out", str(out)]
     assert main([*to, "--only", "speed"]) == 0
     stored = json.loads(stored_file.read_text(encoding="utf-8"))
     rows = stored["speed"]["iris"]["rows"]
     assert set(rows) == {NCA, "BDM", "BDM, exact", "Euclidean"}
     assert all(row["seconds"] > 0 and set(row["scores"]) == set(SCORES) for row in rows.values())
-    assert "## Fit, seconds" in out.read_text(encoding="utf-8")
+    assert (out / "learners.csv").is_file()
 
     assert main([*to, "--only", "accuracy"]) == 0
-    assert "## Reference values" in out.read_text(encoding="utf-8")
+    assert (out / "references.csv").is_file()
     assert json.loads(stored_file.read_text(encoding="utf-8"))["speed"] == stored["speed"]
 
 
 def test_without_parts_named_all_is_measured(tmp_path):
-    stored_file, out = tmp_path / "results.json", tmp_path / "page.md"
+    stored_file, out = tmp_path / "results.json", tmp_path / "tables"
     assert main(["--quick", "--keep", str(stored_file), "--out", str(out)]) == 0
     assert set(json.loads(stored_file.read_text(encoding="utf-8"))) == {
         "machine",
@@ -190,10 +192,9 @@ def test_without_parts_named_all_is_measured(tmp_path):
         "accuracy",
         "euclidean",
     }
-    text = out.read_text(encoding="utf-8")
-    assert "## Fit, seconds" in text
-    assert "## Against Euclidean" in text
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["page.md", "results.json"]
+    written = {file.stem for file in out.iterdir()}
+    assert written >= {"learners", "references", "euclidean", "learners_machine"}
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["results.json", "tables"]
 
 
 def test_an_unknown_part_is_refused(capsys):

@@ -11,7 +11,7 @@ from PySide6.QtCore import QTimer
 from semblance.app.shell import copy_renewer
 from semblance.app.shell.copy_renewer import CopyRenewer
 from semblance.core.errors import AccessRefused
-from semblance.core.library.address import server_address
+from semblance.core.library.location import server_address
 from tests.helpers.scored_snapshots import snapshot
 
 

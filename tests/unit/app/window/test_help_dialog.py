@@ -8,6 +8,7 @@ from PySide6.QtCore import QEvent, QPoint, Qt, QUrl
 from PySide6.QtGui import QDesktopServices, QTextDocument
 from PySide6.QtWidgets import QWidget
 
+from semblance import resources
 from semblance.app.shell.actions import Actions
 from semblance.app.shell.theme import LIGHT, set_theme
 from semblance.app.window import help_files, help_pages
@@ -56,7 +57,9 @@ def test_where_there_is_no_page_the_words_are_shown(dialog, page):
 def test_every_link_leads_to_a_page():
     for page in PAGES:
         for link in re.findall(r"\]\(([^)\s]+)\)", help_pages.text_of(page)):
-            if not link.startswith(("http", "images/", "key:")):
+            if link.endswith(".csv"):
+                assert resources.path("help").joinpath(link).is_file(), (page, link)
+            elif not link.startswith(("http", "images/", "key:")):
                 assert help_pages.has(help_pages.target(page, link)), (page, link)
 
 
@@ -66,6 +69,16 @@ def test_a_link_is_followed_from_where_its_page_lies(dialog):
     assert dialog.shown == "learners/bdm"
     dialog.page.anchorClicked.emit(QUrl("../query.md"))
     assert dialog.page.toPlainText().startswith(title("query"))
+
+
+def test_a_table_is_shown_on_its_page_and_opened_from_it(dialog, monkeypatch):
+    opened: list[QUrl] = []
+    monkeypatch.setattr(QDesktopServices, "openUrl", opened.append)
+    dialog.show_page("which_learner")
+    assert "Kernel BDM, laplacian" in dialog.page.toPlainText()
+    dialog.page.anchorClicked.emit(QUrl("benchmarks/learner_means.csv"))
+    assert opened == [QUrl.fromLocalFile(str(resources.path("help") / "benchmarks/learner_means.csv"))]
+    assert dialog.shown == "which_learner"
 
 
 def test_whats_new_is_the_changelog_and_says_in_german_that_it_is_english(dialog, monkeypatch):

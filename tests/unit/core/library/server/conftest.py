@@ -7,7 +7,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from semblance.core.library.address import ServerAddress, server_address
+from semblance.core.library.location import ServerAddress, server_address
 from semblance.core.library.records import CaseRecord, FileRecord
 from semblance.core.library.server.library import ServerLibrary
 from semblance.core.library.server.tables import SCHEMA

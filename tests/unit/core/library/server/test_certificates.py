@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from semblance.core.errors import SemblanceError
-from semblance.core.library.address import server_address
+from semblance.core.library.location import server_address
 from semblance.core.library.open_library import open_library
 from semblance.core.library.server.library import ServerLibrary
 from tests.helpers.certificates import Pair, pair
@@ -58,7 +58,7 @@ def tls_front(folder: Path, shown: Pair, server_port: int) -> Iterator[int]:
 def test_a_certificate_that_cannot_be_verified_is_said_with_what_to_do(
     fault, said, to_do, database, postgres, tmp_path, monkeypatch
 ):
-    ServerLibrary.create(database).close()
+    ServerLibrary.create(server_address(database)).close()
     authority, other = pair(tmp_path, "authority"), pair(tmp_path, "other")
     host = "db.example.org" if fault == "another host" else "localhost"
     shown = pair(tmp_path, "server", signer=authority, host=host, days=-2 if fault == "expired" else 30)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from semblance.core.errors import BadInput
-from semblance.core.library.address import server_address
+from semblance.core.library.location import server_address
 from semblance.core.library.server.library import ServerLibrary
 from semblance.core.library.server.tables import REVISION
 from semblance.core.workflows.maintenance.manage_projects import create_project
@@ -23,22 +23,22 @@ from tests.helpers.postgres_server import MAKER
     ],
 )
 def test_tables_of_another_version_are_refused_unchanged(postgres, database, revision, says, writable):
-    ServerLibrary.create(database).close()
+    ServerLibrary.create(server_address(database)).close()
     postgres.execute(f"UPDATE semblance.alembic_version SET version_num = '{revision}'", "library")
     with pytest.raises(BadInput, match=says):
-        ServerLibrary.open(database, writable=writable)
+        ServerLibrary.open(server_address(database), writable=writable)
     found = postgres.execute("SELECT version_num FROM semblance.alembic_version", "library")
     assert found == [(revision,)]
 
 
 def test_a_restored_dump_has_the_rights_to_the_database_again_once_its_maker_opens_it(postgres):
-    address = postgres.new_database("library")
+    address = server_address(postgres.new_database("library"))
     ServerLibrary.create(address).close()
     postgres.new_database("copy", "library")
     temporary = "SELECT has_database_privilege('public', 'copy', 'TEMPORARY')"
     assert postgres.execute(temporary) == [(True,)]
-    copy = postgres.address("copy", MAKER)
+    copy = server_address(postgres.address("copy", MAKER))
     ServerLibrary.open(copy).close()
     assert postgres.execute(temporary) == [(False,)]
-    create_project(server_address(copy), "one", "a study", "2999-12-31")
+    create_project(copy, "one", "a study", "2999-12-31")
     postgres.execute("DROP DATABASE copy WITH (FORCE)")

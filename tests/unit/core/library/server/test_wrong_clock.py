@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import datetime
+from dataclasses import replace
 
 import pytest
 
-from semblance.core.library.address import local_folder, server_address, set_away
+from semblance.core.library.location import local_folder, server_address
 from semblance.core.library.open_library import open_library
 from semblance.core.library.server.library import ServerLibrary
 from semblance.core.library.server.local_copy import KEPT_DAYS, copy_facts
@@ -31,7 +32,7 @@ WRONG = pytest.mark.parametrize("hours", [-30, 30], ids=["behind", "ahead"])
 @pytest.fixture
 def library(database):
     """The address of a library with a few cases."""
-    with ServerLibrary.create(database) as made:
+    with ServerLibrary.create(server_address(database)) as made:
         prepare(made)
         write_one(made, 1)
     return server_address(database)
@@ -107,9 +108,5 @@ def test_a_clock_that_is_set_back_makes_no_copy_younger(library, monkeypatch):
     assert copy_facts(library).days == 0
     change_clock(monkeypatch, days=KEPT_DAYS + 1)
     assert copy_facts(library) is None
-    set_away(library, away=True)
-    try:
-        with pytest.raises(Exception, match="no copy"):
-            open_library(library)
-    finally:
-        set_away(library, away=False)
+    with pytest.raises(Exception, match="no copy"):
+        open_library(replace(library, is_away=True))
