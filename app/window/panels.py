@@ -29,8 +29,8 @@ from semblance.core.language import tr
 from semblance.core.workflows.imaging import card_images
 
 if TYPE_CHECKING:
-    from semblance.app.research.data_check.page import DataCheckPage
-    from semblance.app.research.two_metrics.page import TwoMetricsPage
+    from semblance.app.research.data_check_page import DataCheckPage
+    from semblance.app.research.two_metrics_page import TwoMetricsPage
     from semblance.app.search.compare.compare_page import ComparePage
     from semblance.app.search.feedback.questions_page import QuestionsPage
     from semblance.app.search.hanging_page import HangingPage
@@ -174,7 +174,7 @@ class Panels(QObject):
 
     @lazy_part
     def two_metrics(self) -> TwoMetricsPage:
-        from semblance.app.research.two_metrics.page import TwoMetricsPage
+        from semblance.app.research.two_metrics_page import TwoMetricsPage
 
         made = TwoMetricsPage(self._context, self.thumbnails)
         self._add_page(made, "two_metrics")
@@ -184,7 +184,7 @@ class Panels(QObject):
 
     @lazy_part
     def data_check(self) -> DataCheckPage:
-        from semblance.app.research.data_check.page import DataCheckPage
+        from semblance.app.research.data_check_page import DataCheckPage
 
         made = DataCheckPage(self._context, self.thumbnails)
         self._add_page(made, "data_check")
