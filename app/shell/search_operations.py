@@ -14,8 +14,8 @@ from semblance.app.shell.jobs import Job, Lane
 from semblance.app.shell.messages import FAILED_SEARCH
 from semblance.core.errors import SemblanceError
 from semblance.core.imaging.formats import IMAGE_SUFFIXES
-from semblance.core.imaging.volume_files import VOLUME_SUFFIXES
 from semblance.core.imaging.region import Region
+from semblance.core.imaging.volume_files import VOLUME_SUFFIXES
 from semblance.core.language import tr, translate
 from semblance.core.searches.feedback.ledger import LedgerEntry
 from semblance.core.searches.query import Query
