@@ -15,7 +15,7 @@ from semblance.app.widgets.dialog import Dialog, closing_row, dialog_layout, res
 from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.widgets.tables import PlainTable
 from semblance.core.language import tr, tr_n, translate
-from semblance.core.library.edit_records import Edit
+from semblance.core.library.records import Edit
 from semblance.core.limits import size_text
 from semblance.core.workflows.library import undo_edits
 from semblance.core.workflows.library.edit_kinds import describe_edit
