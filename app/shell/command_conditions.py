@@ -45,7 +45,6 @@ def available(state: State) -> set[str]:
     if state.ranking is not None:
         out.add("ranking")
     out |= _judgement_conditions(state) | _edit_conditions(state)
-    out |= _example_conditions(state)
     if state.training is not None and state.training.running:
         out.add("training")
     return out
@@ -75,19 +74,10 @@ def _edit_conditions(state: State) -> set[str]:
     return out
 
 
-def _example_conditions(state: State) -> set[str]:
-    out: set[str] = set()
-    if state.search is not None:
-        out.add("can add examples")
-        if state.search.like or state.search.unlike:
-            out.add("examples")
-    if state.metric is not None and state.can_write:
-        out.add("can add concepts")
-    return out
-
-
 def _judgement_conditions(state: State) -> set[str]:
     out = {"can judge"} if state.can_judge else set()
+    if state.metric is not None and state.can_write:
+        out.add("can add concepts")
     if state.judgement_count:
         out.add("judgements")
         if state.can_edit:

@@ -13,7 +13,7 @@ from semblance.app.widgets.cards.card_layout import NO_PLACE
 from semblance.app.widgets.cards.case_grid import NONE, CaseGrid
 
 if TYPE_CHECKING:
-    from semblance.app.evaluation.map.map_page import MapPage
+    from semblance.app.evaluation.map_page import MapPage
     from semblance.app.window.dock_layout import DockLayout
     from semblance.app.window.panels import Panels
 

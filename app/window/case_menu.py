@@ -13,14 +13,12 @@ from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.widgets.menus import Menu
 from semblance.app.window.full_pages import FullPages
-from semblance.app.window.panels import Panels
 from semblance.core.language import tr
 from semblance.core.searches.query import Query
 
 
 def show_case_menu(
     context: Context,
-    panels: Panels,
     full: FullPages,
     fills: Sequence[Callable[[QMenu, int], object]],
     parent: QWidget,
@@ -46,8 +44,6 @@ def show_case_menu(
         tr("Search with this case"), partial(search_operations.submit_query, context, Query(case=case_id))
     )
     menu.addAction(tr("Copy case ID"), partial(QGuiApplication.clipboard().setText, case_id))
-    if not full.comparing and panels.is_in_ranking():
-        panels.ranking.card_feedback.fill_menu(menu)
     for fill in fills:
         fill(menu, case_row)
     menu.exec(where)

@@ -81,8 +81,9 @@ class WindowParts(QObject):
 
     def show_case_menu(self, case_row: int, where: QPoint) -> None:
         """Show the menu of a case."""
-        fills = (self.commands.examples.fill_menu, self.commands.edits.fill_menu)
-        show_case_menu(self._context, self.panels, self.full, fills, self._window, case_row, where)
+        commands = self.commands
+        fills = (commands.fill_marks, commands.concepts.fill_menu, commands.edits.fill_menu)
+        show_case_menu(self._context, self.full, fills, self._window, case_row, where)
 
     def build(self, part: str) -> None:
         """Build one of :data:`semblance.app.window.startup.PARTS`, if it is not built already."""

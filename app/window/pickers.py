@@ -48,9 +48,9 @@ def make_pickers(context: Context) -> dict[str, Picker]:
         ]
 
     def choose(name: str) -> None:
-        from semblance.app.metrics import slider_operations
+        from semblance.app.metrics import emphasis_slider
 
-        slider_operations.select_metric(context, name)
+        emphasis_slider.select_metric(context, name)
 
     def metrics() -> list[QAction]:
         available = state.library.metrics if state.library else ()
