@@ -10,7 +10,8 @@ from PySide6.QtWidgets import QMainWindow
 
 from semblance.app.shell.theme import theme
 from semblance.app.widgets.cards.card_layout import NO_PLACE
-from semblance.app.widgets.cards.case_grid import NONE, CaseGrid
+from semblance.app.widgets.cards.card_view import NONE
+from semblance.app.widgets.cards.case_grid import CaseGrid
 
 if TYPE_CHECKING:
     from semblance.app.evaluation.map_page import MapPage
