@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from semblance import resources
 from semblance.app.shell.restyle import Restyler
 from semblance.core.language import visible_lines
-from semblance.core.library.finding_styles import PALETTE
+from semblance.core.library.findings import PALETTE
 
 FINDING_COLOURS = tuple(PALETTE.values())
 """Okabe–Ito colours in the order of a library's findings. The eighth finding gets the first colour again."""
