@@ -17,7 +17,7 @@ from semblance.app.library.findings_dialog import FindingsDialog
 from semblance.app.library.label_dialog import LabelDialog
 from semblance.app.library.labels_dialog import LabelsDialog
 from semblance.app.shell import edit_operations
-from semblance.app.shell.command_conditions import available
+from semblance.app.shell.actions import available
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_file
 from semblance.app.shell.jobs import Lane

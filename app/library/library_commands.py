@@ -16,7 +16,7 @@ from semblance.app.library.server_dialog import OpenServerDialog
 from semblance.app.library.table_settings import TableSettings
 from semblance.app.library.unreadable_files_dialog import UnreadableFilesDialog
 from semblance.app.shell import library_operations, plot_operations, search_operations
-from semblance.app.shell.command_conditions import available
+from semblance.app.shell.actions import available
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_file, choose_folder
 from semblance.app.shell.jobs import Lane

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from semblance.app.shell import exports, library_operations, search_operations
+from semblance.app.shell import file_dialogs, library_operations, search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job
 from semblance.core.language import tr, translate
@@ -28,7 +28,7 @@ def _run_export(context: Context, function: Callable[..., Path], name: str, path
     if context.state.path is None:
         return None
     job = context.jobs.run(tr("Saving {name}", name=path.name), function, context.state.path, name, path)
-    return exports.report_saved_file(context, job, path)
+    return file_dialogs.report_saved_file(context, job, path)
 
 
 def import_metric(context: Context, file: Path) -> Job | None:

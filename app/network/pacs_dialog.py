@@ -28,7 +28,7 @@ from semblance.app.network.server_box import ServerBox
 from semblance.app.network.server_dialog import ServerDialog
 from semblance.app.network.study_tree import StudyTree
 from semblance.app.shell import library_operations, search_operations
-from semblance.app.shell.command_conditions import available
+from semblance.app.shell.actions import available
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_target
 from semblance.app.shell.jobs import Job, Lane

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from semblance.app.shell import exports, search_operations
+from semblance.app.shell import file_dialogs, search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job
 from semblance.core.language import tr
@@ -29,7 +29,7 @@ def write_report(context: Context, path: Path, options: ReportOptions | None = N
         options,
         window_level=state.window_level,
     )
-    return exports.report_saved_file(
+    return file_dialogs.report_saved_file(
         context, job, path, can_be_opened=path.suffix in (".pdf", ".html", ".csv")
     )
 

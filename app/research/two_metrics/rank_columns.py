@@ -19,7 +19,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QToolTip, QWidget
 
 from semblance.app.research.two_metrics.rank_columns_painter import Geometry, RankColumnsPainter
 from semblance.app.shell import theme as themes
-from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.event_loop import one_shot
 from semblance.app.shell.theme import plain_tip, theme
 from semblance.app.widgets.cards.card_painter import ScaledImages
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
