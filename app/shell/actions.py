@@ -295,6 +295,7 @@ COMMANDS = (
     Command("judge_alike", tr("More like this"), "Refine", "U", "plus", "can judge"),
     Command("judge_not_alike", tr("Less like this"), "Refine", "D", "minus", "can judge"),
     Command("judge_closer", tr("Mark as closer than…"), "Refine", "T", "target", "can judge"),
+    Command("mark_image", tr("More like an image file…"), "Refine", "", "image", "can judge"),
     Command("ask_next", tr("Ask me next"), "Refine", "Ctrl+Shift+Q", "help", "ranking"),
     Command(
         "undo_judgement", tr("Undo judgement"), "Refine", "Ctrl+Z", "undo", "own judgements", separator=True
@@ -310,20 +311,6 @@ COMMANDS = (
         "can save metric",
         separator=True,
     ),
-    Command(
-        "example_like",
-        tr("Add as positive example"),
-        "Refine",
-        "E",
-        "plus",
-        "can add examples",
-        separator=True,
-    ),
-    Command(
-        "example_unlike", tr("Add as negative example"), "Refine", "Shift+E", "minus", "can add examples"
-    ),
-    Command("example_file", tr("Add an image file as example…"), "Refine", "", "image", "can add examples"),
-    Command("no_examples", tr("Remove all examples"), "Refine", "", "close", "examples"),
     Command("new_concept", tr("New concept…"), "Refine", "", "plus", "can add concepts", separator=True),
     Command("concept_with", tr("Mark as having the concept"), "Refine", "Y", "check", "concepts"),
     Command("concept_without", tr("Mark as lacking the concept"), "Refine", "N", "dash", "concepts"),
@@ -509,7 +496,6 @@ def available(state: State) -> set[str]:
     if state.ranking is not None:
         out.add("ranking")
     out |= _judgement_conditions(state) | _edit_conditions(state)
-    out |= _example_conditions(state)
     if state.training is not None and state.training.running:
         out.add("training")
     return out
@@ -539,19 +525,10 @@ def _edit_conditions(state: State) -> set[str]:
     return out
 
 
-def _example_conditions(state: State) -> set[str]:
-    out: set[str] = set()
-    if state.search is not None:
-        out.add("can add examples")
-        if state.search.like or state.search.unlike:
-            out.add("examples")
-    if state.metric is not None and state.can_write:
-        out.add("can add concepts")
-    return out
-
-
 def _judgement_conditions(state: State) -> set[str]:
     out = {"can judge"} if state.can_judge else set()
+    if state.metric is not None and state.can_write:
+        out.add("can add concepts")
     if state.judgement_count:
         out.add("judgements")
         if state.can_edit:

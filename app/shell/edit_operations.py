@@ -215,9 +215,6 @@ def _leave_removed_cases(context: Context) -> None:
     def remains(query: Query) -> bool:
         return query.case is None or state.columns.index_of_id(query.case) >= 0
 
-    if state.search is not None:
-        like, unlike = state.search.like, state.search.unlike
-        state.change_search(like=tuple(filter(remains, like)), unlike=tuple(filter(remains, unlike)))
     if state.query is not None and not remains(state.query):
         state.set_query(None)
         state.set_ranked_search(None)

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QApplication, QDialog, QMainWindow, QMessageBox, QWidget
+from PySide6.QtWidgets import QApplication, QDialog, QMainWindow, QMenu, QMessageBox, QWidget
 
 from semblance.app.evaluation import score_metric
 from semblance.app.library.edit_commands import EditCommands
@@ -20,7 +20,7 @@ from semblance.app.network.pacs_commands import PacsCommands
 from semblance.app.reports.report_commands import ReportCommands
 from semblance.app.research.experiment_commands import ExperimentCommands
 from semblance.app.search.feedback import mark_cards
-from semblance.app.search.feedback.examples import ExampleCommands
+from semblance.app.search.feedback.concepts_section import ConceptCommands
 from semblance.app.search.feedback.save_refined_dialog import SaveRefinedDialog
 from semblance.app.search.saved.searches_dialog import SearchCommands
 from semblance.app.search.similar.panel import GLIDE
@@ -169,8 +169,8 @@ class Commands(QObject):
         self.edits = EditCommands(context, window, self.selected_cases)
         self.metrics = MetricCommands(context, window)
         self.searches = SearchCommands(context, window, panels.thumbnails, record_view)
-        self.examples = ExampleCommands(context, window, panels.concepts, self.selected_cases)
-        self.examples.name_requested.connect(self.name_concept)
+        self.concepts = ConceptCommands(context, window, panels.concepts, self.selected_cases)
+        self.concepts.name_requested.connect(self.name_concept)
         self.reports = ReportCommands(context, window, panels.cases_shown)
         self.reports.help_requested.connect(self.show_help)
         self.experiments = ExperimentCommands(context, window, panels.thumbnails)
@@ -188,7 +188,7 @@ class Commands(QObject):
             **self.edits.commands,
             **self.metrics.commands,
             **self.searches.commands,
-            **self.examples.commands,
+            **self.concepts.commands,
             **self.reports.commands,
             **self.experiments.commands,
             **self.pacs.commands,
@@ -245,6 +245,7 @@ class Commands(QObject):
             "judge_alike": partial(self.judge, 1),
             "judge_not_alike": partial(self.judge, -1),
             "judge_closer": self.judge_closer,
+            "mark_image": partial(mark_cards.mark_image_file, self._context, self._window),
             "ask_next": self._full.ask_next,
             "undo_judgement": self._full.undo_judgement,
             "redo_judgement": partial(mark_cards.redo, self._context),
@@ -384,8 +385,16 @@ class Commands(QObject):
     # Metrics
 
     def judge(self, verdict: int) -> None:
-        """Judge the current case: more (1) or less (-1) like this."""
-        self._panels.ranking.card_feedback.judge(verdict)
+        """Mark the selected cases as more (1) or less (-1) like the query."""
+        self._panels.ranking.card_feedback.judge(verdict, self.selected_cases().tolist())
+
+    def fill_marks(self, menu: QMenu, case_row: int) -> None:
+        """Add the marks of the case of a menu and of the cases selected with it."""
+        rows = self.selected_cases().tolist()
+        if not self._full.comparing:
+            self._panels.ranking.card_feedback.fill_menu(
+                menu, rows if case_row in rows else [case_row], is_ranking=self._panels.is_in_ranking()
+            )
 
     def judge_closer(self) -> None:
         """Mark the current case as closer to the query than another."""

@@ -29,7 +29,7 @@ from semblance.core.language import tr
 from semblance.core.searches.query import Query
 
 if TYPE_CHECKING:
-    from semblance.app.evaluation.map.map_page import MapPage
+    from semblance.app.evaluation.map_page import MapPage
 
 
 #: Preferred height of the map in px at text scale 1. A lower dock grows to it.
@@ -167,7 +167,7 @@ class WindowParts(QObject):
 
     def show_case_menu(self, case_row: int, where: QPoint) -> None:
         """Offer what can be done with a case, wherever it is shown, at ``where`` on the screen."""
-        state, full, ranking = self._context.state, self.full, self.panels.ranking
+        state, full = self._context.state, self.full
         index = state.columns.index_of_row(case_row)
         if index < 0:
             return
@@ -181,9 +181,8 @@ class WindowParts(QObject):
         search = partial(search_operations.submit_query, self._context, Query(case=case_id))
         menu.addAction(tr("Search with this case"), search)
         menu.addAction(tr("Copy case ID"), partial(QGuiApplication.clipboard().setText, case_id))
-        if not full.comparing and self.panels.is_in_ranking():
-            ranking.card_feedback.fill_menu(menu)
-        self.commands.examples.fill_menu(menu, case_row)
+        self.commands.fill_marks(menu, case_row)
+        self.commands.concepts.fill_menu(menu, case_row)
         self.commands.edits.fill_menu(menu, case_row)
         menu.exec(where)
         menu.deleteLater()

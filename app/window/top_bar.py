@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
     QToolButton,
 )
 
-from semblance.app.metrics.emphasis_slider import EmphasisSlider
+from semblance.app.metrics.emphasis_slider import EmphasisSlider, select_metric
 from semblance.app.shell.actions import COMMANDS, MENUS, Actions
 from semblance.app.shell.context import Context
 from semblance.app.shell.icons import icon, icon_pixmap
@@ -371,9 +371,7 @@ def make_choice_buttons(context: Context) -> dict[str, ChoiceButton]:
         ]
 
     def choose(name: str) -> None:
-        from semblance.app.metrics import slider_operations
-
-        slider_operations.select_metric(context, name)
+        select_metric(context, name)
 
     def metrics() -> list[QAction]:
         available = state.library.metrics if state.library else ()

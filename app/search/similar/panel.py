@@ -445,16 +445,13 @@ def _near_text(
 
 
 def adjustments_text(ranked: RankedSearch | None) -> str:
-    """What changes a ranking besides metric and query: examples, concepts, and groups of features left out.
-    Empty if there is nothing."""
+    """What changes a ranking besides metric, query and marks: concepts, and groups of features left out. Empty if there
+    is nothing."""
     if ranked is None:
         return ""
     search = ranked.search
-    examples = len(search.like) + len(search.unlike)
     concepts = sum(1 for _, amount in search.concepts if amount) if ranked.refused is None else 0
-    parts = [tr_n("{n} example", "{n} examples", examples)] if examples else []
-    parts += [tr_n("{n} concept", "{n} concepts", concepts)] if concepts else []
-    adjustments = [tr("by {what}", what=", ".join(parts))] if parts else []
+    adjustments = [tr("by {what}", what=tr_n("{n} concept", "{n} concepts", concepts))] if concepts else []
     adjustments += (
         [tr("without {groups}", groups=", ".join(map(tr_name, search.without)))] if search.without else []
     )

@@ -18,7 +18,7 @@ KNOWN = {
     "", "library", "writable", "editable", "editable on a server", "features", "metric", "can score",
     "scores", "query", "ranking", "training",
     "can judge", "judgements", "own judgements", "undone judgements", "two metrics",
-    "edits", "undone edits", "can add examples", "examples", "can add concepts",
+    "edits", "undone edits", "can add concepts",
     "concepts", "concepts changed", "can save search", "can save metric",
 }  # fmt: skip
 

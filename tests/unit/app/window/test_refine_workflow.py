@@ -125,7 +125,7 @@ def test_refinement_works_with_the_mouse_only(qtbot, library):
         qtbot.mouseClick(refine.list.viewport(), LEFT, pos=refine.list.arrow_rect(0).center())
         settle(window)
         assert in_force(window) == []
-        assert not window.panels.judgements.isVisible()
+        assert not window.panels.judgements.images.isVisible()
         qtbot.mouseClick(refine.redo, LEFT)
         settle(window)
         assert in_force(window) == [JudgementKind.ALIKE]
@@ -174,7 +174,8 @@ def test_the_menu_of_a_ranked_case_offers_to_judge_it(library, monkeypatch):
         window.panels.library.grid.menu_requested.emit(grid.current(), QPoint())
         assert "More like this" in menus[0]
         assert "Mark as closer than…" in menus[0]
-        assert "More like this" not in menus[1]
+        assert "More like this" in menus[1]
+        assert "Mark as closer than…" not in menus[1]
 
 
 def test_judgements_come_back_with_the_library(library):

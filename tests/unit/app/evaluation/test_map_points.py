@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from semblance.app.evaluation.map.map_raster import (
+from semblance.app.evaluation.map_points import (
     SHAPES,
     draw_points,
     inside_outline,

@@ -9,7 +9,7 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelInd
 from PySide6.QtGui import QIcon, QKeyEvent
 from PySide6.QtWidgets import QHeaderView, QStackedWidget, QTableView, QWidget
 
-from semblance.app.research.two_metrics.facts import signed
+from semblance.app.research.two_metrics_facts import signed
 from semblance.app.shell.theme import theme, theme_signals
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.finding_chips import chip_pixmap

@@ -5,35 +5,38 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from PySide6.QtCore import QPoint, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QResizeEvent, QShowEvent
+from PySide6.QtCore import QPoint, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QIcon, QImage, QKeyEvent, QPainter, QPixmap, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
+    QCheckBox,
     QHBoxLayout,
     QPushButton,
+    QScrollArea,
     QStackedWidget,
     QWidget,
 )
 
-from semblance.app.evaluation.map import compute_map
-from semblance.app.evaluation.map.map_legend import MapLegend
-from semblance.app.evaluation.map.map_points import NONE, Rows
-from semblance.app.evaluation.map.map_view import MapView
+from semblance.app.evaluation.map_points import NONE, Rows, shape_mask, shape_of
+from semblance.app.evaluation.map_view import MapView
 from semblance.app.shell import plot_operations, search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job
 from semblance.app.shell.state import Change
-from semblance.app.shell.theme import set_look, theme, theme_signals
+from semblance.app.shell.theme import finding_colour, plain_tip, set_look, theme, theme_signals
 from semblance.app.widgets.badge import Badge
 from semblance.app.widgets.empty_state import EmptyState
+from semblance.app.widgets.finding_chips import SIDE, chip_pixmap
 from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.plots.figure_view import ask_plot_file, theme_name
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.errors import SemblanceError
 from semblance.core.language import format_number, tr, tr_n
-from semblance.core.library.case_columns import NO_FINDING
+from semblance.core.library.case_columns import NO_FINDING, CaseColumns
+from semblance.core.library.location import library_name
 from semblance.core.reports.figures import MapDrawing
 from semblance.core.searches.query import Query
+from semblance.core.workflows.evaluation import map_library
 from semblance.core.workflows.evaluation.map_library import LANDMARK, NEIGHBOURS, LibraryMap
 
 SIDE_WIDTH = 216
@@ -123,9 +126,19 @@ class MapPage(QWidget):
 
     def make(self) -> None:
         """Compute the map under the current metric."""
-        job = compute_map.make_map(self._context)
-        if job is None:
+        state = self._state
+        if state.path is None or state.metric is None:
             return
+        job = self._context.jobs.run(
+            tr(
+                "Mapping {library} under {metric}", library=library_name(state.path), metric=state.metric.name
+            ),
+            map_library.map_library,
+            state.path,
+            state.metric.name,
+            channel="map",
+            can_stop=True,
+        )
         self._job, self._problem = job, None
         job.partial.connect(self._show)
         job.done.connect(self._show)
@@ -345,3 +358,95 @@ def _detail(library_map: LibraryMap) -> str:
     if library_map.share is None:
         return text
     return tr("{text}, {share:.0%} of the spread", text=text, share=library_map.share)
+
+
+class MapLegend(QScrollArea):
+    """Check boxes of the findings with marker, letter and count. Ticked findings are shown on the map."""
+
+    changed = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setWidgetResizable(True)
+        self.setFrameShape(QScrollArea.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._boxes: dict[int, QCheckBox] = {}
+        self._entries: tuple[tuple[int, str, int], ...] = ()
+        self._letters: dict[str, str] = {}
+        self._content = QWidget()
+        self._boxes_layout = vbox(self._content, spacing=2, margins=(0, 2, 0, 2))
+        self.setWidget(self._content)
+        theme_signals.changed.connect(self._rebuild)
+
+    def show_findings(self, columns: CaseColumns) -> None:
+        """List the findings of the library. The ticks stay if the findings are the same."""
+        counts = columns.finding_counts.tolist()
+        entries = [(code, name, counts[code]) for code, name in enumerate(columns.findings)]
+        if counts[-1]:
+            entries.append((NO_FINDING, tr("not given"), counts[-1]))
+        if tuple(entries) != self._entries:
+            self._entries = tuple(entries)
+            self._letters = columns.letters
+            self._rebuild()
+
+    def ticked_codes(self) -> list[int] | None:
+        """Codes of the ticked findings, or ``None`` if all are ticked."""
+        ticked = [code for code, box in self._boxes.items() if box.isChecked()]
+        return None if len(ticked) == len(self._boxes) else ticked
+
+    def _rebuild(self) -> None:
+        ticked = {code: box.isChecked() for code, box in self._boxes.items()}
+        while (layout_item := self._boxes_layout.takeAt(0)) is not None:
+            widget = layout_item.widget()
+            if widget is not None:
+                widget.hide()
+                widget.deleteLater()
+        self._boxes = {}
+        for code, name, count in self._entries:
+            box = QCheckBox(f"{name}  {format_number(count, ',')}".replace("&", "&&"))
+            box.setChecked(ticked.get(code, True))
+            letter = "?" if code == NO_FINDING else self._letters[name]
+            box.setIcon(legend_icon(code, letter, self.devicePixelRatioF()))
+            box.setIconSize(legend_icon_size())
+            box.setToolTip(
+                plain_tip(tr("{finding}: {n:,} cases. Untick to hide them.", finding=name, n=count))
+            )
+            box.toggled.connect(lambda _on: self.changed.emit())
+            self._boxes_layout.addWidget(box)
+            self._boxes[code] = box
+        self._boxes_layout.addStretch(1)
+
+
+_GAP = 6
+
+
+def legend_icon_size() -> QSize:
+    """Size of a marker with a letter."""
+    side = theme().px(SIDE)
+    return QSize(2 * side + _GAP, side)
+
+
+def legend_icon(code: int, letter: str, ratio: float) -> QIcon:
+    """The marker of the finding ``code`` on the map (negative: not given) beside its letter."""
+    size, side = legend_icon_size(), theme().px(SIDE)
+    pixmap = QPixmap(round(size.width() * ratio), round(size.height() * ratio))
+    pixmap.setDevicePixelRatio(ratio)
+    pixmap.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(pixmap)
+    painter.drawImage(0, 0, _marker_image(code, side, ratio))
+    painter.drawPixmap(side + _GAP, 0, chip_pixmap(code, letter, ratio))
+    painter.end()
+    return QIcon(pixmap)
+
+
+def _marker_image(code: int, side: int, ratio: float) -> QImage:
+    width = round(side * ratio) | 1
+    rgb = QColor(finding_colour(code))
+    mask = shape_mask(shape_of(code), width)
+    pixels = np.empty((width, width, 4), dtype=np.uint8)
+    for channel, value in enumerate((rgb.blue(), rgb.green(), rgb.red(), 255)):
+        pixels[..., channel] = np.rint(mask * value)
+    image = QImage(pixels.data, width, width, width * 4, QImage.Format.Format_ARGB32_Premultiplied).copy()
+    image.setDevicePixelRatio(ratio)
+    return image

@@ -6,7 +6,7 @@ import keyring
 import pytest
 from PySide6.QtCore import QSettings
 
-from semblance.app.library.server_dialog import OpenServerDialog
+from semblance.app.library.open_server_dialog import OpenServerDialog
 from semblance.app.shell.settings import Settings
 from semblance.core.library.location import server_address
 from semblance.core.library.server.library import ServerLibrary

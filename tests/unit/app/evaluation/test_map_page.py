@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 from PySide6.QtCore import Qt
 
-from semblance.app.evaluation.map.map_page import MapPage
+from semblance.app.evaluation.map_page import MapPage
 from semblance.core.searches.query import Query
 from semblance.core.workflows.evaluation import map_library
 from semblance.core.workflows.library.library_snapshot import read_snapshot

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import Qt
 
-from semblance.app.library.label_dialog import LabelDialog
+from semblance.app.library.label_dialogs import LabelDialog
 
 
 @pytest.mark.parametrize(

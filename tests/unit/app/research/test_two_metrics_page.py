@@ -11,7 +11,7 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QApplication
 
-from semblance.app.research.two_metrics.page import ALL_QUERIES, REFINED, TwoMetricsPage
+from semblance.app.research.two_metrics_page import ALL_QUERIES, REFINED, TwoMetricsPage
 from semblance.app.widgets.cards import card_painter
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.core.searches.query import Query
@@ -257,7 +257,7 @@ def test_with_one_metric_a_message_is_shown(panel, jobs, trained):
 
 
 def test_the_estimate_is_that_of_the_counted_finding(panel):
-    from semblance.app.research.two_metrics.facts import _estimate
+    from semblance.app.research.two_metrics_facts import _estimate
     from semblance.core.workflows.searches.search_result import Vote
 
     columns = panel.state.columns

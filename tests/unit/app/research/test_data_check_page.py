@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import Qt
 
-from semblance.app.research.data_check.page import DataCheckPage
+from semblance.app.research.data_check_page import DataCheckPage
 from semblance.core.errors import BadInput
 from semblance.core.library.library import Library
 from semblance.core.workflows.library import check_data

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-import numpy as np
-from PySide6.QtCore import QPoint, Qt, Signal
-from PySide6.QtGui import QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QStackedWidget, QWidget
+from collections.abc import Sequence
+from typing import Any
 
-from semblance.app.research.data_check import operations
-from semblance.app.research.data_check.issue_table import KINDS, IssueTable
-from semblance.app.shell import edit_operations, search_operations
+import numpy as np
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QPoint, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHBoxLayout,
+    QHeaderView,
+    QPushButton,
+    QStackedWidget,
+    QTableView,
+    QWidget,
+)
+
+from semblance.app.shell import edit_operations, library_operations, search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job
 from semblance.app.shell.state import Change
@@ -23,13 +32,18 @@ from semblance.app.widgets.layouts import HLine, hbox, vbox
 from semblance.app.widgets.panel import FullPage
 from semblance.app.widgets.progress_line import ProgressLine
 from semblance.app.widgets.tab_order import enable_widgets, set_accessible_name
+from semblance.app.widgets.tables import make_read_only
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.errors import SemblanceError
 from semblance.core.language import format_number, tr, tr_n, translate
+from semblance.core.library.case_columns import CaseColumns, no_cases
 from semblance.core.library.data_reviews import DataReview
+from semblance.core.library.location import library_name
+from semblance.core.library.natural_key import natural_key
 from semblance.core.searches.query import Query
+from semblance.core.workflows.library import check_data
 from semblance.core.workflows.library.check_data import DataCheck
-from semblance.core.workflows.library.data_issues import Check, DataIssue
+from semblance.core.workflows.library.data_issues import Check, DataIssue, Severity
 from semblance.core.workflows.library.edit_lesions import split_lesions
 
 SIDEBAR_WIDTH = 360
@@ -46,8 +60,8 @@ class DataCheckPage(FullPage):
         self._context, self._state = context, context.state
         self._result: DataCheck | None = None
         self._issues: list[DataIssue] = []
-        #: Issues settled on this page, for undo.
-        self._settled: list[DataIssue] = []
+        #: Issues decided on this page, for undo.
+        self._decided: list[DataIssue] = []
         self._decisions = 0
         self._is_saving = False
         self._job: Job | None = None
@@ -78,7 +92,7 @@ class DataCheckPage(FullPage):
         self.show_button = QPushButton()
         self.show_button.clicked.connect(lambda: self._with_current(self.show_cases))
         self.keep_button = QPushButton(tr("Keep as it is"))
-        self.keep_button.clicked.connect(lambda: self._with_current(self.settle))
+        self.keep_button.clicked.connect(lambda: self._with_current(self.decide))
         self.finding_buttons: list[QPushButton] = []
         self._make_layout()
         self._state.on_change(Change.LIBRARY, self, self._reset)
@@ -155,7 +169,7 @@ class DataCheckPage(FullPage):
     def _reset(self) -> None:
         """Show no issues, for another library."""
         self.cancel()
-        self._result, self._issues, self._settled, self._decisions = None, [], [], 0
+        self._result, self._issues, self._decided, self._decisions = None, [], [], 0
         self._is_saving = False
         self.closed.emit()
         self._show_message(tr("Not checked yet"), tr("The check looks at all findings and images."))
@@ -165,7 +179,8 @@ class DataCheckPage(FullPage):
         path = self._state.path
         if path is None:
             return
-        job = operations.check(self._context, path)
+        title = tr("Checking the data of {name}", name=library_name(path))
+        job = self._context.jobs.run(title, check_data.check_data, path, channel="data check")
         self._job = job
         job.changed.connect(self._show_progress)
         job.done.connect(self._show_result)
@@ -201,7 +216,7 @@ class DataCheckPage(FullPage):
             self._context.messages.info(
                 tr("The data was checked."), tr("Research > Data check… shows what was found.")
             )
-        self._result, self._issues, self._settled = result, list(result.issues), []
+        self._result, self._issues, self._decided = result, list(result.issues), []
         self._decisions = result.decisions
         chosen = self.kind.currentData() or _ALL
         self.kind.blockSignals(True)
@@ -298,7 +313,7 @@ class DataCheckPage(FullPage):
             button.setToolTip(
                 plain_tip(tr("Give all cases of this issue the finding {finding}", finding=finding))
             )
-            button.clicked.connect(lambda _checked=False, name=finding: self._with_current(self.settle, name))
+            button.clicked.connect(lambda _checked=False, name=finding: self._with_current(self.decide, name))
             self._finding_row.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)
             self.finding_buttons.append(button)
         if issue.check == Check.LABEL_CONFLICT:
@@ -356,30 +371,35 @@ class DataCheckPage(FullPage):
             search_operations.submit_query(self._context, Query(case=self._state.columns.ids[place]))
             self.closed.emit()
 
-    def settle(self, issue: DataIssue, finding: str | None = None) -> None:
+    def decide(self, issue: DataIssue, finding: str | None = None) -> None:
         """Give all cases of ``issue`` the ``finding``, or keep them as they are, and list it no more."""
         path = self._state.path
         if path is None or self._is_saving:
             return
         row = self.table.currentIndex().row()
 
-        def settled() -> None:
-            self._settled.append(issue)
+        def show(_review: DataReview) -> None:
+            if finding is not None:
+                self._read_findings_again()
+            self._decided.append(issue)
             self._decisions += 1
             self._issues = [other for other in self._issues if other is not issue]
             self._show_issues(row)
 
-        self._save(operations.settle(self._context, path, issue, finding, settled))
+        job = self._context.jobs.run(
+            tr("Saving the decision"), check_data.settle_issue, path, issue, finding, quiet=True
+        )
+        self._save(self._context.follow(job, show))
 
     def split(self, issue: DataIssue) -> None:
         """Take the cases of ``issue`` out of their same-lesion group, and list it no more."""
         row = self.table.currentIndex().row()
 
-        def done() -> None:
+        def show() -> None:
             self._issues = [other for other in self._issues if other is not issue]
             self._show_issues(row)
 
-        job = edit_operations.edit(self._context, split_lesions, list(issue.case_ids), then=done)
+        job = edit_operations.edit(self._context, split_lesions, list(issue.case_ids), then=show)
         if job is not None:
             self._save(job)
 
@@ -389,10 +409,11 @@ class DataCheckPage(FullPage):
         if path is None or self._is_saving:
             return
 
-        def undone(review: DataReview | None) -> None:
+        def show(review: DataReview | None) -> None:
+            self._read_findings_again()
             self._decisions = max(0, self._decisions - 1) if review is not None else 0
-            if review is not None and self._settled:
-                self._issues.append(self._settled.pop())
+            if review is not None and self._decided:
+                self._issues.append(self._decided.pop())
             elif review is not None:
                 self._context.messages.info(
                     tr("The decision of {time} was undone.", time=review.time),
@@ -400,7 +421,12 @@ class DataCheckPage(FullPage):
                 )
             self._show_issues(self.table.currentIndex().row())
 
-        self._save(operations.undo(self._context, path, undone))
+        job = self._context.jobs.run(tr("Undoing the decision"), check_data.undo_settlement, path, quiet=True)
+        self._save(self._context.follow(job, show))
+
+    def _read_findings_again(self) -> None:
+        """Rank again too, because the similar cases may have other findings."""
+        library_operations.renew(self._context, lambda: search_operations.rank(self._context))
 
     def _save(self, job: Job) -> None:
         """Disable deciding until ``job`` has ended."""
@@ -412,3 +438,144 @@ class DataCheckPage(FullPage):
             self._update_buttons()
 
         job.ended.connect(end)
+
+
+KINDS = {
+    Check.LABEL_CONFLICT: tr("Label conflict"),
+    Check.CONTRADICTION: tr("Contradictory rows"),
+    Check.LABEL_ERROR: tr("Looks unlike its finding"),
+    Check.WRONG_SIDE: tr("Wrong side"),
+    Check.BLANK: tr("Blank image"),
+    Check.CUT: tr("Cut image"),
+    Check.TEXT: tr("Burnt-in text"),
+    Check.MARKS: tr("Burnt-in marks"),
+    Check.OUTLIER: tr("Outlier"),
+    Check.FEW_PATIENTS: tr("Few patients"),
+    Check.TELLING_COLUMN: tr("Column determines the finding"),
+}
+SEVERITIES = {Severity.HIGH: tr("high"), Severity.MEDIUM: tr("medium"), Severity.LOW: tr("low")}
+ROW_HEIGHT = 24
+#: Width of each column but the last, px at text scale 1.
+_WIDTHS = (220, 80, 200)
+_Index = QModelIndex | QPersistentModelIndex
+_ORDER = {check: place for place, check in enumerate(Check)}
+
+
+class IssueTable(QTableView):
+    """``entered(issue)``: double click or Enter. ``chosen()``: another row is current."""
+
+    entered = Signal(object)
+    chosen = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.issues = IssueModel(self)
+        self.setModel(self.issues)
+        make_read_only(self)
+        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setAccessibleName(tr("Issues"))
+        self.setSortingEnabled(True)
+        header = self.horizontalHeader()
+        header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+        header.setDefaultAlignment(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft)
+        header.setStretchLastSection(True)
+        self.sortByColumn(1, Qt.SortOrder.AscendingOrder)
+        self.doubleClicked.connect(lambda index: self.entered.emit(self.issues.issue(index.row())))
+        self.selectionModel().currentRowChanged.connect(lambda *_: self.chosen.emit())
+        theme_signals.changed.connect(self._fit)
+        self._fit()
+
+    def current(self) -> DataIssue | None:
+        """The issue in the current row."""
+        row = self.currentIndex().row()
+        return self.issues.issue(row) if 0 <= row < self.issues.rowCount() else None
+
+    def set_issues(self, issues: Sequence[DataIssue], columns: CaseColumns, row: int = 0) -> None:
+        """Show ``issues``, sorted as before; the row ``row``, or the last one, becomes current."""
+        self.issues.set_issues(issues, columns)
+        header = self.horizontalHeader()
+        self.issues.sort(header.sortIndicatorSection(), header.sortIndicatorOrder())
+        if issues:
+            self.selectRow(min(max(0, row), len(issues) - 1))
+        self.chosen.emit()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        issue = self.current()
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and issue is not None:
+            self.entered.emit(issue)
+        elif event.key() == Qt.Key.Key_Escape:
+            event.ignore()
+        else:
+            super().keyPressEvent(event)
+
+    def _fit(self) -> None:
+        self.verticalHeader().setDefaultSectionSize(theme().px(ROW_HEIGHT))
+        for column, width in enumerate(_WIDTHS):
+            self.setColumnWidth(column, theme().px(width))
+
+
+class IssueModel(QAbstractTableModel):
+    """A row for every issue: kind, severity, cases, and what was found."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._issues: list[DataIssue] = []
+        self._columns: CaseColumns = no_cases()
+        self._titles = (tr("kind"), tr("severity"), tr("case"), tr("what was found"))
+
+    def set_issues(self, issues: Sequence[DataIssue], columns: CaseColumns) -> None:
+        self.beginResetModel()
+        self._issues, self._columns = list(issues), columns
+        self.endResetModel()
+
+    def issue(self, row: int) -> DataIssue:
+        return self._issues[row]
+
+    def texts(self, row: int) -> tuple[str, str, str, str]:
+        """The texts of a row."""
+        issue = self._issues[row]
+        return KINDS[issue.check], SEVERITIES[issue.severity], self._cases(issue), translate(issue.text)
+
+    def _cases(self, issue: DataIssue) -> str:
+        place = self._columns.index_of_row(issue.rows[0])
+        first = self._columns.name(place) if place >= 0 else issue.case_ids[0]
+        others = len(issue.rows) - 1
+        if not others:
+            return first
+        return tr_n("{case} and {n} other", "{case} and {n} others", others, case=first)
+
+    def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own default
+        return 0 if parent.isValid() else len(self._issues)
+
+    def columnCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own default
+        return 0 if parent.isValid() else len(self._titles)
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = 0) -> Any:
+        if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
+            return self._titles[section]
+        return None
+
+    def data(self, index: _Index, role: int = 0) -> Any:
+        if role == Qt.ItemDataRole.DisplayRole:
+            return self.texts(index.row())[index.column()]
+        if role == Qt.ItemDataRole.ToolTipRole:
+            issue = self._issues[index.row()]
+            return plain_tip("\n".join(issue.case_ids[:20]) if index.column() == 2 else translate(issue.text))
+        return None
+
+    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+        """Ties are in the order of severity, kind and case, whatever the direction."""
+
+        def usual(issue: DataIssue) -> tuple[Any, ...]:
+            return -issue.severity, _ORDER[issue.check], natural_key(issue.case_ids[0])
+
+        keys = (
+            lambda issue: _ORDER[issue.check],
+            lambda issue: -issue.severity,
+            lambda issue: natural_key(issue.case_ids[0]),
+            lambda issue: translate(issue.text).casefold(),
+        )
+        self.layoutAboutToBeChanged.emit()
+        self._issues.sort(key=usual)
+        self._issues.sort(key=keys[max(0, column)], reverse=order == Qt.SortOrder.DescendingOrder)
+        self.layoutChanged.emit()

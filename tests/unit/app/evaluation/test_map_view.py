@@ -6,8 +6,8 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QColor, QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import QApplication
 
-from semblance.app.evaluation.map.map_points import MapPoints, MapViewport
-from semblance.app.evaluation.map.map_view import MapView
+from semblance.app.evaluation.map_points import MapPoints, MapViewport
+from semblance.app.evaluation.map_view import MapView
 from semblance.app.shell.theme import DARK, set_theme
 from semblance.core.library.case_columns import case_columns
 

@@ -2,44 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QCheckBox,
+    QComboBox,
     QStackedWidget,
     QWidget,
 )
 
-from semblance.app.research.two_metrics import compare_metrics
-from semblance.app.research.two_metrics.disagreements import DisagreementTable
-from semblance.app.research.two_metrics.facts import TwoMetricsFacts
-from semblance.app.research.two_metrics.headers import MetricHeaders
-from semblance.app.research.two_metrics.query_view import QueryImage
-from semblance.app.research.two_metrics.rank_columns import DEFAULT_DEPTH, RankColumns
-from semblance.app.research.two_metrics.rank_columns_painter import LARGE_MOVE
+from semblance.app.research.disagreement_table import DisagreementTable
+from semblance.app.research.rank_columns import DEFAULT_DEPTH, LARGE_MOVE, RankColumns
+from semblance.app.research.two_metrics_facts import TwoMetricsFacts
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
-from semblance.app.shell.jobs import Job
+from semblance.app.shell.jobs import Job, Lane
+from semblance.app.shell.query_source import QuerySource, inside
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import theme, theme_signals
 from semblance.app.viewer.image_view import ImageView
 from semblance.app.widgets.buttons import Segmented
 from semblance.app.widgets.empty_state import EmptyState
-from semblance.app.widgets.finding_chips import NEAREST
+from semblance.app.widgets.finding_chips import NEAREST, NearestChips
 from semblance.app.widgets.layouts import HLine, PanelScrollArea, hbox, vbox
 from semblance.app.widgets.panel import FullPage, PanelHeader
+from semblance.app.widgets.tab_order import set_accessible_name
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
-from semblance.core.workflows.evaluation import scored_metrics
+from semblance.core.workflows.evaluation import compare_metrics, scored_metrics
 from semblance.core.workflows.evaluation.compare_metrics import (
     DEPTH,
     ComparedCase,
     Disagreements,
     MetricComparison,
 )
+from semblance.core.workflows.imaging import view_images
+from semblance.core.workflows.imaging.view_images import ViewedImage
 
 ONE_QUERY, ALL_QUERIES = "one", "all"
 #: The choice for the refined search in the lists of metrics.
@@ -252,12 +256,24 @@ class TwoMetricsPage(FullPage):
             self._pages.setCurrentWidget(self.columns if self._comparison is not None else self._empty)
             return
         self._is_outdated = False
-        job = compare_metrics.compare(
-            self._context, self._metric_or_search(left), self._metric_or_search(right)
+        state = self._state
+        if state.path is None or state.query is None:
+            return
+        job = self._context.jobs.run(
+            tr("Comparing two metrics"),
+            compare_metrics.compare_metrics,
+            state.path,
+            self._metric_or_search(left),
+            self._metric_or_search(right),
+            state.query,
+            hide_same_patient=state.hide_same_patient,
+            group_duplicates=state.group_duplicates,
+            lane=Lane.SEARCH,
+            channel="two metrics",
+            quiet=True,
         )
-        if job is not None:
-            job.done.connect(self._show_comparison)
-            job.failed.connect(self._show_error)
+        job.done.connect(self._show_comparison)
+        job.failed.connect(self._show_error)
 
     def _metric_or_search(self, name: str) -> str | Search:
         search = self._state.search
@@ -302,12 +318,19 @@ class TwoMetricsPage(FullPage):
 
     def find_disagreements(self) -> None:
         """Search with every case under both metrics in a job."""
-        left, right = self.metrics
-        job = compare_metrics.find_disagreements(
-            self._context, self._metric_or_search(left), self._metric_or_search(right), (left, right)
-        )
-        if job is None:
+        state, (left, right) = self._state, self.metrics
+        if state.path is None:
             return
+        job = self._context.jobs.run(
+            tr("Searching with every case under {left} and {right}", left=left, right=right),
+            compare_metrics.disagreements,
+            state.path,
+            self._metric_or_search(left),
+            self._metric_or_search(right),
+            hide_same_patient=state.hide_same_patient,
+            group_duplicates=state.group_duplicates,
+            channel="disagreements",
+        )
         self._is_table_outdated, self._table_refinement = False, self._shared_refinement
         self.disagreements.show_message(
             tr("Searching with every case under both metrics"),
@@ -380,3 +403,130 @@ class TwoMetricsPage(FullPage):
             self.large_moves_only.toggle()
         else:
             super().keyPressEvent(event)
+
+
+class MetricHeaders(QWidget):
+    """Both lists have the same names. ``chosen`` is emitted when the user selects a metric."""
+
+    chosen = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._headers = (MetricHeader(tr("Left metric")), MetricHeader(tr("Right metric")))
+        self.pickers = tuple(header.picker for header in self._headers)
+        self.chips = tuple(header.chips for header in self._headers)
+        row = hbox(self, spacing=12, margins=(12, 6, 0, 6))
+        row.addWidget(self._headers[0], 1)
+        row.addWidget(self._headers[1])
+        for box in self.pickers:
+            box.activated.connect(lambda _at: self.chosen.emit())
+        theme_signals.changed.connect(self._fit)
+        self._fit()
+
+    @property
+    def metrics(self) -> tuple[str, str]:
+        """Names of the left and the right metric; empty without any."""
+        left, right = self.pickers
+        return left.currentText(), right.currentText()
+
+    def set_metrics(self, left: str, right: str) -> None:
+        for box, name in zip(self.pickers, (left, right), strict=True):
+            box.setCurrentText(name)
+
+    def names(self) -> list[str]:
+        """The names in both lists."""
+        box = self.pickers[0]
+        return [box.itemText(place) for place in range(box.count())]
+
+    def set_names(self, names: Sequence[str]) -> None:
+        """Set the names in both lists. The first one is selected."""
+        for box in self.pickers:
+            box.clear()
+            box.addItems(names)
+
+    def set_chips_visible(self, visible: bool) -> None:
+        for chips in self.chips:
+            chips.setVisible(visible)
+
+    def set_right_width(self, width: int) -> None:
+        self._headers[1].setFixedWidth(width)
+
+    def _fit(self) -> None:
+        self.setFixedHeight(theme().px(40))
+        for box in self.pickers:
+            box.setMaximumWidth(theme().px(200))
+
+
+class MetricHeader(QWidget):
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.picker, self.chips = QComboBox(), NearestChips()
+        self.picker.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+        row = hbox(self, spacing=12)
+        row.addWidget(self.picker)
+        set_accessible_name(self.picker, name)
+        row.addWidget(self.chips)
+        row.addStretch(1)
+
+
+class QueryImage:
+    """Shows the query of the state in ``view`` and its name in ``header``."""
+
+    def __init__(self, context: Context, view: ImageView, header: PanelHeader) -> None:
+        self._context, self._state = context, context.state
+        self._view, self._header = view, header
+        self._source: QuerySource | None = None
+        self._viewed: ViewedImage | None = None
+
+    def follow(self) -> None:
+        """Show the present query; its image is read once."""
+        source = self._state.source
+        self._header.set_subtitle("" if source is None else source.label(self._state.columns))
+        if source != self._source:
+            self._source, self._viewed = source, None
+            self._read()
+        self._show()
+
+    def _read(self) -> None:
+        query, columns = self._state.query, self._state.columns
+        if query is None or self._state.path is None:
+            return
+        index = columns.index_of_id(query.case) if query.case else -1
+        try:
+            if query.image is not None:
+                job = self._start_view_job(view_images.view_file, query.image)
+            elif index >= 0:
+                job = self._start_view_job(
+                    view_images.view_case, self._state.path, int(columns.case_row[index])
+                )
+            else:
+                return
+        except SemblanceError:
+            return
+        source = self._source
+        job.done.connect(lambda viewed: self._show_image(source, viewed))
+        # The rankings are valid without the image. The Query panel shows the error.
+        job.failed.connect(lambda _error: None)
+
+    def _start_view_job(self, function: Any, *args: object) -> Job:
+        return self._context.jobs.run(
+            tr("Opening the image"),
+            function,
+            *args,
+            lane=Lane.READ,
+            channel="two metrics image",
+            quiet=True,
+        )
+
+    def _show_image(self, source: QuerySource | None, viewed: ViewedImage) -> None:
+        if source == self._source:
+            self._viewed = viewed
+            self._show()
+
+    def _show(self) -> None:
+        query, viewed = self._state.query, self._viewed
+        if viewed is None or query is None:
+            self._view.show_image(None)
+            return
+        self._view.show_image(viewed.image, inside(query.region, viewed.image))
+        self._view.case_region = viewed.region
