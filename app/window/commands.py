@@ -31,7 +31,7 @@ from semblance.app.shell.context import Context
 from semblance.app.shell.log_folder import open_log_folder, versions_text
 from semblance.app.shell.settings import TEXT_SCALES
 from semblance.app.shell.theme import set_theme
-from semblance.app.viewer.header_dialog import HeaderDialog
+from semblance.app.viewer.header_view import HeaderDialog
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.window.docks import DockLayout
 from semblance.app.window.full_pages import FullPages

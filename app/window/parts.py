@@ -17,7 +17,8 @@ from semblance.app.shell.context import Context
 from semblance.app.shell.lazy_part import lazy_part
 from semblance.app.shell.theme import theme
 from semblance.app.widgets.cards.card_layout import NO_PLACE
-from semblance.app.widgets.cards.case_grid import NONE, CaseGrid
+from semblance.app.widgets.cards.card_view import NONE
+from semblance.app.widgets.cards.case_grid import CaseGrid
 from semblance.app.widgets.menus import Menu
 from semblance.app.window.commands import Commands
 from semblance.app.window.docks import DockLayout

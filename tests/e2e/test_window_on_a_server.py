@@ -13,7 +13,7 @@ from semblance.app.screenshot import turn
 from semblance.app.search.feedback.feedback_buttons import FeedbackButtons
 from semblance.app.search.saved import save_search
 from semblance.app.shell import edit_operations, search_operations
-from semblance.app.widgets.cards.card_parts import card_feedback_buttons
+from semblance.app.widgets.cards.card_layout import card_feedback_buttons
 from semblance.app.window.main_window import MainWindow
 from semblance.core.library.location import ServerAddress, server_address
 from semblance.core.library.open_library import open_library

@@ -29,8 +29,8 @@ from semblance.app.viewer.image_menu import image_menu
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.viewer.image_view import ImageView
 from semblance.app.viewer.plane_views import PlaneViews
-from semblance.app.viewer.slice_bar import RATE, RATES
 from semblance.app.viewer.slice_strip import SliceStrip
+from semblance.app.viewer.slices import RATE, RATES
 from semblance.app.viewer.tool_row import ToolRow
 from semblance.app.widgets.buttons import KeyTip, Segmented
 from semblance.app.widgets.labels import WrappedLabel

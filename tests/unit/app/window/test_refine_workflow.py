@@ -14,7 +14,7 @@ from semblance.app.screenshot import settle
 from semblance.app.search.feedback.save_refined_dialog import SaveRefinedDialog
 from semblance.app.shell import search_operations
 from semblance.app.shell.settings import Settings
-from semblance.app.widgets.cards.card_parts import card_feedback_buttons
+from semblance.app.widgets.cards.card_layout import card_feedback_buttons
 from semblance.app.window import parts
 from semblance.core.library.library import Library
 from semblance.core.metrics.exclude_feature_groups import explained_groups

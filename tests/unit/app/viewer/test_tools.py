@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QImage, QPainter
 
-from semblance.app.viewer.brush_tool import GROWTH, MAX_RADIUS, MIN_RADIUS, RADIUS, BrushTool
+from semblance.app.viewer.tools import GROWTH, MAX_RADIUS, MIN_RADIUS, RADIUS, BrushTool
 from semblance.app.viewer.viewport import Viewport
 from semblance.core.imaging.region import Region, region_of_mask
 

@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
 
-from semblance.app.widgets.cards import card_animation
-from semblance.app.widgets.cards.card_animation import LONGEST_MS, MAX_CARDS, CardAnimation
+from semblance.app.widgets.cards import card_view
+from semblance.app.widgets.cards.card_view import LONGEST_MS, MAX_CARDS, CardAnimation
 from semblance.app.widgets.cards.case_model import CaseModel
 
 
 @pytest.fixture
 def animated(monkeypatch):
     """As on a screen whose system wants things to move."""
-    monkeypatch.setattr(card_animation, "system_duration", lambda: 200)
+    monkeypatch.setattr(card_view, "system_duration", lambda: 200)
 
 
 def turned(model: CaseModel) -> CaseModel:
@@ -47,13 +47,13 @@ def test_too_many_cards_or_disabled_system_animations_are_not_animated(animated,
     motion = CardAnimation()
     motion.start({n: (QPoint(0, 0), QPoint(1, 1)) for n in range(MAX_CARDS + 1)})
     assert motion.places == []
-    monkeypatch.setattr(card_animation, "system_duration", lambda: 0)
+    monkeypatch.setattr(card_view, "system_duration", lambda: 0)
     motion.start({1: (QPoint(0, 0), QPoint(100, 50))})
     assert motion.places == []
 
 
 def test_tests_and_images_of_the_window_show_cards_at_rest(qapp):
-    assert card_animation.system_duration() == 0
+    assert card_view.system_duration() == 0
 
 
 def test_the_grid_is_animated_only_on_request(grid, animated):

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
-from semblance.app.viewer.header_dialog import HeaderDialog
+from semblance.app.viewer.header_view import HeaderDialog
 from semblance.core.errors import BadInput
 from semblance.core.imaging.dicom.header_lines import HeaderLine
 from semblance.core.imaging.image_address import ImageAddress
