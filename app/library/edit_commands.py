@@ -28,7 +28,7 @@ from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.widgets.tables import PlainTable
 from semblance.core.language import format_number, tr, tr_n, translate, visible
 from semblance.core.library.case_columns import Indices, Rows
-from semblance.core.library.edit_records import Edit
+from semblance.core.library.records import Edit
 from semblance.core.limits import size_text
 from semblance.core.workflows.library import import_labels, undo_edits
 from semblance.core.workflows.library.edit_cases import EditResult, remove_cases, set_finding, set_patient

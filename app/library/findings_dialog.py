@@ -28,7 +28,7 @@ from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.menus import Menu, open_below
 from semblance.core.language import format_number, tr, visible
-from semblance.core.library.finding_styles import PALETTE
+from semblance.core.library.findings import PALETTE
 from semblance.core.workflows.library import edit_findings
 
 _NAME, _CASES = range(2)

@@ -18,7 +18,7 @@ from shiboken6 import isValid
 from semblance import resources
 from semblance.app.shell.event_loop import IdleQueue
 from semblance.core.language import visible_lines
-from semblance.core.library.finding_styles import PALETTE
+from semblance.core.library.findings import PALETTE
 
 #: Hidden widgets styled in one step, about 2 ms.
 BATCH_SIZE = 50

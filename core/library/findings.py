@@ -1,12 +1,20 @@
-"""Findings that are written in several ways: which are one, and how it is called."""
+"""Findings: which names are one, their order by severity or as a person set it, and their colours and letters."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+import string
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from semblance.core.language import tr_lazy_n
+from semblance.core.library.natural_key import natural_key
 from semblance.core.normal_text import is_missing_finding, normal_text
+
+if TYPE_CHECKING:
+    from semblance.core.library.catalogue import Catalogue
+
 
 #: "1.0" is the finding "1" that a program wrote as a number, and of "01" it drops the zero. "1.10" and "1.000" may be
 #: something else.
@@ -104,3 +112,96 @@ class FindingNames:
                 )
             )
         return found
+
+
+#: Name -> colour of Okabe and Ito's palette (https://jfly.uni-koeln.de/color/), in the order findings take them.
+PALETTE = {
+    "vermillion": "#D55E00",
+    "sky blue": "#56B4E9",
+    "bluish green": "#009E73",
+    "orange": "#E69F00",
+    "reddish purple": "#CC79A7",
+    "blue": "#0072B2",
+    "yellow": "#F0E442",
+}
+#: Key of the stored value: [{"name", "colour"}, ...] in the order that was set.
+FINDINGS_KEY = "findings"
+#: Findings that come first in every library, so that the most common ones always have the same colours.
+_MOST_SEVERE_FIRST = ("malignant", "cancer", "carcinoma", "benign", "normal")
+
+
+@dataclass(frozen=True)
+class FindingStyle:
+    """A finding and its colour, a place in :data:`PALETTE`."""
+
+    name: str
+    colour: int
+
+
+def stored_styles(catalogue: Catalogue) -> tuple[FindingStyle, ...]:
+    """The findings in the order set by the user, with their colours; empty if none was set."""
+    from semblance.core.library.stored_values import stored_value
+
+    return parse_styles(stored_value(catalogue, FINDINGS_KEY))
+
+
+def parse_styles(value: Any) -> tuple[FindingStyle, ...]:
+    """The styles of a stored value; none where it is not a list of them."""
+    try:
+        return tuple(FindingStyle(str(one["name"]), int(one["colour"]) % len(PALETTE)) for one in value or ())
+    except (KeyError, TypeError, ValueError):
+        return ()
+
+
+def all_styles(stored: Sequence[FindingStyle], names: Collection[str]) -> tuple[FindingStyle, ...]:
+    """``stored``, then the other findings ``names``, most severe first, each with the colour of its place."""
+    known = {style.name for style in stored}
+    rest = by_severity(name for name in set(names) if name not in known)
+    return (
+        *stored,
+        *(FindingStyle(name, place % len(PALETTE)) for place, name in enumerate(rest, start=len(stored))),
+    )
+
+
+def by_severity(names: Iterable[str]) -> list[str]:
+    """Most severe first, then by name: libraries of the same findings show them in the same colours and letters,
+    whatever the order of their cases."""
+
+    def sort_key(name: str) -> tuple[int, str, str]:
+        ranks = {finding: rank for rank, finding in enumerate(_MOST_SEVERE_FIRST)}
+        return ranks.get(name.casefold(), len(ranks)), natural_key(name), name
+
+    return sorted(names, key=sort_key)
+
+
+def finding_letters(findings: Sequence[str]) -> dict[str, str]:
+    """A letter for each of ``findings``, all different: a letter of its name where one is free.
+
+    Earlier findings choose first. When every letter and digit is used, two characters follow.
+    """
+    used: set[str] = set()
+    letters: dict[str, str] = {}
+    for finding in findings:
+        if finding not in letters:
+            letters[finding] = next(letter for letter in _candidates(finding) if letter not in used)
+            used.add(letters[finding])
+    return letters
+
+
+def _candidates(finding: str) -> Iterator[str]:
+    characters = [letter.upper()[0] for letter in finding if letter.isalnum()]
+    initials = [word.upper()[0] for word in finding.split() if word[0].isalnum()]
+    yield from initials
+    yield from (letter for letter in characters if letter.isalpha())
+    yield from characters
+    yield from string.ascii_uppercase
+    yield from string.digits[1:]
+    yield from _pairs(characters[:1] or ["X"])
+
+
+def _pairs(first: Iterable[str]) -> Iterator[str]:
+    for start in first:
+        number = 2
+        while True:
+            yield f"{start}{number}"
+            number += 1

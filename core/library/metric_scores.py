@@ -1,4 +1,4 @@
-"""The hash of the card and the scores of a metric, which detects changes by other programs."""
+"""Stored scores of a metric: sealed with its card by a hash, and what changed in the library since."""
 
 from __future__ import annotations
 
@@ -51,3 +51,38 @@ def hash_of(*values: Any) -> str:
     """SHA-256 of JSON values, the same before they are stored and after."""
     stored = json.loads(json.dumps(values, default=str))
     return hashlib.sha256(json.dumps(stored, sort_keys=True).encode()).hexdigest()
+
+
+#: Keys of stored scores: {case id: what it was when the scores were measured} of the cases that are another now. A
+#: case in ``REMOVED_CASES`` was in the library then. In ``CHANGED_LESIONS`` is the number of the same-lesion group; a
+#: later detection is noted there as a whole.
+CHANGED_FINDINGS, CHANGED_PATIENTS, REMOVED_CASES = "changed_findings", "changed_patients", "removed_cases"
+CHANGED_LESIONS = "changed_lesions"
+CHANGES_SINCE = (CHANGED_FINDINGS, CHANGED_PATIENTS, REMOVED_CASES, CHANGED_LESIONS)
+#: No finding, patient and group that a case can have.
+_OTHER = object()
+
+
+def note_in_scores(
+    connection: sa.Connection, key: str, before: Mapping[str, Any], now: Mapping[str, Any]
+) -> None:
+    """Note in all scores, within a running transaction, that cases were ``before`` and are ``now`` another.
+
+    What is again as it was when the scores were measured is noted no more.
+    """
+    if not now:
+        return
+    scored = sa.select(metrics.c.id, metrics.c.scores).where(metrics.c.scores.is_not(None))
+    for r in connection.execute(scored).all():
+        if not r.scores:
+            continue
+        then = {case_id: before[case_id] for case_id in now if case_id in before}
+        then |= r.scores.get(key, {})
+        changed = {case_id: was for case_id, was in then.items() if now.get(case_id, _OTHER) != was}
+        if changed != r.scores.get(key, {}):
+            seal_scores(connection, metrics.c.id == r.id, {**r.scores, key: changed})
+
+
+def is_changed_since(scores: Mapping[str, Any] | None) -> bool:
+    """Whether findings, patients, same-lesion groups or cases of the library changed since ``scores`` were measured."""
+    return any((scores or {}).get(key) for key in CHANGES_SINCE)

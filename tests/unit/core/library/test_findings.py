@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from semblance.core.library.finding_names import FindingNames, finding_key
+from semblance.core.library.findings import FindingNames, finding_key
 from semblance.core.normal_text import is_missing, is_missing_finding
 
 
