@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QDialog, QMenu, QPushButton, QWidget
 from semblance.app.library.findings_dialog import FindingsDialog
 from semblance.app.library.label_dialogs import LabelDialog, LabelsDialog
 from semblance.app.shell import edit_operations
-from semblance.app.shell.command_conditions import available
+from semblance.app.shell.actions import available
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_file
 from semblance.app.shell.jobs import Lane

@@ -17,8 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from semblance.app.shell.actions import Actions
-from semblance.app.shell.command_entries import CommandEntry
+from semblance.app.shell.actions import Actions, CommandEntry
 from semblance.app.shell.icons import icon
 from semblance.app.shell.theme import set_look
 from semblance.app.widgets.badge import KINDS, Badge

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QPushButton, QToolTip
 
 from semblance.app.search.feedback import mark_cards
 from semblance.app.shell.context import Context
-from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.event_loop import one_shot
 from semblance.app.shell.jobs import Job, Lane
 from semblance.app.shell.kept_views import KeptView
 from semblance.app.shell.state import Change
