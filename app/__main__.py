@@ -10,8 +10,12 @@ import os
 import re
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from semblance.core.engine import limit_threads
+
+if TYPE_CHECKING:
+    from semblance.core.library.location import LibraryLocation
 
 #: Exit statuses: something could not be done; Ctrl-C.
 FAILED, INTERRUPTED = 1, 130
@@ -21,7 +25,7 @@ NO_DISPLAY = (
 )
 
 
-def _named_library(given: list[str]) -> Path | None:
+def _named_library(given: list[str]) -> LibraryLocation | None:
     """The library given instead of a command, as a desktop does to open one with Semblance.
 
     A desktop may give any folder by its full path. The window shows an error if it is not a library.
@@ -29,7 +33,7 @@ def _named_library(given: list[str]) -> Path | None:
     if len(given) != 1:
         return None
     if re.match(r"(?i)postgres(ql)?://", given[0]):
-        from semblance.core.library.address import server_address
+        from semblance.core.library.location import server_address
 
         return server_address(given[0])
     path = Path(given[0])

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from semblance.core.engine import WORKERS_VARIABLE
+from semblance.core.library.location import LibraryLocation
 from semblance.core.limits import MEMORY_VARIABLE
 from semblance.core.log import VARIABLE as LOG_VARIABLE
 from semblance.core.log import logger, start_log, stop_log
@@ -75,7 +76,7 @@ def freeze_garbage_collector() -> None:
     gc.freeze()
 
 
-def open_window(library: Path | None = None) -> int:
+def open_window(library: LibraryLocation | None = None) -> int:
     """Show the window on ``library`` (or the one left open last) and run until it is closed."""
     missing = missing_libraries()
     if missing:
@@ -96,7 +97,7 @@ def open_window(library: Path | None = None) -> int:
 
     application = make_application()
     # Modules with texts come after the language is chosen.
-    from semblance.app.shell.interrupt import INTERRUPTED, Interrupt
+    from semblance.app.application import INTERRUPTED, Interrupt
     from semblance.app.window.main_window import MainWindow
     from semblance.core.imaging.memory import return_freed_blocks
 

@@ -20,6 +20,7 @@ from semblance.app.shell.settings import Settings
 from semblance.app.shell.theme import is_styled, set_theme
 from semblance.core.errors import SemblanceError
 from semblance.core.files import replacing
+from semblance.core.library.location import LibraryLocation
 from semblance.core.searches.query import Query
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ LONGEST_DELAY_MS = 500
 
 
 def image_of_window(
-    library: Path,
+    library: LibraryLocation,
     query: Query | None,
     file: Path,
     *,

@@ -7,11 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
-from semblance.app.cli.options import Json, names_in
+from semblance.app.cli.options import Json, Location, names_in
 from semblance.app.cli.output import echo, print_document
 from semblance.app.cli.reporter import ConsoleReporter
 from semblance.core.errors import BadArguments, SemblanceError
-from semblance.core.library.address import library_path
+from semblance.core.library.location import library_location
 
 commands = typer.Typer()
 
@@ -42,8 +42,10 @@ def show_files(document: Any) -> None:
 @commands.command()
 def deidentify(
     source: Annotated[
-        Path,
-        typer.Argument(metavar="SOURCE", help="A folder, zip, DICOM file or library.", parser=library_path),
+        Location,
+        typer.Argument(
+            metavar="SOURCE", help="A folder, zip, DICOM file or library.", parser=library_location
+        ),
     ],
     out: Annotated[Path, typer.Option(metavar="DIR", help="A new folder for the files and their receipt.")],
     profile: Annotated[str, typer.Option(metavar="basic", help="The profile of PS3.15 Annex E.")] = "basic",

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from semblance.app.cli.options import Json, LibraryPath, Settings, case_ids, names_in
+from semblance.app.cli.options import Json, LibraryArgument, Settings, case_ids, names_in
 from semblance.app.cli.output import echo, print_document
 from semblance.core.errors import BadArguments
 
 if TYPE_CHECKING:
-    from semblance.core.library.edit_records import Reversal
+    from semblance.core.library.records import Reversal
     from semblance.core.workflows.library.edit_cases import EditResult
 
 commands = typer.Typer()
@@ -44,7 +44,7 @@ def _show_edits(document: Mapping[str, Any]) -> None:
 
 @commands.command()
 def label(
-    library: LibraryPath,
+    library: LibraryArgument,
     cases: _Cases,
     finding: Annotated[str | None, typer.Option(help="The finding to set.")] = None,
     no_finding: Annotated[bool, typer.Option("--no-finding", help="Remove the finding.")] = False,
@@ -70,7 +70,7 @@ def label(
 
 @commands.command("import-labels")
 def import_labels(
-    library: LibraryPath,
+    library: LibraryArgument,
     file: Annotated[
         Path,
         typer.Argument(
@@ -104,7 +104,7 @@ def _show_labels(document: Mapping[str, Any]) -> None:
 
 
 @commands.command()
-def remove(library: LibraryPath, cases: _Cases, dry_run: _DryRun = False, as_json: Json = False) -> None:
+def remove(library: LibraryArgument, cases: _Cases, dry_run: _DryRun = False, as_json: Json = False) -> None:
     """Remove cases from a library. Their image files stay. `semblance undo LIB` brings the cases back."""
     from semblance.core.workflows.library.edit_cases import remove_cases
 
@@ -113,7 +113,7 @@ def remove(library: LibraryPath, cases: _Cases, dry_run: _DryRun = False, as_jso
 
 @commands.command()
 def undo(
-    library: LibraryPath,
+    library: LibraryArgument,
     edit: Annotated[
         int | None, typer.Option(help="The number of the edit in `semblance history`. [default: the newest]")
     ] = None,
@@ -126,7 +126,7 @@ def undo(
 
 
 @commands.command()
-def redo(library: LibraryPath, as_json: Json = False) -> None:
+def redo(library: LibraryArgument, as_json: Json = False) -> None:
     """Redo the edit of a library that was undone last."""
     from semblance.core.workflows.library import undo_edits
 
@@ -151,7 +151,7 @@ def _print_reversal(what: str, reversal: Reversal | None, as_json: bool) -> None
 
 @commands.command()
 def history(
-    library: LibraryPath,
+    library: LibraryArgument,
     forget_deleted: Annotated[
         bool,
         typer.Option(
@@ -186,7 +186,7 @@ def _show_history(document: Mapping[str, Any]) -> None:
 
 
 @findings.command("list")
-def list_findings(library: LibraryPath, as_json: Json = False) -> None:
+def list_findings(library: LibraryArgument, as_json: Json = False) -> None:
     """List the findings in their order."""
     from semblance.core.workflows.library.edit_findings import list_findings as read
 
@@ -203,7 +203,7 @@ def _show_findings(document: Mapping[str, Any]) -> None:
 
 @findings.command("add")
 def add_finding(
-    library: LibraryPath, finding: _Finding, dry_run: _DryRun = False, as_json: Json = False
+    library: LibraryArgument, finding: _Finding, dry_run: _DryRun = False, as_json: Json = False
 ) -> None:
     """Add a finding that no case has yet."""
     from semblance.core.workflows.library.edit_findings import add_finding as add
@@ -213,7 +213,7 @@ def add_finding(
 
 @findings.command("rename")
 def rename_finding(
-    library: LibraryPath, old: _Old, new: _New, dry_run: _DryRun = False, as_json: Json = False
+    library: LibraryArgument, old: _Old, new: _New, dry_run: _DryRun = False, as_json: Json = False
 ) -> None:
     """Rename a finding."""
     from semblance.core.workflows.library.edit_findings import rename_finding as rename
@@ -223,7 +223,7 @@ def rename_finding(
 
 @findings.command("merge")
 def merge_findings(
-    library: LibraryPath,
+    library: LibraryArgument,
     merged: Annotated[str, typer.Argument(metavar="FINDING,...", help="The findings to merge.")],
     into: Annotated[str, typer.Option(metavar="FINDING", help="The finding they become.")],
     dry_run: _DryRun = False,
@@ -237,7 +237,7 @@ def merge_findings(
 
 @findings.command("recolour")
 def recolour_finding(
-    library: LibraryPath,
+    library: LibraryArgument,
     finding: _Finding,
     colour: Annotated[
         str,
@@ -257,7 +257,7 @@ def recolour_finding(
 
 @findings.command("order")
 def order_findings(
-    library: LibraryPath,
+    library: LibraryArgument,
     order: Annotated[str, typer.Argument(metavar="FINDING,...", help="The findings that come first.")],
     dry_run: _DryRun = False,
     as_json: Json = False,
@@ -270,7 +270,7 @@ def order_findings(
 
 @findings.command("delete")
 def delete_finding(
-    library: LibraryPath, finding: _Finding, dry_run: _DryRun = False, as_json: Json = False
+    library: LibraryArgument, finding: _Finding, dry_run: _DryRun = False, as_json: Json = False
 ) -> None:
     """Delete a finding. Its cases have none then."""
     from semblance.core.workflows.library.edit_findings import delete_finding as delete
@@ -283,7 +283,7 @@ def delete_finding(
 
 @metric.command("rename")
 def rename_metric(
-    library: LibraryPath, old: _Old, new: _New, dry_run: _DryRun = False, as_json: Json = False
+    library: LibraryArgument, old: _Old, new: _New, dry_run: _DryRun = False, as_json: Json = False
 ) -> None:
     """Rename a metric."""
     from semblance.core.workflows.library import edit_metrics
@@ -293,7 +293,7 @@ def rename_metric(
 
 @metric.command("duplicate")
 def duplicate_metric(
-    library: LibraryPath, old: _Old, new: _New, dry_run: _DryRun = False, as_json: Json = False
+    library: LibraryArgument, old: _Old, new: _New, dry_run: _DryRun = False, as_json: Json = False
 ) -> None:
     """Copy a metric with its card and scores."""
     from semblance.core.workflows.library import edit_metrics
@@ -302,7 +302,9 @@ def duplicate_metric(
 
 
 @metric.command("delete")
-def delete_metric(library: LibraryPath, name: _Name, dry_run: _DryRun = False, as_json: Json = False) -> None:
+def delete_metric(
+    library: LibraryArgument, name: _Name, dry_run: _DryRun = False, as_json: Json = False
+) -> None:
     """Delete a metric."""
     from semblance.core.workflows.library import edit_metrics
 
@@ -311,7 +313,7 @@ def delete_metric(library: LibraryPath, name: _Name, dry_run: _DryRun = False, a
 
 @feature_set.command("rename")
 def rename_features(
-    library: LibraryPath, old: _Old, new: _New, dry_run: _DryRun = False, as_json: Json = False
+    library: LibraryArgument, old: _Old, new: _New, dry_run: _DryRun = False, as_json: Json = False
 ) -> None:
     """Rename a feature set."""
     from semblance.core.workflows.library import edit_metrics
@@ -321,7 +323,7 @@ def rename_features(
 
 @feature_set.command("duplicate")
 def duplicate_features(
-    library: LibraryPath, old: _Old, new: _New, dry_run: _DryRun = False, as_json: Json = False
+    library: LibraryArgument, old: _Old, new: _New, dry_run: _DryRun = False, as_json: Json = False
 ) -> None:
     """Copy a feature set with all its values."""
     from semblance.core.workflows.library import edit_metrics
@@ -331,7 +333,7 @@ def duplicate_features(
 
 @feature_set.command("delete")
 def delete_features(
-    library: LibraryPath, name: _Name, dry_run: _DryRun = False, as_json: Json = False
+    library: LibraryArgument, name: _Name, dry_run: _DryRun = False, as_json: Json = False
 ) -> None:
     """Delete a feature set and the metrics on it."""
     from semblance.core.workflows.library import edit_metrics

@@ -14,7 +14,8 @@ from semblance.app.cli.options import (
     Features,
     Findings,
     Json,
-    LibraryPath,
+    LibraryArgument,
+    Location,
     MaxCases,
     Repeats,
     Seed,
@@ -25,14 +26,14 @@ from semblance.app.cli.output import print_document
 from semblance.app.cli.reporter import ConsoleReporter
 from semblance.app.cli.show_results import show_agreement, show_encoders, show_scores, show_table_scores
 from semblance.core.errors import BadArguments
-from semblance.core.library.address import library_path
+from semblance.core.library.location import library_location
 
 commands = typer.Typer()
 
 
 @commands.command("compare-encoders")
 def compare_encoders(
-    library: LibraryPath,
+    library: LibraryArgument,
     own: Annotated[
         list[str] | None,
         typer.Option(
@@ -79,7 +80,7 @@ def _own_encoder(text: str) -> tuple[Path, Path]:
 
 
 @commands.command()
-def agreement(library: LibraryPath, as_json: Json = False) -> None:
+def agreement(library: LibraryArgument, as_json: Json = False) -> None:
     """Measure how far annotators agree: on each concept, and on judgements.
 
     Cohen's kappa of every two, Fleiss' kappa of what all judged, Krippendorff's alpha of what two or more judged.
@@ -106,7 +107,7 @@ def evaluate(
         typer.Option(help="The protocol. `semblance protocols` lists them.", autocompletion=protocol_names),
     ],
     library: Annotated[
-        Path | None, typer.Argument(metavar="LIB", help=LIBRARY_HELP, parser=library_path)
+        Location | None, typer.Argument(metavar="LIB", help=LIBRARY_HELP, parser=library_location)
     ] = None,
     table: Annotated[
         list[str] | None,

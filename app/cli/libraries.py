@@ -10,11 +10,12 @@ import typer
 
 from semblance.app.cli import registry_lists
 from semblance.app.cli.completion import extractor_names
-from semblance.app.cli.options import Cluster, Json, LibraryPath, NewLibrary, Settings, case_ids
+from semblance.app.cli.options import Cluster, Json, LibraryArgument, Location, NewLibrary, Settings, case_ids
 from semblance.app.cli.output import echo, print_document, show_fields
 from semblance.app.cli.reporter import ConsoleReporter
 from semblance.app.cli.show_results import show_found_cases, show_import, show_info, show_lesions
 from semblance.core.errors import SemblanceError
+from semblance.core.library.location import library_location
 
 commands = typer.Typer()
 
@@ -115,7 +116,7 @@ def import_(
 
 @commands.command()
 def features(
-    library: LibraryPath,
+    library: LibraryArgument,
     extractor: Annotated[
         str | None,
         typer.Option(
@@ -155,7 +156,7 @@ def features(
 
 @commands.command()
 def relink(
-    library: LibraryPath,
+    library: LibraryArgument,
     folder: Annotated[
         Path, typer.Argument(metavar="FOLDER", help="The folder or .zip file the images are in now.")
     ],
@@ -176,7 +177,7 @@ def relink(
 
 @commands.command()
 def prevalence(
-    library: LibraryPath,
+    library: LibraryArgument,
     shares: Annotated[
         list[str] | None,
         typer.Argument(metavar="FINDING=SHARE", help="Such as malignant=0.1. The argument can be repeated."),
@@ -199,7 +200,7 @@ def prevalence(
 
 @commands.command()
 def lesions(
-    library: LibraryPath,
+    library: LibraryArgument,
     join: Annotated[
         str | None,
         typer.Option(metavar="ID,...", help="Cases to make one group, with the groups they are in."),
@@ -236,7 +237,7 @@ def lesions(
 
 @commands.command()
 def cases(
-    library: LibraryPath,
+    library: LibraryArgument,
     find: Annotated[
         str,
         typer.Option(
@@ -253,13 +254,16 @@ def cases(
 
 @commands.command()
 def info(
-    what: Annotated[Path, typer.Argument(metavar=f"LIB|{'|'.join(registry_lists.NAMES)}")],
+    what: Annotated[
+        Location,
+        typer.Argument(metavar=f"LIB|{'|'.join(registry_lists.NAMES)}", parser=library_location),
+    ],
     as_json: Json = False,
 ) -> None:
     """Describe a library, or list the learners, extractors, kinds or protocols."""
     from semblance.core.workflows.library.describe_library import describe_library
 
-    if str(what) in registry_lists.NAMES and not what.exists():
+    if isinstance(what, Path) and str(what) in registry_lists.NAMES and not what.exists():
         registry_lists.show(str(what), as_json)
     else:
         print_document(describe_library(what), as_json, show_info)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from semblance.app.cli.options import Features, Json, LibraryPath
+from semblance.app.cli.options import Features, Json, LibraryArgument
 from semblance.app.cli.output import echo, print_document
 from semblance.app.cli.reporter import ConsoleReporter
 from semblance.core.errors import SemblanceError
@@ -93,7 +93,7 @@ def show_audit_check(document: Any) -> None:
 
 
 @commands.command("check-data")
-def check_data(library: LibraryPath, features: Features = None, as_json: Json = False) -> None:
+def check_data(library: LibraryArgument, features: Features = None, as_json: Json = False) -> None:
     """List doubtful labels and images of a library: contradictory findings, outliers, wrong sides, burnt-in text."""
     from semblance.core.workflows.library import check_data as workflow
 
@@ -104,7 +104,7 @@ def check_data(library: LibraryPath, features: Features = None, as_json: Json = 
 
 @commands.command()
 def doctor(
-    library: LibraryPath,
+    library: LibraryArgument,
     repair: Annotated[bool, typer.Option("--repair", help="Repair what can be repaired.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -128,7 +128,7 @@ def doctor(
 
 @commands.command()
 def backup(
-    library: LibraryPath,
+    library: LibraryArgument,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The .zip file to write.")],
     as_json: Json = False,
 ) -> None:
@@ -143,7 +143,7 @@ def backup(
 @commands.command()
 def restore(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A file written by `semblance backup`.")],
-    library: LibraryPath,
+    library: LibraryArgument,
     as_json: Json = False,
 ) -> None:
     """Restore a backup to a new library."""
@@ -156,7 +156,7 @@ def restore(
 
 @commands.command("audit-log")
 def audit_log(
-    library: LibraryPath,
+    library: LibraryArgument,
     every: Annotated[
         bool, typer.Option("--all", help="On a server: also searches, views and changes, the last 10,000.")
     ] = False,

@@ -13,7 +13,7 @@ from semblance.app.cli.options import (
     Features,
     Findings,
     Json,
-    LibraryPath,
+    LibraryArgument,
     MaxCases,
     Seed,
     Settings,
@@ -22,6 +22,7 @@ from semblance.app.cli.options import (
 from semblance.app.cli.output import echo, echo_lines, print_document, show_fields
 from semblance.app.cli.reporter import ConsoleReporter
 from semblance.core.errors import BadArguments
+from semblance.core.library.location import LibraryLocation
 
 commands = typer.Typer()
 
@@ -30,7 +31,7 @@ MetricName = Annotated[str, typer.Option("--metric", metavar="METRIC")]
 
 @commands.command()
 def train(
-    library: LibraryPath,
+    library: LibraryArgument,
     learner: Annotated[
         str, typer.Option(help="The learner. `semblance learners` lists them.", autocompletion=learner_names)
     ],
@@ -92,7 +93,7 @@ def train(
 
 
 def _train_slider(
-    library: Path,
+    library: LibraryLocation,
     learner: str,
     name: str,
     features: str | None,
@@ -120,7 +121,7 @@ def _train_slider(
 
 @commands.command()
 def card(
-    library: LibraryPath,
+    library: LibraryArgument,
     metric: MetricName,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the card to this .md or .json file.")
@@ -156,7 +157,7 @@ def card(
 
 @commands.command("export-metric")
 def export_metric(
-    library: LibraryPath,
+    library: LibraryArgument,
     metric: MetricName,
     out: Annotated[
         Path, typer.Option(metavar="FILE", help="The file to write, ending in .semblance-metric.")
@@ -173,7 +174,7 @@ def export_metric(
 
 @commands.command("import-metric")
 def import_metric(
-    library: LibraryPath,
+    library: LibraryArgument,
     file: Annotated[
         Path,
         typer.Argument(

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from semblance.core.errors import BadArguments, BadInput
-from semblance.core.library.address import library_path
+from semblance.core.library.location import LibraryLocation, library_location
 from semblance.core.normal_text import composed
 
 if TYPE_CHECKING:
     from semblance.core.imaging.region import Region
 
+    Location = LibraryLocation
+else:
+    # Typer takes no unions. The parser makes the value.
+    Location = object
+
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")]
 #: What every command takes as LIB.
 LIBRARY_HELP = "The library's folder, or its address on a server such as postgresql://HOST/DATABASE."
-LibraryPath = Annotated[Path, typer.Argument(metavar="LIB", help=LIBRARY_HELP, parser=library_path)]
+LibraryArgument = Annotated[
+    Location, typer.Argument(metavar="LIB", help=LIBRARY_HELP, parser=library_location)
+]
 #: The library that a command creates where there is none.
 NewLibrary = Annotated[
-    Path,
+    Location,
     typer.Option(
-        metavar="LIB", help=f"{LIBRARY_HELP} It is created if it does not exist.", parser=library_path
+        metavar="LIB", help=f"{LIBRARY_HELP} It is created if it does not exist.", parser=library_location
     ),
 ]
 Features = Annotated[

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from semblance.app.cli.options import Json, LibraryPath
+from semblance.app.cli.options import Json, LibraryArgument
 from semblance.app.cli.output import echo, print_document, print_table
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr_lazy
@@ -25,7 +25,7 @@ _Name = Annotated[str, typer.Argument(metavar="NAME", help="The name of the save
 
 @commands.command("enter")
 def enter(
-    library: LibraryPath,
+    library: LibraryArgument,
     name: _Name,
     finding: Annotated[
         str, typer.Option(metavar="FINDING", help="What the query turned out to be; empty removes it.")
@@ -51,7 +51,7 @@ def enter(
 
 
 @commands.command("list")
-def list_outcomes(library: LibraryPath, as_json: Json = False) -> None:
+def list_outcomes(library: LibraryArgument, as_json: Json = False) -> None:
     """List the saved searches with their estimates and outcomes."""
     from semblance.core.workflows.searches.outcomes import followed_searches
 
@@ -61,7 +61,7 @@ def list_outcomes(library: LibraryPath, as_json: Json = False) -> None:
 
 @commands.command("drift")
 def drift(
-    library: LibraryPath,
+    library: LibraryArgument,
     period: Annotated[str, typer.Option(help="month, quarter or year.")] = "quarter",
     as_json: Json = False,
 ) -> None:

@@ -10,12 +10,12 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from semblance.app.cli.options import Json, NewLibrary
+from semblance.app.cli.options import Json, Location, NewLibrary
 from semblance.app.cli.output import echo, print_document, print_table, show_fields
 from semblance.app.cli.reporter import ConsoleReporter
 from semblance.app.cli.show_results import show_import
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
-from semblance.core.library.address import library_path
+from semblance.core.library.location import library_location
 
 commands = typer.Typer(
     no_args_is_help=True, help="Find, retrieve and send images in a PACS (DIMSE, DICOMweb)."
@@ -94,11 +94,11 @@ def get(
         list[str] | None, typer.Option(metavar="UID", help="Only this series. The option can be repeated.")
     ] = None,
     library: Annotated[
-        Path | None,
+        Location | None,
         typer.Option(
             metavar="LIB",
             help="The library to add it to. It is created if it does not exist.",
-            parser=library_path,
+            parser=library_location,
         ),
     ] = None,
     out: Annotated[

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from semblance.app.cli.options import Json, LibraryPath, Seed, names_in
+from semblance.app.cli.options import Json, LibraryArgument, Seed, names_in
 from semblance.app.cli.output import echo, print_document, show_fields
 from semblance.app.cli.reporter import ConsoleReporter
 
@@ -20,7 +20,7 @@ _Name = Annotated[str, typer.Argument(metavar="NAME", help="The name of the stud
 
 @commands.command("new")
 def new(
-    library: LibraryPath,
+    library: LibraryArgument,
     name: _Name,
     positive: Annotated[str, typer.Option(help="The finding that sensitivity and the ROC are of.")],
     readers: Annotated[str, typer.Option(metavar="CODE[,CODE...]", help="Codes of the readers, not names.")],
@@ -64,7 +64,7 @@ def new(
 
 
 @commands.command("list")
-def list_studies(library: LibraryPath, as_json: Json = False) -> None:
+def list_studies(library: LibraryArgument, as_json: Json = False) -> None:
     """List the reader studies of a library and how far their readers are."""
     from semblance.core.workflows.research.reader_study import studies
 
@@ -73,7 +73,7 @@ def list_studies(library: LibraryPath, as_json: Json = False) -> None:
 
 
 @commands.command("results")
-def results(library: LibraryPath, name: _Name, as_json: Json = False) -> None:
+def results(library: LibraryArgument, name: _Name, as_json: Json = False) -> None:
     """Analyse a reader study over the readers who finished it."""
     from semblance.core.research.reader_study.export import result_rows
     from semblance.core.workflows.research.reader_study import analyse_study, study_status
@@ -91,7 +91,7 @@ def results(library: LibraryPath, name: _Name, as_json: Json = False) -> None:
 
 @commands.command("export")
 def export(
-    library: LibraryPath,
+    library: LibraryArgument,
     name: _Name,
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="The folder to write into.")],
     as_json: Json = False,
@@ -104,7 +104,7 @@ def export(
 
 
 @commands.command("delete")
-def delete(library: LibraryPath, name: _Name, as_json: Json = False) -> None:
+def delete(library: LibraryArgument, name: _Name, as_json: Json = False) -> None:
     """Delete a reader study with its answers."""
     from semblance.core.workflows.research.reader_study import delete_study
 

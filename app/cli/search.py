@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from semblance.app.cli.options import CurrentMetric, Json, LibraryPath, case_ids, parse_region
+from semblance.app.cli.options import CurrentMetric, Json, LibraryArgument, case_ids, parse_region
 from semblance.app.cli.output import echo_lines, print_document
 from semblance.app.cli.reporter import ConsoleReporter
 from semblance.app.cli.show_results import show_cases
@@ -26,7 +26,7 @@ def _print_schema(requested: bool) -> None:
 
 @commands.command()
 def search(
-    library: LibraryPath,
+    library: LibraryArgument,
     metric: CurrentMetric = None,
     case: Annotated[str | None, typer.Option(metavar="ID", help="The query: a case of the library.")] = None,
     image: Annotated[Path | None, typer.Option(metavar="FILE", help="The query: an image file.")] = None,
@@ -94,7 +94,6 @@ def search(
     ] = False,
 ) -> None:
     """Search a library for the cases most similar to a case or an image."""
-    from semblance.core.searches.feedback.judgements import QueryMarks
     from semblance.core.searches.query import Query, check_one_query
     from semblance.core.workflows.metrics.current_metric import current_metric
     from semblance.core.workflows.searches.explain_distance import result_with_reasons
@@ -114,7 +113,8 @@ def search(
             without=left_out,
             without_patient=without_patient,
             candidates=candidates,
-            marks=QueryMarks(case_ids(like), case_ids(unlike)),
+            like=case_ids(like),
+            unlike=case_ids(unlike),
             reporter=reporter,
         )
         shown = (

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from semblance.app.cli.options import Json, LibraryPath
+from semblance.app.cli.options import Json, LibraryArgument
 from semblance.app.cli.output import echo, print_document
 from semblance.core.errors import BadArguments
 
@@ -23,7 +23,7 @@ def _show(document: Any) -> None:
 
 @commands.command()
 def serve(
-    library: LibraryPath,
+    library: LibraryArgument,
     listen: Annotated[
         str,
         typer.Option(

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from semblance.app.cli.options import LIBRARY_HELP, Json, LibraryPath
+from semblance.app.cli.options import LIBRARY_HELP, Json, LibraryArgument, Location
 from semblance.app.cli.output import echo, print_document
 from semblance.app.cli.reporter import ConsoleReporter
-from semblance.core.library.address import library_path
+from semblance.core.library.location import LibraryLocation, library_location
 from semblance.core.normal_text import composed
 
 if TYPE_CHECKING:
-    from semblance.core.workflows.maintenance.manage_projects import Chosen
+    from semblance.core.workflows.maintenance.share_library import Chosen
 
 commands = typer.Typer(no_args_is_help=True, help="Move whole libraries, and manage those on a server.")
 project = typer.Typer(
@@ -91,9 +91,10 @@ def show_indexes(document: Any) -> None:
 
 @commands.command()
 def move(
-    source: Annotated[Path, typer.Argument(metavar="FROM", help=LIBRARY_HELP, parser=library_path)],
+    source: Annotated[Location, typer.Argument(metavar="FROM", help=LIBRARY_HELP, parser=library_location)],
     target: Annotated[
-        Path, typer.Argument(metavar="TO", help="A new folder, or an empty database.", parser=library_path)
+        Location,
+        typer.Argument(metavar="TO", help="A new folder, or an empty database.", parser=library_location),
     ],
     remove: Annotated[
         bool, typer.Option("--remove", help="Remove FROM once TO was found to hold the same.")
@@ -110,7 +111,7 @@ def move(
 
 @commands.command()
 def index(
-    library: LibraryPath,
+    library: LibraryArgument,
     metric: Annotated[
         list[str] | None,
         typer.Option("--metric", metavar="METRIC", help="Only this metric. The option can be repeated."),
@@ -138,16 +139,16 @@ def index(
 
 
 @commands.command()
-def people(library: LibraryPath, as_json: Json = False) -> None:
+def people(library: LibraryArgument, as_json: Json = False) -> None:
     """List who has which right in a library on a server."""
-    from semblance.core.workflows.maintenance.manage_people import list_people
+    from semblance.core.workflows.maintenance.share_library import list_people
 
     print_document(list_people(library), as_json, show_people)
 
 
 @commands.command()
 def grant(
-    library: LibraryPath,
+    library: LibraryArgument,
     person: Annotated[str, typer.Argument(metavar="PERSON", help="The name of an account of the server.")],
     right: Annotated[
         str, typer.Argument(metavar="RIGHT", help="reader, annotator, curator, administrator, or none.")
@@ -161,7 +162,7 @@ def grant(
     """Give a person a right in a library on a server, in place of the one they had."""
     import sys
 
-    from semblance.core.workflows.maintenance.manage_people import set_right
+    from semblance.core.workflows.maintenance.share_library import set_right
 
     password = None
     if create and sys.stdin.isatty():
@@ -172,7 +173,7 @@ def grant(
 
 
 @commands.command()
-def watch(library: LibraryPath, as_json: Json = False) -> None:
+def watch(library: LibraryArgument, as_json: Json = False) -> None:
     """Print what others change in a library on a server, as it happens. End it with Ctrl-C."""
     import json
     import sys
@@ -197,29 +198,29 @@ def watch(library: LibraryPath, as_json: Json = False) -> None:
 
 @project.command()
 def create(
-    library: LibraryPath,
+    library: LibraryArgument,
     name: Name,
     purpose: Annotated[str, typer.Option(metavar="TEXT", help="What the cases are used for.")],
     until: Annotated[str, typer.Option(metavar="DATE", help="The last day, such as 2030-12-31.")],
     as_json: Json = False,
 ) -> None:
     """Make a project, or give the project of this name another purpose and last day."""
-    from semblance.core.workflows.maintenance.manage_projects import create_project
+    from semblance.core.workflows.maintenance.share_library import create_project
 
     print_document(create_project(library, name, purpose, until), as_json, show_projects)
 
 
 @project.command("list")
-def list_all(library: LibraryPath, as_json: Json = False) -> None:
+def list_all(library: LibraryArgument, as_json: Json = False) -> None:
     """List the projects of a library, with their members and numbers of cases."""
-    from semblance.core.workflows.maintenance.manage_projects import list_projects
+    from semblance.core.workflows.maintenance.share_library import list_projects
 
     print_document(list_projects(library), as_json, show_projects)
 
 
 @project.command()
 def add(
-    library: LibraryPath,
+    library: LibraryArgument,
     name: Name,
     case: Cases = None,
     listed: Listed = None,
@@ -233,7 +234,7 @@ def add(
     as_json: Json = False,
 ) -> None:
     """Put cases and people into a project. Cases that it has already are brought up to date."""
-    from semblance.core.workflows.maintenance.manage_projects import add_cases
+    from semblance.core.workflows.maintenance.share_library import add_cases
 
     chosen = _chosen(case, listed, patient, finding, everything)
     _change_project(library, name, chosen, add_cases, person, right, as_json)
@@ -241,7 +242,7 @@ def add(
 
 @project.command("remove")
 def take_out(
-    library: LibraryPath,
+    library: LibraryArgument,
     name: Name,
     case: Cases = None,
     listed: Listed = None,
@@ -252,16 +253,16 @@ def take_out(
     as_json: Json = False,
 ) -> None:
     """Take cases and people out of a project, and what was judged of these cases there."""
-    from semblance.core.workflows.maintenance.manage_projects import remove_cases
+    from semblance.core.workflows.maintenance.share_library import remove_cases
 
     chosen = _chosen(case, listed, patient, finding, everything)
     _change_project(library, name, chosen, remove_cases, person, None, as_json)
 
 
 @project.command()
-def links(library: LibraryPath, name: Name, as_json: Json = False) -> None:
+def links(library: LibraryArgument, name: Name, as_json: Json = False) -> None:
     """List the ids of a project's cases there and in the library. Only curators can."""
-    from semblance.core.workflows.maintenance.manage_projects import links as found_links
+    from semblance.core.workflows.maintenance.share_library import links as found_links
 
     def show(document: Any) -> None:
         for pseudonym, case in document.items():
@@ -272,7 +273,7 @@ def links(library: LibraryPath, name: Name, as_json: Json = False) -> None:
 
 @project.command()
 def close(
-    library: LibraryPath,
+    library: LibraryArgument,
     name: Name,
     remove: Annotated[
         bool, typer.Option("--remove", help="Also remove the project with everything in it.")
@@ -280,13 +281,13 @@ def close(
     as_json: Json = False,
 ) -> None:
     """Close a project: nobody can open it any more."""
-    from semblance.core.workflows.maintenance.manage_projects import close as close_project
+    from semblance.core.workflows.maintenance.share_library import close as close_project
 
     print_document(close_project(library, name, remove=remove), as_json, show_projects)
 
 
 def _change_project(
-    library: Path,
+    library: LibraryLocation,
     name: str,
     chosen: Chosen,
     change_cases: Callable[..., dict[str, Any]],
@@ -295,7 +296,7 @@ def _change_project(
     as_json: bool,
 ) -> None:
     """Give ``people`` a ``right`` in a project, or take it away (``None``), and add or remove the ``chosen`` cases."""
-    from semblance.core.workflows.maintenance.manage_projects import change_members
+    from semblance.core.workflows.maintenance.share_library import change_members
 
     document = change_members(library, name, people, right) if people else None
     if chosen or document is None:
@@ -311,7 +312,7 @@ def _chosen(
     finding: list[str] | None,
     everything: bool,
 ) -> Chosen:
-    from semblance.core.workflows.maintenance.manage_projects import Chosen
+    from semblance.core.workflows.maintenance.share_library import Chosen
     from semblance.core.workflows.searches.batch_queries import listed_cases
 
     ids = [*map(composed, case or ()), *(listed_cases(listed) if listed is not None else ())]

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from semblance.app.cli.options import Json, LibraryPath, Seed
+from semblance.app.cli.options import Json, LibraryArgument, Seed
 from semblance.app.cli.output import echo, print_document
 from semblance.app.cli.reporter import ConsoleReporter
 from semblance.core.errors import BadArguments
@@ -20,7 +20,7 @@ commands = typer.Typer(
 
 @commands.command("seal")
 def seal(
-    library: LibraryPath,
+    library: LibraryArgument,
     share: Annotated[
         float | None, typer.Option(metavar="SHARE", help="Seal this share of the patients, such as 0.2.")
     ] = None,
@@ -47,7 +47,7 @@ def seal(
 
 
 @commands.command("status")
-def status(library: LibraryPath, as_json: Json = False) -> None:
+def status(library: LibraryArgument, as_json: Json = False) -> None:
     """Show what is sealed, and every opening with its date."""
     from semblance.core.workflows.metrics.vault import vault_status
 
@@ -56,7 +56,7 @@ def status(library: LibraryPath, as_json: Json = False) -> None:
 
 @commands.command("open")
 def open_(
-    library: LibraryPath,
+    library: LibraryArgument,
     metric: Annotated[str, typer.Option(metavar="METRIC", help="The metric to test.")],
     as_json: Json = False,
 ) -> None:
@@ -69,7 +69,7 @@ def open_(
 
 
 @commands.command("unseal")
-def unseal(library: LibraryPath, as_json: Json = False) -> None:
+def unseal(library: LibraryArgument, as_json: Json = False) -> None:
     """Undo the sealing, if the vault was never opened."""
     from semblance.core.workflows.metrics.vault import unseal_vault
 

@@ -10,7 +10,7 @@ from semblance.app.evaluation.score_table import BRIEF, ScoreTable
 from semblance.app.shell.context import Context
 from semblance.app.shell.theme import colour, theme, theme_signals
 from semblance.app.widgets.badge import Badge
-from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.widgets.labels import ElidedLabel
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.plots.figure_view import FigureView
 from semblance.app.widgets.plots.live_curve import LiveCurve

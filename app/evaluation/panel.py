@@ -27,17 +27,15 @@ from semblance.app.shell.lazy_part import lazy_part
 from semblance.app.shell.measured_on import measured_note, split_text
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import set_look
-from semblance.app.widgets.empty_state import EmptyState
-from semblance.app.widgets.key_tip import KeyTip
+from semblance.app.widgets.buttons import KeyTip
+from semblance.app.widgets.empty_state import EmptyState, extraction_message
 from semblance.app.widgets.layouts import vbox
-from semblance.app.widgets.panel import Panel
-from semblance.app.widgets.panel_header import TabHeader
+from semblance.app.widgets.message_lines import WarningLine
+from semblance.app.widgets.panel import Panel, TabHeader
 from semblance.app.widgets.plots.figure_view import FigureView, ask_plot_file, theme_name
 from semblance.app.widgets.plots.live_curve import NO_CURVE, LiveCurve
 from semblance.app.widgets.tab_order import set_accessible_name
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
-from semblance.app.widgets.warning_line import WarningLine
-from semblance.app.widgets.work_notice import extraction_message
 from semblance.core.evaluation.evaluate_metric import chance_note
 from semblance.core.language import tr, tr_name
 from semblance.core.reports.curves import ACCURACY, CALIBRATION, ROC, TRAINING, Curve
@@ -46,7 +44,7 @@ from semblance.core.workflows.evaluation.scored_metrics import ScoredMetric
 from semblance.core.workflows.library.library_snapshot import LibrarySnapshot
 
 if TYPE_CHECKING:
-    from semblance.app.evaluation.map.map_page import MapPage
+    from semblance.app.evaluation.map_page import MapPage
 
 OVERVIEW, ACCURACY_TAB, ROC_TAB, CALIBRATION_TAB, TRAINING_TAB, MAP_TAB, TABLE = range(7)
 TABS = (
@@ -165,7 +163,7 @@ class EvaluationPanel(Panel):
 
     @lazy_part
     def map(self) -> MapPage:
-        from semblance.app.evaluation.map.map_page import MapPage
+        from semblance.app.evaluation.map_page import MapPage
 
         page = MapPage(self._context, self._thumbnails)
         self._pages.addWidget(page)

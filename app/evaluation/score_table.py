@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 from semblance.app.shell.measured_on import measured_note
 from semblance.app.shell.theme import BASE, SMALL, colour, font, plain_tip, theme, theme_signals
 from semblance.app.widgets.badge import badge_size, paint_badge
-from semblance.app.widgets.read_only_table import make_read_only
+from semblance.app.widgets.tables import make_read_only
 from semblance.app.widgets.text_cache import LEFT, RIGHT, text_cache
 from semblance.core.evaluation.evaluate_metric import MetricScores, chance_note
 from semblance.core.language import format_number, tr, tr_name, translate, visible

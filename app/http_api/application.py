@@ -12,7 +12,6 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, FastAPI, Query, Request, Response
@@ -32,6 +31,7 @@ from semblance.app.http_api.problems import RESPONSES, Problem, add_handlers
 from semblance.core.engine import Engine
 from semblance.core.imaging.formats import DICOM, HEAD_BYTES, sniff
 from semblance.core.imaging.region import Region
+from semblance.core.library.location import LibraryLocation
 from semblance.core.log import logger
 from semblance.core.purpose import PURPOSE
 from semblance.core.workflows.network.answer_requests import (
@@ -73,7 +73,7 @@ class Settings:
     ``localhost`` and the address.
     """
 
-    library: Path
+    library: LibraryLocation
     token: str
     identified: bool = False
     origins: Sequence[str] = ()

@@ -18,18 +18,17 @@ from PySide6.QtWidgets import (
 )
 
 from semblance.app.shell import edit_operations
-from semblance.app.shell.command_conditions import available
+from semblance.app.shell.actions import available
 from semblance.app.shell.context import Context
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import plain_tip, theme, theme_signals
-from semblance.app.widgets.dialog import closing_row, dialog_button, dialog_layout, resize_dialog
-from semblance.app.widgets.finding_chip import SIDE, chip_pixmap
+from semblance.app.widgets.dialog import Dialog, closing_row, dialog_button, dialog_layout, resize_dialog
+from semblance.app.widgets.finding_chips import SIDE, chip_pixmap
+from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.menus import Menu, open_below
-from semblance.app.widgets.tab_order import Dialog
-from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.language import format_number, tr, visible
-from semblance.core.library.finding_styles import PALETTE
+from semblance.core.library.findings import PALETTE
 from semblance.core.workflows.library import edit_findings
 
 _NAME, _CASES = range(2)

@@ -9,7 +9,7 @@ from PySide6.QtCore import QLockFile
 from semblance.app.shell.context import Context
 from semblance.core.files import make_private
 from semblance.core.language import tr
-from semblance.core.library.address import server_address
+from semblance.core.library.location import ServerAddress
 
 
 class LibraryLock:
@@ -29,7 +29,7 @@ class LibraryLock:
         """Lock the library that is open now, or show which process has locked it."""
         self.release()
         library = self._context.state.library
-        if library is None or not library.writable or server_address(library.path) is not None:
+        if library is None or not library.writable or isinstance(library.path, ServerAddress):
             # On a server, changes of others are shown as they happen.
             return
         lock = QLockFile(str(library.path / "window.lock"))

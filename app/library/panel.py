@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -22,25 +21,25 @@ from semblance.app.library.patient_view import PatientView
 from semblance.app.library.prepare_operations import measure_visible
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
-from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.event_loop import one_shot
 from semblance.app.shell.jobs import Lane
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import plain_tip, set_look, theme, theme_signals
+from semblance.app.widgets.buttons import GRID_OR_LIST, ViewSwitch, key_button
 from semblance.app.widgets.cards.card_layout import NO_PLACE
-from semblance.app.widgets.cards.case_grid import NONE, CaseGrid
+from semblance.app.widgets.cards.card_view import NONE
+from semblance.app.widgets.cards.case_grid import CaseGrid
 from semblance.app.widgets.cards.case_model import CaseModel
-from semblance.app.widgets.elided_label import ElidedLabel
-from semblance.app.widgets.finding_chip import chip_pixmap
-from semblance.app.widgets.key_tip import key_button
-from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.fields import SearchField
+from semblance.app.widgets.finding_chips import chip_pixmap
+from semblance.app.widgets.labels import ElidedLabel
+from semblance.app.widgets.layouts import PanelScrollArea, hbox, vbox
 from semblance.app.widgets.menus import Menu
 from semblance.app.widgets.panel import Panel
-from semblance.app.widgets.scroll_area import PanelScrollArea
-from semblance.app.widgets.search_field import SearchField
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
-from semblance.app.widgets.view_switch import GRID_OR_LIST, ViewSwitch
 from semblance.core.language import format_number, tr, tr_n, visible
 from semblance.core.library.case_columns import NO_FINDING, words
+from semblance.core.library.location import LibraryLocation
 from semblance.core.library.patient_tree import PatientTree
 from semblance.core.searches.query import Query
 from semblance.core.workflows.library import find_cases
@@ -82,7 +81,7 @@ class LibraryPanel(Panel):
         self.grid = CaseGrid()
         self.grid.set_multiple(True)
         #: The library whose cases are listed. With another library the list starts at the top.
-        self._listed_library: Path | None = None
+        self._listed_library: LibraryLocation | None = None
         self.grid.set_source(thumbnails)
         self.grid.setAccessibleName(tr("Cases of the library"))
         self.grid.activated.connect(self._search_with)

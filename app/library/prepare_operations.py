@@ -17,6 +17,7 @@ from semblance.app.shell.state import Change
 from semblance.core.errors import SemblanceError
 from semblance.core.language import count_label, join_texts, tr, tr_n, tr_name, translate
 from semblance.core.library.importers.registry import get_importer
+from semblance.core.library.location import LibraryLocation, library_name
 from semblance.core.library.records import NO_FINDING
 from semblance.core.searches.query import Query
 from semblance.core.workflows.features.measuring_order import measure_first
@@ -36,7 +37,7 @@ NEW_LIBRARY = "new library"
 def import_and_prepare(
     context: Context,
     source: Path,
-    library: Path,
+    library: LibraryLocation,
     kind: str,
     *,
     settings: Sequence[str] = (),
@@ -51,7 +52,7 @@ def import_and_prepare(
     an error.
     """
     job = context.jobs.run(
-        tr("Preparing {name}", name=library.stem),
+        tr("Preparing {name}", name=library_name(library)),
         import_workflow.import_and_prepare,
         source,
         library,
@@ -79,14 +80,14 @@ def import_and_prepare(
     return job
 
 
-def prepare_for_searching(context: Context, library: Path | None = None) -> Job | None:
+def prepare_for_searching(context: Context, library: LibraryLocation | None = None) -> Job | None:
     """Measure the cases of ``library`` (the open one) that are not measured yet, rank them, and train a metric, as
     :func:`import_and_prepare` does. Cancelling keeps what is finished, and the next call continues there."""
     path = library or context.state.path
     if path is None:
         return None
     job = context.jobs.run(
-        tr("Preparing {name}", name=path.stem),
+        tr("Preparing {name}", name=library_name(path)),
         prepare_library.prepare_library,
         path,
         metric_in_use=_metric_in_use(context, path),
@@ -97,7 +98,7 @@ def prepare_for_searching(context: Context, library: Path | None = None) -> Job 
     return context.follow(job, view.finish)
 
 
-def _metric_in_use(context: Context, library: Path) -> str:
+def _metric_in_use(context: Context, library: LibraryLocation) -> str:
     """The metric that the window searches ``library`` with; "" where it shows another library."""
     state = context.state
     return state.metric.name if state.metric is not None and state.path == library else ""
@@ -114,7 +115,7 @@ def measure_visible(context: Context, rows: Sequence[int]) -> None:
 class PreparationView(QObject):
     """Shows one preparation in the window: the growing library and ranking, then the metric that is current."""
 
-    def __init__(self, context: Context, path: Path, job: Job, actions: Sequence[Action]) -> None:
+    def __init__(self, context: Context, path: LibraryLocation, job: Job, actions: Sequence[Action]) -> None:
         super().__init__(job)
         self._context, self._path, self._actions = context, path, actions
         #: What the window shows, and what it is to show once the library was read again.
@@ -174,7 +175,7 @@ class PreparationView(QObject):
         if self._is_open:
             library_operations.renew(self._context)
         self._context.messages.info(
-            tr("The preparation of {name} was cancelled.", name=self._path.stem),
+            tr("The preparation of {name} was cancelled.", name=library_name(self._path)),
             tr("What was imported and measured is kept. Metric > Prepare for searching continues with it."),
             [(tr("Continue"), partial(prepare_for_searching, self._context, self._path))],
             library=self._path,
@@ -231,7 +232,7 @@ def _progress_of(preparation: Preparation) -> tuple[int, int, str, int]:
 
 
 def _report_import(
-    context: Context, source: Path, library: Path, result: ImportResult, actions: Sequence[Action]
+    context: Context, source: Path, library: LibraryLocation, result: ImportResult, actions: Sequence[Action]
 ) -> None:
     """Say what was recognised and imported, and how many files could not be read."""
     title = tr_name(get_importer(result.kind).title)
@@ -276,7 +277,7 @@ def _report_import(
         context.messages.info(what, notes, actions, topic=NEW_LIBRARY, library=library)
 
 
-def _select_metric(context: Context, library: Path, metric: str) -> None:
+def _select_metric(context: Context, library: LibraryLocation, metric: str) -> None:
     """Rank by ``metric`` from now on, also after the next preparation."""
     if context.state.path != library:
         return

@@ -21,10 +21,9 @@ from PySide6.QtWidgets import (
 from semblance.app.shell.file_dialogs import choose_target
 from semblance.app.shell.theme import theme
 from semblance.app.widgets.badge import Badge
-from semblance.app.widgets.dialog import closing_row, dialog_layout, resize_dialog, widen
+from semblance.app.widgets.dialog import Dialog, closing_row, dialog_layout, resize_dialog, widen
+from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.widgets.layouts import vbox
-from semblance.app.widgets.tab_order import Dialog
-from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.errors import BadInput
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
 from semblance.core.language import tr, translate

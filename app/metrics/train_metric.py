@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 from semblance.app.shell import library_operations, search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job, Lane
 from semblance.app.shell.state import TrainingRun
 from semblance.core.language import tr, tr_name
-from semblance.core.library.address import server_address
+from semblance.core.library.location import LibraryLocation, ServerAddress
 from semblance.core.workflows.evaluation.scored_metrics import compared_accuracies
 from semblance.core.workflows.metrics import train_metric
 from semblance.core.workflows.metrics.current_metric import set_current_metric
@@ -124,9 +123,9 @@ def _use(context: Context, name: str) -> None:
     search_operations.rank(context)
 
 
-def _index(context: Context, path: Path, metric: str) -> None:
+def _index(context: Context, path: LibraryLocation, metric: str) -> None:
     """Build the search index of a new metric on a server, without which searches compare all cases."""
-    if server_address(path) is None:
+    if not isinstance(path, ServerAddress):
         return
     job = context.jobs.run(
         tr("Building the search index of {name}", name=metric), index_candidates.index_if_large, path, metric

@@ -8,11 +8,12 @@ from collections.abc import Callable
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QWidget
 
-from semblance.app.network.server_box import ServerBox
+from semblance.app.network.server_dialog import ServerBox
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job, Lane
 from semblance.app.shell.state import Change
 from semblance.app.widgets.dialog import (
+    Dialog,
     accept_button,
     add_action_rows,
     dialog_button,
@@ -21,12 +22,12 @@ from semblance.app.widgets.dialog import (
     help_button,
     resize_dialog,
 )
-from semblance.app.widgets.error_line import ErrorLine
+from semblance.app.widgets.fields import NoWheelComboBox
+from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.widgets.layouts import hbox
-from semblance.app.widgets.no_wheel import NoWheelComboBox
+from semblance.app.widgets.message_lines import ErrorLine
 from semblance.app.widgets.progress_line import ProgressLine
-from semblance.app.widgets.tab_order import Dialog, enable_widgets
-from semblance.app.widgets.wrapped_label import WrappedLabel
+from semblance.app.widgets.tab_order import enable_widgets
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr, tr_n, translate
 from semblance.core.library.case_columns import Rows

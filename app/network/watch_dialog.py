@@ -10,13 +10,14 @@ from pathlib import Path
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QWidget
 
-from semblance.app.network.certificate_file import CertificateFile
+from semblance.app.network.server_dialog import CertificateFile
 from semblance.app.shell import library_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_folder
 from semblance.app.shell.jobs import Job, Lane
 from semblance.app.shell.state import Change
 from semblance.app.widgets.dialog import (
+    Dialog,
     accept_button,
     add_action_rows,
     dialog_button,
@@ -25,14 +26,14 @@ from semblance.app.widgets.dialog import (
     help_button,
     resize_dialog,
 )
-from semblance.app.widgets.error_line import ErrorLine
+from semblance.app.widgets.fields import NoWheelComboBox, spin_box
+from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.widgets.layouts import line_with_buttons
-from semblance.app.widgets.no_wheel import NoWheelComboBox
-from semblance.app.widgets.spin_box import spin_box
-from semblance.app.widgets.tab_order import Dialog, enable_widgets
-from semblance.app.widgets.wrapped_label import WrappedLabel
+from semblance.app.widgets.message_lines import ErrorLine
+from semblance.app.widgets.tab_order import enable_widgets
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr, tr_n, translate
+from semblance.core.library.location import LibraryLocation, library_name
 from semblance.core.network.connection_limits import is_loopback
 from semblance.core.network.listener import check_listening
 from semblance.core.network.servers import LISTEN_PORT, LOOPBACK, OWN_AE_TITLE, check_ae_title
@@ -53,7 +54,7 @@ class WatchDialog(Dialog):
         super().__init__(parent)
         self._context = context
         self._job: Job | None = None
-        self._library: Path | None = None
+        self._library: LibraryLocation | None = None
         self._numbers: Watched | None = None
         self.setWindowTitle(tr("Watch for new images"))
         resize_dialog(self, *_SIZE)
@@ -172,11 +173,11 @@ class WatchDialog(Dialog):
     def _has_known_senders(self) -> bool:
         return bool(self._allowed_titles()) or self.authority.path is not None
 
-    def _title(self, library: Path) -> str:
+    def _title(self, library: LibraryLocation) -> str:
         if self.source.currentData() == LISTENER:
             where = f"{self.host.text().strip()}:{self.port.value()}"
-            return tr("Listening on {where} for {library}", where=where, library=library.stem)
-        return tr("Watching a folder for {library}", library=library.stem)
+            return tr("Listening on {where} for {library}", where=where, library=library_name(library))
+        return tr("Watching a folder for {library}", library=library_name(library))
 
     def _show_numbers(self, numbers: Watched) -> None:
         before, self._numbers = self._numbers, numbers

@@ -22,6 +22,7 @@ from semblance.app.shell.file_dialogs import choose_file, choose_folder, choose_
 from semblance.app.shell.jobs import Job
 from semblance.app.shell.state import Change
 from semblance.app.widgets.dialog import (
+    Dialog,
     accept_button,
     closing_row,
     dialog_button,
@@ -30,18 +31,18 @@ from semblance.app.widgets.dialog import (
     help_button,
     resize_dialog,
 )
-from semblance.app.widgets.error_line import ErrorLine
-from semblance.app.widgets.layouts import hbox, line_with_buttons, vbox
-from semblance.app.widgets.no_wheel import NoWheelComboBox
+from semblance.app.widgets.fields import NoWheelComboBox
+from semblance.app.widgets.labels import WrappedLabel
+from semblance.app.widgets.layouts import PanelScrollArea, hbox, line_with_buttons, vbox
+from semblance.app.widgets.message_lines import ErrorLine
 from semblance.app.widgets.progress_line import ProgressLine
-from semblance.app.widgets.scroll_area import PanelScrollArea
-from semblance.app.widgets.tab_order import Dialog, enable_widgets
-from semblance.app.widgets.wrapped_label import WrappedLabel
+from semblance.app.widgets.tab_order import enable_widgets
 from semblance.core.errors import SemblanceError
 from semblance.core.imaging.deidentification.profile import CODES, Option
 from semblance.core.imaging.deidentification.project_key import project_folder
 from semblance.core.imaging.text_detector import is_text_detector_installed
 from semblance.core.language import tr, tr_n, translate
+from semblance.core.library.location import LibraryLocation
 from semblance.core.workflows.imaging import deidentify_files as workflow
 from semblance.core.workflows.imaging.clean_burnt_in_text import BOXES, TextReview, write_boxes
 from semblance.core.workflows.imaging.deidentify_files import DeidentifiedFiles
@@ -206,7 +207,7 @@ class DeidentifyDialog(Dialog):
             options.add(Option(dates))
         return frozenset(options | ({Option.PIXELS} if self.pixels.isChecked() else set()))
 
-    def _source_path(self) -> Path | None:
+    def _source_path(self) -> LibraryLocation | None:
         if self.kind.currentData() == LIBRARY:
             return self._context.state.path
         text = self.source.text().strip()
@@ -244,7 +245,7 @@ class DeidentifyDialog(Dialog):
         if self._job is not None:
             self._job.cancel()
 
-    def _find_text(self, source: Path) -> None:
+    def _find_text(self, source: LibraryLocation) -> None:
         self._forget_review()
         self._review_folder = TemporaryDirectory(prefix="semblance-review-")
         job = self._context.jobs.run(
@@ -272,7 +273,7 @@ class DeidentifyDialog(Dialog):
         self.pages.setCurrentWidget(self.review_page)
         self.review_page.list.setFocus()
 
-    def _write(self, source: Path) -> None:
+    def _write(self, source: LibraryLocation) -> None:
         boxes: Path | None = None
         if self._review_folder is not None:
             boxes = Path(self._review_folder.name) / BOXES

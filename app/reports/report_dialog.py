@@ -18,11 +18,10 @@ from PySide6.QtWidgets import (
 from semblance.app.shell.file_dialogs import choose_file, choose_target, choose_target_folder
 from semblance.app.shell.settings import AUTHOR, Settings
 from semblance.app.shell.theme import theme
-from semblance.app.widgets.dialog import accept_button, action_row, dialog_layout, form
-from semblance.app.widgets.error_line import ErrorLine
+from semblance.app.widgets.dialog import Dialog, accept_button, action_row, dialog_layout, form
+from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.widgets.layouts import hbox
-from semblance.app.widgets.tab_order import Dialog
-from semblance.app.widgets.wrapped_label import WrappedLabel
+from semblance.app.widgets.message_lines import ErrorLine
 from semblance.core.errors import SemblanceError
 from semblance.core.imaging.text_detector import is_text_detector_installed
 from semblance.core.language import tr

@@ -12,9 +12,9 @@ from PySide6.QtWidgets import QListWidget, QWidget
 from semblance.app.shell.theme import colour, theme
 from semblance.app.viewer.view_painting import paint_focus
 from semblance.app.widgets.dialog import dialog_button
+from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.tab_order import enable_widgets
-from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.imaging.text_detector import TextBox
 from semblance.core.language import tr, tr_n
 from semblance.core.workflows.imaging.clean_burnt_in_text import TextReview

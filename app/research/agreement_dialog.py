@@ -7,9 +7,9 @@ from PySide6.QtWidgets import QSplitter, QWidget
 from semblance.app.research.experiment_tables import ResultTable
 from semblance.app.research.result_dialog import ResultDialog
 from semblance.app.shell.context import Context
+from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.section_header import SectionHeader
-from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.evaluation.agreement import Agreement
 from semblance.core.language import format_number, tr, tr_n, translate
 from semblance.core.workflows.research import annotator_agreement

@@ -22,10 +22,11 @@ from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_file
 from semblance.app.shell.theme import set_look
 from semblance.app.widgets.empty_state import EmptyState
+from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.widgets.tab_order import enable_widgets
-from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.errors import SemblanceError
 from semblance.core.language import format_number, tr, tr_n, translate
+from semblance.core.library.location import library_name
 from semblance.core.reports.csv_table import csv_text
 from semblance.core.research.result_titles import learner_title, score_title
 from semblance.core.workflows.evaluation import compare_encoders
@@ -142,7 +143,7 @@ class EncodersDialog(ResultDialog):
             return
         self._document = {}
         self._is_focused = self.compare_button.hasFocus()
-        title = tr("Comparing encoders on {name}", name=path.stem)
+        title = tr("Comparing encoders on {name}", name=library_name(path))
         workflow = compare_encoders.compare_encoders
         job = self.run(title, self.show_document, workflow, path, self._request())
         job.failed.connect(self._context.messages.error)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from PySide6.QtCore import QObject, Signal
@@ -14,7 +13,7 @@ from semblance.app.shell.context import Context
 from semblance.app.widgets.dialog import bring_to_front
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr
-from semblance.core.library.address import library_path
+from semblance.core.library.location import library_location
 
 if TYPE_CHECKING:
     from semblance.app.research.experiments_dialog import ExperimentsDialog
@@ -104,12 +103,12 @@ class ExperimentCommands(QObject):
     def _show_case(self, dialog: ExperimentsDialog, library: str, row: int) -> None:
         """Show the image of a case of the open library. The dialog is hidden, because it would cover the image."""
         path, messages = self._context.state.path, self._context.messages
-        if path is not None and path == library_path(library):
+        if path is not None and path == library_location(library):
             self.case_requested.emit(row)
             dialog.hide()
             messages.info(tr("Choose Research > Experiments… to go back to the experiment."))
         else:
             messages.info(
-                tr("This case is of {name}.", name=Path(library).name),
+                tr("This case is of {name}.", name=library_location(library).name),
                 tr("Open that library and click the query again."),
             )

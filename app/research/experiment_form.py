@@ -21,11 +21,11 @@ from PySide6.QtWidgets import (
 
 from semblance.app.shell.file_dialogs import choose_files, choose_folder
 from semblance.app.shell.theme import set_look, theme, theme_signals
+from semblance.app.widgets.buttons import Segmented
+from semblance.app.widgets.fields import NoWheelComboBox
 from semblance.app.widgets.layouts import hbox, vbox
-from semblance.app.widgets.no_wheel import NoWheelComboBox
 from semblance.app.widgets.parameter_form import ParameterForm
 from semblance.app.widgets.section_header import SectionHeader
-from semblance.app.widgets.segmented import Segmented
 from semblance.core.engine import MAX_WORKERS, default_workers
 from semblance.core.errors import BadArguments
 from semblance.core.evaluation.builtin_tables import NAMES, PREFIX

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QByteArray, QEvent, Qt, Signal
@@ -21,13 +20,13 @@ from semblance.app.research.experiment_tables import (
 )
 from semblance.app.research.query_preview import QueryPreview
 from semblance.app.shell.context import Context
-from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.event_loop import one_shot
 from semblance.app.shell.theme import theme, theme_signals
-from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
 from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.plots.figure_view import screen_layout
-from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.language import tr, tr_name
+from semblance.core.library.location import library_location
 from semblance.core.research.result_titles import (
     cases_title,
     learner_title,
@@ -253,7 +252,7 @@ class ExperimentResults(QWidget):
             self._worst_note.setText(
                 tr("A row of a table has no image.")
                 if case is None
-                else tr("Open {name} to see its images.", name=Path(library).name)
+                else tr("Open {name} to see its images.", name=library_location(library).name)
             )
 
     def _enter_query(self, row: int) -> None:

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 
 from semblance.app.shell.theme import plain_tip, theme, theme_signals
 from semblance.app.widgets.badge import KINDS, badge_size, paint_badge
-from semblance.app.widgets.read_only_table import make_read_only
+from semblance.app.widgets.tables import make_read_only
 from semblance.core.evaluation.chance import is_chance, names_beside_chance
 from semblance.core.evaluation.friedman import smaller_is_better
 from semblance.core.language import format_number, localise_number, tr

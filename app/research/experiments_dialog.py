@@ -26,15 +26,12 @@ from semblance.app.shell.icons import icon
 from semblance.app.shell.jobs import Job
 from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.widgets.badge import Badge
-from semblance.app.widgets.dialog import resize_dialog
-from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.widgets.dialog import Dialog, resize_dialog
 from semblance.app.widgets.empty_state import EmptyState
-from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
+from semblance.app.widgets.layouts import PanelScrollArea, hbox, vbox
 from semblance.app.widgets.menus import Menu
 from semblance.app.widgets.panel import Panel
-from semblance.app.widgets.scroll_area import PanelScrollArea
-from semblance.app.widgets.tab_order import Dialog
-from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.errors import BadArguments, SemblanceError
 from semblance.core.language import tr
 

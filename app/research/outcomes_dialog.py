@@ -7,9 +7,9 @@ from PySide6.QtWidgets import QComboBox, QWidget
 from semblance.app.research.experiment_tables import ResultTable, p_value_text
 from semblance.app.research.result_dialog import ResultDialog
 from semblance.app.shell.context import Context
+from semblance.app.widgets.fields import NoWheelComboBox
+from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.widgets.layouts import hbox
-from semblance.app.widgets.no_wheel import NoWheelComboBox
-from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.evaluation.outcome_drift import MONTH, QUARTER, YEAR, PeriodScore
 from semblance.core.language import format_number, tr, tr_n
 from semblance.core.reports.curves import interval_text

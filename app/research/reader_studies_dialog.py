@@ -22,14 +22,13 @@ from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_target_folder
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import set_look
-from semblance.app.widgets.dialog import accept_button, action_row, dialog_button, dialog_layout, form
+from semblance.app.widgets.dialog import Dialog, accept_button, action_row, dialog_button, dialog_layout, form
+from semblance.app.widgets.fields import NoWheelComboBox, spin_box
+from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.widgets.layouts import vbox
-from semblance.app.widgets.no_wheel import NoWheelComboBox
 from semblance.app.widgets.section_header import SectionHeader
-from semblance.app.widgets.spin_box import spin_box
-from semblance.app.widgets.tab_order import Dialog, enable_widgets
+from semblance.app.widgets.tab_order import enable_widgets
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
-from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.language import format_number, tr, tr_n, translate
 from semblance.core.research.reader_study.analysis import StudyAnalysis
 from semblance.core.research.reader_study.export import result_rows, study_score_title

@@ -31,12 +31,12 @@ from semblance.app.shell.theme import set_look
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.widgets.cards.case_grid import CaseGrid
 from semblance.app.widgets.cards.case_model import CaseModel
-from semblance.app.widgets.dialog import dialog_layout, resize_dialog
+from semblance.app.widgets.dialog import Dialog, dialog_layout, resize_dialog
 from semblance.app.widgets.empty_state import EmptyState
-from semblance.app.widgets.error_line import ErrorLine
 from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.message_lines import ErrorLine
 from semblance.app.widgets.section_header import SectionHeader
-from semblance.app.widgets.tab_order import Dialog, enable_widgets
+from semblance.app.widgets.tab_order import enable_widgets
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr

@@ -11,12 +11,11 @@ from PySide6.QtWidgets import QPushButton, QWidget
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job, Lane
 from semblance.app.shell.state import Change
-from semblance.app.widgets.dialog import closing_row, dialog_layout, help_button, resize_dialog
-from semblance.app.widgets.error_line import ErrorLine
+from semblance.app.widgets.dialog import Dialog, closing_row, dialog_layout, help_button, resize_dialog
+from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.widgets.layouts import hbox
+from semblance.app.widgets.message_lines import ErrorLine
 from semblance.app.widgets.progress_line import ProgressLine
-from semblance.app.widgets.tab_order import Dialog
-from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.errors import SemblanceError
 
 

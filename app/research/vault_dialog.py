@@ -17,12 +17,11 @@ from semblance.app.shell.jobs import Lane
 from semblance.app.shell.state import Change
 from semblance.app.widgets.dialog import dialog_button, form
 from semblance.app.widgets.empty_state import EmptyState
+from semblance.app.widgets.fields import NoWheelComboBox, spin_box
+from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.widgets.layouts import hbox
-from semblance.app.widgets.no_wheel import NoWheelComboBox
 from semblance.app.widgets.section_header import SectionHeader
-from semblance.app.widgets.spin_box import spin_box
 from semblance.app.widgets.tab_order import enable_widgets
-from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.errors import SemblanceError
 from semblance.core.language import format_number, tr, tr_n, translate
 from semblance.core.library.vault import VaultOpening

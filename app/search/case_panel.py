@@ -9,9 +9,9 @@ from PySide6.QtWidgets import QAbstractButton, QCheckBox, QPlainTextEdit, QStack
 from semblance.app.shell.context import Context
 from semblance.app.shell.state import Change, State
 from semblance.app.viewer.header_view import HeaderView
-from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.empty_state import EmptyState
-from semblance.app.widgets.finding_chip import FindingChip
+from semblance.app.widgets.finding_chips import FindingChip
+from semblance.app.widgets.labels import ElidedLabel
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.panel import Panel
 from semblance.core.language import tr

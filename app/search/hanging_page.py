@@ -17,10 +17,9 @@ from semblance.app.shell.query_source import QuerySource
 from semblance.app.shell.settings import Settings
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.viewer.linked_panes import LinkedPanes
-from semblance.app.widgets.full_page import FullPage
-from semblance.app.widgets.image_header import ImageHeader
 from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.menus import Menu
+from semblance.app.widgets.panel import FullPage, ImageHeader
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr
 from semblance.core.library.hanging import MAMMOGRAM, ORDERS, Rows, ViewOrder, hanging, is_mammogram

@@ -12,17 +12,17 @@ from concurrent.futures import CancelledError, Future
 from dataclasses import replace
 from enum import Enum
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QObject, Qt, QThread, Signal
 from shiboken6 import isValid
 
-from semblance.app.shell.event_loop_monitor import EventLoopMonitor
+from semblance.app.shell.event_loop import EventLoopMonitor
+from semblance.app.shell.known_servers import KnownServers
 from semblance.core.engine import Engine, Progress, Task
 from semblance.core.errors import SemblanceError, ServerUnavailable
 from semblance.core.language import as_lazy, tr, translate
-from semblance.core.library.address import ServerAddress, set_away
+from semblance.core.library.location import LibraryLocation, ServerAddress
 from semblance.core.log import PublicText, describe_failure, logger, store_description
 from semblance.core.tasks import Cancelled
 from semblance.core.workflows.library.close_library import close_library
@@ -286,7 +286,7 @@ def _function_name(function: Callable[..., Any]) -> str:
 
 class Jobs(QObject):
     """Starts jobs in the engines of the lanes. ``active``: all jobs that run or wait; ``listed``: without the
-    quiet ones."""
+    quiet ones. ``servers``: what is known of those that jobs connect to."""
 
     added = Signal(object)
     removed = Signal(object)
@@ -295,6 +295,7 @@ class Jobs(QObject):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
+        self.servers = KnownServers()
         self._bridge = MainThreadBridge()
         self._engines: dict[Lane, Engine] = {}
         self._loop_monitor = EventLoopMonitor(self)
@@ -348,14 +349,15 @@ class Jobs(QObject):
             self.added.emit(job)
 
         def start() -> None:
-            job.attach(self._engine(lane).submit(function, *args, listener=job.receive, **kwargs))
+            known = map(self.servers.completed, args)
+            job.attach(self._engine(lane).submit(function, *known, listener=job.receive, **kwargs))
 
         def run_again(error: ServerUnavailable) -> bool:
             address = next((one for one in args if isinstance(one, ServerAddress)), None)
             if lane not in _RUN_AGAIN or address is None or address in lost:
                 return False
             lost.append(address)
-            set_away(address, away=True)
+            self.servers.set_away(address, away=True)
             self.server_lost.emit(address, translate(error.message))
             start()
             return True
@@ -386,7 +388,7 @@ class Jobs(QObject):
         self._import.start()
         return self._import
 
-    def close_library(self, library: Path) -> None:
+    def close_library(self, library: LibraryLocation) -> None:
         """Let every process close ``library`` after the jobs it already has."""
         for lane in self._engines:
             if _LANES[lane][0] == 1:

@@ -13,7 +13,7 @@ from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job, Jobs, Lane
 from semblance.app.shell.local_time import local_time
 from semblance.core.language import tr, tr_n
-from semblance.core.library.address import server_address, set_away
+from semblance.core.library.location import LibraryLocation, ServerAddress
 from semblance.core.workflows.library import import_source as import_workflow
 from semblance.core.workflows.library import library_snapshot, relink_images
 from semblance.core.workflows.library.library_snapshot import LibrarySnapshot
@@ -21,21 +21,21 @@ from semblance.core.workflows.library.recent_libraries import preview_images
 from semblance.core.workflows.searches import saved_searches
 
 #: Callbacks for when the library has been read again, each with its path.
-_after_reload: WeakKeyDictionary[Jobs, list[tuple[Path, Callable[[], None]]]] = WeakKeyDictionary()
+_after_reload: WeakKeyDictionary[Jobs, list[tuple[LibraryLocation, Callable[[], None]]]] = WeakKeyDictionary()
 
 
 def open_library(
     context: Context,
-    path: Path,
+    path: LibraryLocation,
     then: Callable[[], None] | None = None,
     when: Callable[[Callable[[], None]], None] | None = None,
 ) -> Job:
     """Open the library at ``path`` with its last search, or show the error. ``when`` is called with a function that
     shows the library and calls it when the window is ready."""
     context.state.opening = path
-    address = server_address(path)
-    if address is not None and path != context.state.path:
-        set_away(address, away=False)
+    is_on_server = isinstance(path, ServerAddress)
+    if isinstance(path, ServerAddress) and path != context.state.path:
+        context.jobs.servers.set_away(path, away=False)
     # An import compares its images at its end.
     is_growing = context.state.preparing == path
     job = context.jobs.run(
@@ -59,6 +59,8 @@ def open_library(
         before = context.state.path
         _leave_library(context)
         context.state.set_library(snapshot)
+        if isinstance(snapshot.path, ServerAddress):
+            context.jobs.servers.remember(snapshot.path)
         if before is not None and before != path:
             context.jobs.close_library(before)
         context.settings.add_recent(path)
@@ -72,7 +74,7 @@ def open_library(
                 ),
                 context.state.why_not_edited,
             )
-        elif address is not None:
+        elif is_on_server:
             if reason := context.state.why_not_edited:
                 context.messages.info(tr("Cases of {name} cannot be edited.", name=snapshot.name), reason)
         elif not snapshot.writable:
@@ -95,7 +97,7 @@ def open_library(
         if then is not None:
             then()
 
-    if address is None:
+    if not is_on_server:
         return context.follow(job, receive)
     job.done.connect(receive)
     change = (tr("Change address or password…"), context.actions["open_server"].trigger)
@@ -147,7 +149,11 @@ def close_library(context: Context) -> None:
 
 
 def load_previews(
-    context: Context, libraries: Sequence[Path], count: int, longest: int, then: Callable[[Any], None]
+    context: Context,
+    libraries: Sequence[LibraryLocation],
+    count: int,
+    longest: int,
+    then: Callable[[Any], None],
 ) -> Job:
     """Read small images of libraries that are not open; ``then`` gets them by library."""
     job = context.jobs.run(
@@ -218,7 +224,7 @@ def _save_view(context: Context) -> Job | None:
     return job
 
 
-def _restore_last_search(context: Context, path: Path) -> None:
+def _restore_last_search(context: Context, path: LibraryLocation) -> None:
     job = context.jobs.run(
         "", saved_searches.last_search, path, lane=Lane.READ, quiet=True, channel="restore"
     )

@@ -7,7 +7,6 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -15,6 +14,7 @@ from PySide6.QtCore import QObject, Signal
 
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr, translate
+from semblance.core.library.location import LibraryLocation
 from semblance.core.log import PublicText, describe_failure, logger
 
 #: Topic of the message about a query that cannot be read or a ranking that failed. Another query closes it.
@@ -43,7 +43,7 @@ class Message:
     details: str = ""
     actions: tuple[Action, ...] = ()
     topic: str = ""
-    library: Path | None = None
+    library: LibraryLocation | None = None
 
 
 class Messages(QObject):
@@ -76,7 +76,7 @@ class Messages(QObject):
         actions: Sequence[Action] = (),
         *,
         topic: str = "",
-        library: Path | None = None,
+        library: LibraryLocation | None = None,
     ) -> None:
         self._show(Message("warning", what, hint, actions=tuple(actions), topic=topic, library=library))
 
@@ -87,7 +87,7 @@ class Messages(QObject):
         actions: Sequence[Action] = (),
         *,
         topic: str = "",
-        library: Path | None = None,
+        library: LibraryLocation | None = None,
     ) -> None:
         self._show(Message("info", what, hint, actions=tuple(actions), topic=topic, library=library))
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from semblance.core.errors import BadInput
+from semblance.core.library.location import LibraryLocation
 
 if TYPE_CHECKING:
     from semblance.core.imaging.display import DisplayImage
@@ -19,12 +20,12 @@ if TYPE_CHECKING:
 class QuerySource:
     """A case of a library or a file, without the region."""
 
-    library: Path | None
+    library: LibraryLocation | None
     case: str | None
     image: Path | None
 
     @classmethod
-    def of(cls, library: Path | None, query: Query) -> Self:
+    def of(cls, library: LibraryLocation | None, query: Query) -> Self:
         """The image of ``query`` in ``library``."""
         return cls(library, query.case, query.image)
 

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import Flag, auto
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Signal, Slot
@@ -17,7 +16,7 @@ from semblance.app.shell.query_source import QuerySource
 from semblance.app.shell.theme import set_finding_colours
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr
-from semblance.core.library.address import server_address
+from semblance.core.library.location import LibraryLocation, ServerAddress
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search, new_ledger
 
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
     from semblance.core.imaging.region import Region
     from semblance.core.library.case_columns import CaseColumns
-    from semblance.core.library.edit_records import Edit
+    from semblance.core.library.records import Edit
     from semblance.core.searches.feedback.judgements import QueryMarks
     from semblance.core.workflows.imaging.card_images import WindowLevel
     from semblance.core.workflows.library.library_snapshot import LibrarySnapshot, MetricFacts
@@ -100,7 +99,7 @@ class State(QObject):
         super().__init__(parent)
         self.library: LibrarySnapshot | None = None
         #: The library that was requested last. It is open or being opened.
-        self.opening: Path | None = None
+        self.opening: LibraryLocation | None = None
         self.metric: MetricFacts | None = None
         self.features = ""
         #: The ranking of :attr:`search` with its ledger, never that of another query; ``None`` while there is none.
@@ -111,7 +110,7 @@ class State(QObject):
         #: The extractor that is running; empty for none.
         self.extracting = ""
         #: The library that is being imported, measured and trained without further questions.
-        self.preparing: Path | None = None
+        self.preparing: LibraryLocation | None = None
         #: Rows of the cases selected on the map, ascending; ``None``: all.
         self.selected_rows: npt.NDArray[np.int64] | None = None
         #: Window and level of the query's image; ``None`` for colour and without an image.
@@ -190,7 +189,7 @@ class State(QObject):
         return no_cases()
 
     @property
-    def path(self) -> Path | None:
+    def path(self) -> LibraryLocation | None:
         return self.library.path if self.library else None
 
     @property
@@ -312,8 +311,9 @@ class State(QObject):
             self._notify(Change.METRIC)
 
     def set_query(self, query: Query | None) -> None:
-        """Set the query, or none. Unless only the region changes, examples are removed, its patient is left out of the
-        training no longer, and there is no ranking until the query has its own. The ledger stays."""
+        """Set the query, or none. Unless only the region changes, its patient is left out of the training no longer,
+        what was noted for the report is removed, and there is no ranking until the query has its own. The ledger
+        stays."""
         before, target = self._search.query, query or _NO_QUERY
         changes: dict[str, Any] = {"query": target}
         change = Change.QUERY | Change.SEARCH
@@ -431,7 +431,7 @@ class State(QObject):
             return tr(
                 "The server does not answer, so nothing can be changed. Semblance tries again by itself."
             )
-        if server_address(library.path) is None:
+        if not isinstance(library.path, ServerAddress):
             return tr("The library is read-only.")
         return tr(
             "Your right in this library is {right}. An administrator can give you another one.",
@@ -520,7 +520,7 @@ class State(QObject):
         self.extracting = extractor
         self._notify(Change.EXTRACTION)
 
-    def set_preparing(self, library: Path | None) -> None:
+    def set_preparing(self, library: LibraryLocation | None) -> None:
         self.preparing = library
         self._notify(Change.EXTRACTION)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QShowEvent
@@ -14,9 +13,8 @@ from semblance.app.shell.kept_views import KeptView, KeptViews
 from semblance.app.shell.settings import Settings
 from semblance.app.viewer.histogram import HistogramStrip
 from semblance.app.viewer.image_view import ImageView
-from semblance.app.viewer.overlay_text import slice_text
-from semblance.app.viewer.slice_bar import SliceBar
-from semblance.app.viewer.slices import Slices
+from semblance.app.viewer.overlay import slice_text
+from semblance.app.viewer.slices import SliceBar, Slices
 from semblance.app.viewer.view_settings import ViewSettings
 from semblance.app.viewer.window_level import Window, window_on_values
 from semblance.core.imaging.cut_planes import cut_planes
@@ -25,6 +23,7 @@ from semblance.core.imaging.image import SliceFacts
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr
+from semblance.core.library.location import LibraryLocation
 from semblance.core.workflows.imaging.view_images import ViewedImage
 
 #: Attributes of a case shown on the image if the file has no notes.
@@ -59,7 +58,7 @@ class ImagePane(QWidget):
         self.bar = SliceBar(self.slices)
         self._case_region: Region | None = None
         #: What is shown: a case's row in its library, or an address.
-        self.source: tuple[Path | None, int | ImageAddress] = (None, 0)
+        self.source: tuple[LibraryLocation | None, int | ImageAddress] = (None, 0)
         self._has_histogram = True
         self._grid = grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
@@ -94,7 +93,11 @@ class ImagePane(QWidget):
         return self.slices.place if len(self.slices) > 1 else None
 
     def show_viewed(
-        self, viewed: ViewedImage, library: Path | None, what: int | ImageAddress, region: Region | None
+        self,
+        viewed: ViewedImage,
+        library: LibraryLocation | None,
+        what: int | ImageAddress,
+        region: Region | None,
     ) -> None:
         """An image just opened (``what``: a case's row or a file's address), with ``region`` drawn on it."""
         image, self.source = viewed.image, (library, what)

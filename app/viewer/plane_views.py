@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
@@ -18,6 +16,7 @@ from semblance.core.imaging.cut_planes import CutPlane, Voxel, cut_planes
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.slice_grid import SliceGrid
 from semblance.core.language import tr
+from semblance.core.library.location import LibraryLocation
 from semblance.core.workflows.imaging import view_planes
 from semblance.core.workflows.imaging.view_images import StackFacts
 from semblance.core.workflows.imaging.view_planes import ViewedPlane
@@ -75,7 +74,7 @@ class PlaneViews(QStackedWidget):
         self.hide()
 
     @property
-    def source(self) -> tuple[Path | None, int | ImageAddress]:
+    def source(self) -> tuple[LibraryLocation | None, int | ImageAddress]:
         return self._pane.source
 
     def begin(self, facts: StackFacts | None) -> None:

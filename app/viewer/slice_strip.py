@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetricsF, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.event_loop import one_shot
 from semblance.app.shell.jobs import Job, Jobs, Lane
 from semblance.app.shell.theme import SMALL, colour, font, theme, theme_signals
 from semblance.app.viewer.rendering import Renderer
@@ -19,6 +17,7 @@ from semblance.core.errors import SemblanceError
 from semblance.core.imaging.display import DisplayImage
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.language import tr
+from semblance.core.library.location import LibraryLocation
 from semblance.core.workflows.imaging import view_planes
 from semblance.core.workflows.imaging.view_images import StackFacts, ViewedSlice
 
@@ -44,7 +43,7 @@ class SliceStrip(QWidget):
         self._jobs = jobs
         self._job: Job | None = None
         self._facts: StackFacts | None = None
-        self._library: Path | None = None
+        self._library: LibraryLocation | None = None
         self._address: int | ImageAddress = 0
         self._reference: DisplayImage | None = None
         self._renderers: dict[int, Renderer] = {}
@@ -63,7 +62,7 @@ class SliceStrip(QWidget):
     def begin(
         self,
         facts: StackFacts | None,
-        library: Path | None,
+        library: LibraryLocation | None,
         address: int | ImageAddress,
         first: DisplayImage | None,
     ) -> None:

@@ -16,10 +16,9 @@ from PySide6.QtWidgets import (
 
 from semblance.app.shell.theme import BASE, colour, font, theme, theme_signals
 from semblance.app.viewer import tools
-from semblance.app.widgets.layouts import hbox
-from semblance.app.widgets.line import HLine
+from semblance.app.widgets.layouts import HLine, hbox
 from semblance.app.widgets.menus import Menu, open_below
-from semblance.app.widgets.panel_header import header_button
+from semblance.app.widgets.panel import header_button
 from semblance.core.language import tr
 
 #: Tools with a button in the narrowest row. The others are in a menu.

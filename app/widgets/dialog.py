@@ -1,20 +1,54 @@
-"""The common layout and buttons of dialogs."""
+"""Dialogs with their common layout and buttons."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QSize
-from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtCore import QEvent, QSize, Qt
+from PySide6.QtGui import QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import QDialog, QFormLayout, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from semblance.app.shell.icons import icon
 from semblance.app.shell.theme import set_look, theme
 from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.tab_order import focus_next, tab_stops
 from semblance.core.language import tr
 
 #: The largest width of a window's frame in px.
 FRAME_SIZE = 16
+
+
+class Dialog(QDialog):
+    """A dialog in which Tab follows the reading order. It grows when its texts need more lines."""
+
+    def event(self, event: QEvent) -> bool:
+        done = super().event(event)
+        if event.type() == QEvent.Type.LayoutRequest:
+            self._show_all_lines()
+        return done
+
+    def _show_all_lines(self) -> None:
+        """Qt keeps the height of a window when a wrapped text in it gets longer, and cuts lines off."""
+        layout = self.layout()
+        if layout is None or not layout.hasHeightForWidth():
+            return
+        needed = min(layout.totalMinimumHeightForWidth(self.width()), available_size(self).height())
+        if needed <= self.height():
+            return
+        frame, screen = self.frameGeometry(), self.screen().availableGeometry()
+        below = frame.bottom() + needed - self.height() - screen.bottom()
+        self.resize(self.width(), needed)
+        if below > 0 and self.isVisible():
+            self.move(frame.x(), max(screen.top(), frame.top() - below))
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        first = tab_stops(self)
+        if self.focusWidget() is None and first:
+            first[0].setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def focusNextPrevChild(self, forward: bool) -> bool:
+        return focus_next(self, forward)
 
 
 def bring_to_front(window: QWidget) -> None:

@@ -7,11 +7,13 @@ from collections.abc import Callable
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
+from semblance.app.shell.state import State
 from semblance.app.shell.theme import set_look, theme, theme_signals
-from semblance.app.widgets.copy_details_button import CopyDetailsButton
-from semblance.app.widgets.icon_label import IconLabel
+from semblance.app.widgets.labels import IconLabel
 from semblance.app.widgets.layouts import vbox
+from semblance.app.widgets.message_lines import CopyDetailsButton
 from semblance.core.errors import SemblanceError
+from semblance.core.language import tr
 
 MAX_WIDTH = 320
 
@@ -102,3 +104,16 @@ class EmptyState(QWidget):
     def _pressed(self) -> None:
         if self._then is not None:
             self._then()
+
+
+def extraction_message(state: State) -> tuple[str, str] | None:
+    """Title and text while features are extracted, or the open library is prepared; ``None`` otherwise."""
+    if state.preparing is not None and state.preparing == state.path:
+        return tr("Measuring the cases"), tr("Results appear as soon as the first ones are measured.")
+    if state.extracting:
+        return tr("Extracting features"), tr(
+            "{name} of {n:,} cases. Train a metric when they are done.",
+            name=state.extracting,
+            n=len(state.columns),
+        )
+    return None

@@ -23,7 +23,7 @@ from PySide6.QtWidgets import (
 from shiboken6 import isValid
 
 from semblance.app.shell.theme import colour, theme
-from semblance.app.widgets.segmented import Segmented
+from semblance.app.widgets.buttons import Segmented
 
 _OUTER_RING = (QAbstractButton, QComboBox, QSlider, QTabBar, Segmented)
 _INNER_RING = (QAbstractItemView, QScrollArea, QTextBrowser)

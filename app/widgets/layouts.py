@@ -1,8 +1,11 @@
-"""Vertical and horizontal layouts without spacing and margins by default."""
+"""Layouts, separating lines and scroll areas."""
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QScrollArea, QVBoxLayout, QWidget
+
+from semblance.app.shell.theme import set_look
 
 #: Left, top, right, bottom.
 Margins = tuple[int, int, int, int]
@@ -37,3 +40,26 @@ def line_with_buttons(line: QLineEdit, *buttons: QWidget, owner: QWidget | None 
     for button in buttons:
         across.addWidget(button)
     return row
+
+
+class HLine(QFrame):
+    """A horizontal line, or a ``vertical`` one."""
+
+    def __init__(self, *, vertical: bool = False) -> None:
+        super().__init__()
+        set_look(self, role="rule-upright" if vertical else "rule")
+        if vertical:
+            self.setFixedWidth(1)
+        else:
+            self.setFixedHeight(1)
+
+
+class PanelScrollArea(QScrollArea):
+    """Fits ``inner`` to its width and scrolls it vertically. ``name``: for screen readers, as the keys scroll it."""
+
+    def __init__(self, inner: QWidget, name: str) -> None:
+        super().__init__()
+        self.setAccessibleName(name)
+        self.setWidgetResizable(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setWidget(inner)

@@ -1,26 +1,79 @@
-"""A form for the parameters of a learner or extractor."""
+"""A form for the parameters of a learner or extractor, and its field for a file."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
-from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLabel, QSizePolicy, QWidget
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QGridLayout,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QSizePolicy,
+    QWidget,
+)
 
+from semblance.app.shell.file_dialogs import choose_file
 from semblance.app.shell.theme import plain_tip, set_look, theme, theme_signals
-from semblance.app.widgets.elided_label import ElidedLabel
-from semblance.app.widgets.file_field import FileField
-from semblance.app.widgets.layouts import vbox
-from semblance.app.widgets.no_wheel import NoWheelComboBox
-from semblance.app.widgets.number_field import NumberField, value_text
+from semblance.app.widgets.fields import NoWheelComboBox, NumberField, value_text
+from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
+from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.section_header import SectionHeader
-from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.errors import BadArguments
 from semblance.core.language import tr, tr_name, translate
 from semblance.core.parameters import Parameter, Value
 
-_EditorWidget = NumberField | FileField | QComboBox | QCheckBox
+
+class FileField(QWidget):
+    """Edits the path of ``parameter``. ``edited``: the user changed it."""
+
+    edited = Signal()
+
+    def __init__(self, parameter: Parameter, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._parameter = parameter
+        self.line = QLineEdit(str(parameter.default))
+        self.line.setFixedWidth(theme().px(192))
+        self.line.textEdited.connect(self.edited)
+        self.button = QPushButton(tr("Choose …"))
+        self.button.setAccessibleName(tr("Choose {what}", what=tr_name(parameter.title)))
+        self.button.clicked.connect(self._choose)
+        row = hbox(self, spacing=8)
+        row.addWidget(self.line)
+        row.addWidget(self.button)
+        self.setFocusProxy(self.line)
+
+    def value(self) -> Value:
+        """The path as written.
+
+        Raises:
+            BadArguments: there is no such file; the hint says what to do.
+        """
+        text = self.line.text().strip()
+        if not Path(text).expanduser().is_file():
+            message = (
+                tr("There is no file '{text}'.", text=text)
+                if text
+                else tr("No {what} is chosen.", what=tr_name(self._parameter.title))
+            )
+            raise BadArguments(message, tr("Choose a file ({pattern}).", pattern=self._parameter.file))
+        return self._parameter.check(text)
+
+    def set_value(self, value: Value) -> None:
+        self.line.setText(str(value))
+
+    def _choose(self) -> None:
+        title, pattern = tr_name(self._parameter.title), self._parameter.file
+        begin = str(Path(self.line.text()).expanduser().parent) if self.line.text() else ""
+        kinds = f"{title} ({pattern});;{tr('All files')} (*)"
+        if file := choose_file(self, title, kinds, begin=begin):
+            self.set_value(str(file))
+            self.edited.emit()
 
 
 @dataclass(frozen=True)
@@ -28,6 +81,9 @@ class _ParameterRow:
     parameter: Parameter
     editor: _EditorWidget
     problem: QLabel
+
+
+_EditorWidget = NumberField | FileField | QComboBox | QCheckBox
 
 
 class ParameterForm(QWidget):

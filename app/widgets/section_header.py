@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QPushButton, QSizePolicy, QToolButton, QWidget
 
 from semblance.app.shell.icons import icon
 from semblance.app.shell.theme import set_look
-from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.widgets.labels import ElidedLabel
 from semblance.app.widgets.layouts import hbox
 from semblance.core.language import tr
 

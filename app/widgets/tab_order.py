@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from PySide6.QtCore import QEvent, Qt
-from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QAbstractButton, QComboBox, QDialog, QDockWidget, QLabel, QScrollArea, QWidget
-
-from semblance.app.widgets.dialog import available_size
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QAbstractButton, QComboBox, QDockWidget, QLabel, QScrollArea, QWidget
 
 
 def tab_stops(window: QWidget) -> list[QWidget]:
@@ -147,36 +144,3 @@ def set_accessible_name(box: QComboBox, name: str) -> None:
     label = QLabel(name, box.parentWidget())
     label.setBuddy(box)
     label.hide()
-
-
-class Dialog(QDialog):
-    """A dialog in which Tab follows the reading order. It grows when its texts need more lines."""
-
-    def event(self, event: QEvent) -> bool:
-        done = super().event(event)
-        if event.type() == QEvent.Type.LayoutRequest:
-            self._show_all_lines()
-        return done
-
-    def _show_all_lines(self) -> None:
-        """Qt keeps the height of a window when a wrapped text in it gets longer, and cuts lines off."""
-        layout = self.layout()
-        if layout is None or not layout.hasHeightForWidth():
-            return
-        needed = min(layout.totalMinimumHeightForWidth(self.width()), available_size(self).height())
-        if needed <= self.height():
-            return
-        frame, screen = self.frameGeometry(), self.screen().availableGeometry()
-        below = frame.bottom() + needed - self.height() - screen.bottom()
-        self.resize(self.width(), needed)
-        if below > 0 and self.isVisible():
-            self.move(frame.x(), max(screen.top(), frame.top() - below))
-
-    def showEvent(self, event: QShowEvent) -> None:
-        super().showEvent(event)
-        first = tab_stops(self)
-        if self.focusWidget() is None and first:
-            first[0].setFocus(Qt.FocusReason.OtherFocusReason)
-
-    def focusNextPrevChild(self, forward: bool) -> bool:
-        return focus_next(self, forward)

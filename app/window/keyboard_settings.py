@@ -13,10 +13,10 @@ from semblance.app.shell.actions import COMMANDS, MENUS, Actions, Command
 from semblance.app.shell.keys import is_plain, native, refusal
 from semblance.app.shell.theme import font, theme
 from semblance.app.widgets.dialog import dialog_button
+from semblance.app.widgets.fields import SearchField
+from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.widgets.layouts import hbox, vbox
-from semblance.app.widgets.plain_table import PlainTable
-from semblance.app.widgets.search_field import SearchField
-from semblance.app.widgets.wrapped_label import WrappedLabel
+from semblance.app.widgets.tables import PlainTable
 from semblance.core.language import tr
 
 _LIST_HEIGHT = 240

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Protocol
 
 from PySide6.QtCore import QSize, Qt, Signal
@@ -21,11 +20,11 @@ from PySide6.QtWidgets import (
 from semblance.app.shell.icons import icon
 from semblance.app.shell.messages import Action
 from semblance.app.shell.theme import set_look, theme
-from semblance.app.widgets.copy_details_button import CopyDetailsButton
-from semblance.app.widgets.icon_label import IconLabel
+from semblance.app.widgets.labels import IconLabel, WrappedLabel
 from semblance.app.widgets.layouts import hbox, vbox
-from semblance.app.widgets.wrapped_label import WrappedLabel
+from semblance.app.widgets.message_lines import CopyDetailsButton
 from semblance.core.language import tr, tr_n
+from semblance.core.library.location import LibraryLocation
 
 MAX_SHOWN = 3
 #: Pixels that the texts of a message have at least beside its buttons, with its icon.
@@ -62,7 +61,7 @@ class MessageView(QFrame):
         details: str = "",
         actions: Sequence[Action] = (),
         topic: str = "",
-        library: Path | None = None,
+        library: LibraryLocation | None = None,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
@@ -155,7 +154,7 @@ class MessageBar(QWidget):
         details: str = "",
         actions: Sequence[Action] = (),
         topic: str = "",
-        library: Path | None = None,
+        library: LibraryLocation | None = None,
     ) -> MessageView:
         """Show a message of ``level`` error, warning or info. A repeated message is only counted.
 
@@ -197,7 +196,7 @@ class MessageBar(QWidget):
             if view.topic == topic:
                 self.remove(view)
 
-    def close_other_libraries(self, library: Path | None) -> None:
+    def close_other_libraries(self, library: LibraryLocation | None) -> None:
         """Close what is about another library than the one that is open now, or than none."""
         for view in self.messages():
             if view.library is not None and view.library != library:

@@ -17,16 +17,13 @@ from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Lane
 from semblance.app.shell.settings import AUTHOR, SIMILAR_CASES, TEXT_SCALES
 from semblance.app.shell.theme import set_look
+from semblance.app.viewer.image_menu import delete_preset
 from semblance.app.viewer.view_settings import DRAG_SPEED, DRAG_SPEEDS, WHEEL_REVERSED, ViewSettings
-from semblance.app.viewer.window_presets import delete_preset
-from semblance.app.widgets.dialog import closing_row, dialog_layout, form, help_button, resize_dialog
-from semblance.app.widgets.layouts import hbox, vbox
-from semblance.app.widgets.no_wheel import NoWheelComboBox
-from semblance.app.widgets.number_field import NumberField
-from semblance.app.widgets.scroll_area import PanelScrollArea
+from semblance.app.widgets.dialog import Dialog, closing_row, dialog_layout, form, help_button, resize_dialog
+from semblance.app.widgets.fields import NoWheelComboBox, NumberField
+from semblance.app.widgets.labels import WrappedLabel
+from semblance.app.widgets.layouts import PanelScrollArea, hbox, vbox
 from semblance.app.widgets.section_header import SectionHeader
-from semblance.app.widgets.tab_order import Dialog
-from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.app.window.keyboard_settings import KeyboardSettings
 from semblance.core.engine import MAX_WORKERS, default_workers
 from semblance.core.imaging.text_detector import is_text_detector_installed

@@ -16,7 +16,7 @@ from semblance.app.search.why.panel import WhyPanel
 from semblance.app.shell.context import Context
 from semblance.app.shell.lazy_part import lazy_part
 from semblance.app.widgets.layouts import vbox
-from semblance.app.widgets.panel_header import TabHeader
+from semblance.app.widgets.panel import TabHeader
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr
 

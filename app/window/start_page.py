@@ -33,12 +33,11 @@ from PySide6.QtWidgets import (
 
 from semblance.app.shell.actions import Actions
 from semblance.app.shell.theme import colour, plain_tip, set_look, theme, theme_signals
-from semblance.app.widgets.elided_label import ElidedLabel
-from semblance.app.widgets.icon_label import IconLabel
-from semblance.app.widgets.key_tip import KeyTip
+from semblance.app.widgets.buttons import KeyTip
+from semblance.app.widgets.labels import ElidedLabel, IconLabel
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.core.language import tr, translate, visible
-from semblance.core.library.address import library_path, server_address
+from semblance.core.library.location import LibraryLocation, library_name
 from semblance.core.purpose import PURPOSE
 
 if TYPE_CHECKING:
@@ -124,7 +123,7 @@ class StartPage(QScrollArea):
             card.button.clicked.connect(signal)
         self.drop_zone = _DropZone()
         self._recent = vbox(spacing=2)
-        self._previews: dict[Path, QLabel] = {}
+        self._previews: dict[LibraryLocation, QLabel] = {}
         self._column = QWidget()
         self._column.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         self._cards = QGridLayout()
@@ -136,7 +135,7 @@ class StartPage(QScrollArea):
     def _show_demo_key(self) -> None:
         self._demo.show_key(self._actions.key_text("demo"))
 
-    def set_recent(self, paths: Sequence[Path | str]) -> None:
+    def set_recent(self, libraries: Sequence[LibraryLocation]) -> None:
         """Show recent libraries, the newest first. Those that do not exist are marked."""
         while item := self._recent.takeAt(0):
             widget = item.widget()
@@ -144,12 +143,12 @@ class StartPage(QScrollArea):
                 widget.setParent(None)
                 widget.deleteLater()
         self._previews = {}
-        if not paths:
+        if not libraries:
             self._recent.addWidget(_label(tr("Libraries you open appear here."), "third"))
-        for path in paths[:MAX_RECENT]:
-            self._recent.addWidget(self._recent_line(library_path(str(path))))
+        for library in libraries[:MAX_RECENT]:
+            self._recent.addWidget(self._recent_line(library))
 
-    def show_previews(self, previews: Mapping[Path, Sequence[npt.NDArray[np.uint8]]]) -> None:
+    def show_previews(self, previews: Mapping[LibraryLocation, Sequence[npt.NDArray[np.uint8]]]) -> None:
         """Show images of recent libraries: (h, w, 3) RGB."""
         for path, label in self._previews.items():
             images = previews.get(path, ())
@@ -246,28 +245,25 @@ class StartPage(QScrollArea):
         around.addStretch(3)
         self.setWidget(page)
 
-    def _recent_line(self, path: Path) -> QWidget:
+    def _recent_line(self, library: LibraryLocation) -> QWidget:
         line = QWidget()
         row = hbox(line, spacing=10)
-        address = server_address(path)
-        exists = address is not None or path.is_dir()
+        exists = not isinstance(library, Path) or library.is_dir()
         preview = QLabel()
         preview.setFixedSize(theme().px(PREVIEWS * PREVIEW_PX), theme().px(PREVIEW_PX))
-        self._previews[path] = preview
+        self._previews[library] = preview
         row.addWidget(preview)
-        button = QPushButton(visible(path.stem if address is None else address.title).replace("&", "&&"))
+        button = QPushButton(visible(library_name(library)).replace("&", "&&"))
         button.setEnabled(exists)
-        button.setToolTip(plain_tip(str(path)))
-        button.clicked.connect(lambda: self.recent_requested.emit(str(path)))
+        button.setToolTip(plain_tip(str(library)))
+        button.clicked.connect(lambda: self.recent_requested.emit(str(library)))
         set_look(button, quiet=True)
-        if address is not None:
-            where = (
-                tr("on {host} as {user}", host=address.host, user=address.user)
-                if address.user
-                else address.host
-            )
+        if isinstance(library, Path):
+            where = str(library.parent) if exists else tr("{folder} (not found)", folder=library.parent)
+        elif library.user:
+            where = tr("on {host} as {user}", host=library.host, user=library.user)
         else:
-            where = str(path.parent) if exists else tr("{folder} (not found)", folder=path.parent)
+            where = library.host
         row.addWidget(button)
         row.addWidget(ElidedLabel(where, role="third", mode=Qt.TextElideMode.ElideMiddle), 1)
         return line

@@ -16,6 +16,7 @@ from semblance.core.evaluation.splits import linked, numbered, split_units
 from semblance.core.features.registry import extractor_class
 from semblance.core.library.importers.read_table import read_table
 from semblance.core.library.importers.table_file import Table, TableFormat
+from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 from semblance.core.tasks import SILENT, Reporter
 
@@ -35,7 +36,7 @@ class Source:
     it is not recognised.
     """
 
-    library: Path | None = None
+    library: LibraryLocation | None = None
     table: str | None = None
     features: str | None = None
     table_format: TableFormat | None = None

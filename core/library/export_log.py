@@ -10,8 +10,8 @@ from typing import Any
 
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr_lazy
-from semblance.core.library.address import server_address
 from semblance.core.library.audit import EXPORT
+from semblance.core.library.location import LibraryLocation, ServerAddress
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import CATALOGUE, EXPORTS, account, now
 
@@ -22,7 +22,7 @@ _MAX_BYTES = 64 << 20
 
 
 def log_export(
-    library: Path | None, what: str, kind: str, *, identified: bool = False, files: int = 1
+    library: LibraryLocation | None, what: str, kind: str, *, identified: bool = False, files: int = 1
 ) -> None:
     """Add a line to the log of ``library``: when and by which account of this machine ``what`` was exported, as
     which ``kind`` of file, and whether it was ``identified``. File names are left out, because they often
@@ -33,10 +33,10 @@ def log_export(
     Raises:
         SemblanceError: the file was exported, but the log could not be written.
     """
-    if library is None or (server_address(library) is None and not _can_be_logged(library)):
+    if library is None or (isinstance(library, Path) and not _can_be_logged(library)):
         return
     line: dict[str, Any] = {"what": what, "kind": kind.lstrip("."), "identified": identified, "files": files}
-    if server_address(library) is not None:
+    if isinstance(library, ServerAddress):
         with open_library(library) as opened:
             opened.log_event(EXPORT, line)
         return
@@ -67,13 +67,13 @@ def _can_be_logged(library: Path) -> bool:
     return (library / CATALOGUE).is_file() and all(os.access(file, os.W_OK) for file in written)
 
 
-def read_exports(library: Path) -> list[Mapping[str, Any]]:
+def read_exports(library: LibraryLocation) -> list[Mapping[str, Any]]:
     """The logged exports, oldest first; lines that cannot be read are reported as damaged.
 
     Raises:
         SemblanceError: the log cannot be read.
     """
-    if server_address(library) is not None:
+    if isinstance(library, ServerAddress):
         with open_library(library) as opened:
             return [_entry(line.encode()) for line in opened.exports(LISTED)]
     file = library / FILE

@@ -26,7 +26,6 @@ from semblance.core.imaging.pseudonyms import Pseudonyms
 from semblance.core.language import tr_lazy
 from semblance.core.library.audit import AuditCheck, AuditEntry, AuditHead
 from semblance.core.library.catalogue import Catalogue
-from semblance.core.library.check_library import check_is_folder, check_is_library
 from semblance.core.library.concepts import ConceptTable
 from semblance.core.library.database import create_tables, disk_is_full, not_writable_error, plain_errors
 from semblance.core.library.export_chain import (
@@ -39,19 +38,21 @@ from semblance.core.library.export_chain import (
 from semblance.core.library.feature_sets import FeatureSets, features_stamp
 from semblance.core.library.judgements import JudgementTable
 from semblance.core.library.library_files import LibraryFiles
+from semblance.core.library.location import LibraryLocation, check_is_library, folder_of
+from semblance.core.library.metric_scores import seal_scores, sealed_card
 from semblance.core.library.pseudonyms import known_pseudonyms, pseudonyms_of
 from semblance.core.library.records import (
+    ADMINISTRATOR,
     CATALOGUE,
     DERIVED,
     METRIC_FILE,
     NO_FINDING,
+    READER,
     SUFFIX,
     EmbeddingIndex,
     MetricRecord,
 )
-from semblance.core.library.rights import ADMINISTRATOR, READER
 from semblance.core.library.schema import cases, json_text, metrics, searches
-from semblance.core.library.sealed_cards import seal_scores, sealed_card
 from semblance.core.library.stored_values import store_value, stored_value
 from semblance.core.library.thumbnails import ThumbnailStore
 
@@ -63,6 +64,8 @@ _LAST = "(last)"
 
 class Library:
     """An open library. Use it as a context manager, or call :meth:`close`."""
+
+    path: LibraryLocation
 
     def __init__(self, path: Path, *, writable: bool) -> None:
         self.path, self.writable = path, writable
@@ -89,18 +92,17 @@ class Library:
     @property
     def name(self) -> str:
         """The folder's name without its ending."""
-        return self.path.name.removesuffix(SUFFIX)
+        return self.files.folder.name.removesuffix(SUFFIX)
 
     @classmethod
-    def create(cls, path: Path) -> Self:
-        """Create the library ``path`` (completely, or not at all) and open it.
+    def create(cls, location: LibraryLocation) -> Self:
+        """Create the library in the folder ``location`` (completely, or not at all) and open it.
 
         Raises:
-            BadInput: ``path`` exists and is not a library, or is an address.
+            BadInput: it exists and is not a library, or is an address.
             SemblanceError: the folder cannot be written to.
         """
-        check_is_folder(path)
-        path = path.absolute()
+        path = folder_of(location).absolute()
         unfinished = unfinished_name(path)
         with plain_errors(path / CATALOGUE):
             if path.exists() and (not path.is_dir() or any(path.iterdir())):
@@ -123,16 +125,15 @@ class Library:
         return cls(path, writable=True)
 
     @classmethod
-    def open(cls, path: Path, *, writable: bool | None = None) -> Self:
-        """Open the library ``path``; read-only where it cannot be written to or the disk is full, unless
+    def open(cls, location: LibraryLocation, *, writable: bool | None = None) -> Self:
+        """Open the library in the folder ``location``; read-only where it cannot be written or the disk is full, unless
         ``writable`` says.
 
         Raises:
             BadInput: not a library, half written, damaged, or from a newer version.
             SemblanceError: ``writable=True`` where it cannot be written to.
         """
-        check_is_folder(path)
-        path = path.absolute()
+        path = folder_of(location).absolute()
         check_is_library(path)
         allowed = os.access(path, os.W_OK) and os.access(path / CATALOGUE, os.W_OK)
         if writable and not allowed:
@@ -149,8 +150,9 @@ class Library:
             return cls(path, writable=False)
 
     @classmethod
-    def open_or_create(cls, path: Path) -> Self:
-        """The library ``path`` for writing, created when it does not exist."""
+    def open_or_create(cls, location: LibraryLocation) -> Self:
+        """The library ``location`` for writing, created when it does not exist."""
+        path = folder_of(location)
         if not (path / CATALOGUE).exists():
             try:
                 return cls.create(path)
@@ -160,9 +162,8 @@ class Library:
                     raise
         return cls.open(path, writable=True)
 
-    @property
-    def is_in_place(self) -> bool:
-        """Whether the library that was opened is still at its path."""
+    def is_still_at(self, location: LibraryLocation) -> bool:
+        """Whether opening ``location``, where this library was, would open the same again."""
         return self.catalogue.identity() == self._identity
 
     def close(self) -> None:
@@ -178,7 +179,7 @@ class Library:
 
     @property
     def right(self) -> str:
-        """What the user may do, one of :data:`semblance.core.library.rights.RIGHTS`. A folder knows two."""
+        """What the user may do, one of :data:`semblance.core.library.records.RIGHTS`. A folder knows two."""
         return ADMINISTRATOR if self.writable else READER
 
     @property
@@ -407,7 +408,7 @@ class Library:
         Raises:
             OSError: it cannot be read.
         """
-        return plain_exports(self.path, count)
+        return plain_exports(self.files.folder, count)
 
     def add_exports(self, connection: sa.Connection, lines: Sequence[str]) -> None:
         """Add lines to the log of exports, within a running transaction.
@@ -416,7 +417,7 @@ class Library:
             OSError: they cannot be written.
         """
         if lines:
-            append_exports(connection, self.path, lines)
+            append_exports(connection, self.files.folder, lines)
 
     def log_event(self, action: str, detail: Mapping[str, Any]) -> None:
         """Log a search or a view, in a library on a server; one in a folder logs exports alone."""
@@ -433,7 +434,7 @@ class Library:
         """
         with self.catalogue.snapshot() as connection:
             counted = counted_exports(connection)
-        return check_exports(self.path, counted, since)
+        return check_exports(self.files.folder, counted, since)
 
     def audit_head(self) -> AuditHead:
         """The number and the hash of the last entry of the audit log.
@@ -441,7 +442,7 @@ class Library:
         Raises:
             OSError: it cannot be read.
         """
-        return last_export(self.path)
+        return last_export(self.files.folder)
 
     def summary(self) -> dict[str, Any]:
         """Counts, findings and names (no case ids), as ``semblance info`` prints them."""

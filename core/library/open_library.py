@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from semblance.core.library.address import server_address
+from semblance.core.library.location import LibraryLocation
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library
@@ -29,27 +29,26 @@ def read_only_libraries() -> Iterator[None]:
         _read_only.reset(before)
 
 
-def open_library(path: Path, *, writable: bool | None = None) -> Library:
+def open_library(location: LibraryLocation, *, writable: bool | None = None) -> Library:
     """:meth:`semblance.core.library.library.Library.open`, read-only within :func:`read_only_libraries`."""
-    return _home_of(path).open(path, writable=False if _read_only.get() else writable)
+    return _class_for(location).open(location, writable=False if _read_only.get() else writable)
 
 
-def open_or_create_library(path: Path) -> Library:
+def open_or_create_library(location: LibraryLocation) -> Library:
     """:meth:`semblance.core.library.library.Library.open_or_create`."""
-    return _home_of(path).open_or_create(path)
+    return _class_for(location).open_or_create(location)
 
 
-def _home_of(path: Path) -> type[Library]:
-    """The class of libraries at ``path``: in a folder, on a server, or the copy of one whose server is away."""
-    address = server_address(path)
-    if address is not None and address.is_away:
+def _class_for(location: LibraryLocation) -> type[Library]:
+    """The class of a library in a folder, on a server, or of the copy of one whose server is away."""
+    if isinstance(location, Path):
+        from semblance.core.library.library import Library
+
+        return Library
+    if location.is_away:
         from semblance.core.library.server.local_copy import LocalCopy
 
         return LocalCopy
-    if address is not None:
-        from semblance.core.library.server.library import ServerLibrary
+    from semblance.core.library.server.library import ServerLibrary
 
-        return ServerLibrary
-    from semblance.core.library.library import Library
-
-    return Library
+    return ServerLibrary

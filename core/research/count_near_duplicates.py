@@ -6,20 +6,19 @@ unless a user joined them. Copies that a user split, or that were not detected i
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.splits import patient_codes
 from semblance.core.imaging.image_signature import image_signature, near_duplicate_pairs
+from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 
 #: Maximum number of images: a signature takes 0.8 ms, and every pair is compared.
 MAX_IMAGES = 4000
 
 
-def count_near_duplicates(library: Path, data: EvaluationData) -> int:
+def count_near_duplicates(library: LibraryLocation, data: EvaluationData) -> int:
     """The number of cases that look like a case of another unit, which a split may put on the other side.
 
     A unit is a patient, a same-lesion group or an image.

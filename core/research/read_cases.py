@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from semblance.core.evaluation.data import prepare
 from semblance.core.evaluation.data_sources import Source, read_source
 from semblance.core.evaluation.findings_map import parse_findings_map
 from semblance.core.language import tr_lazy
+from semblance.core.library.location import library_location
 from semblance.core.research.cases import ExperimentCases
 from semblance.core.research.count_near_duplicates import count_near_duplicates
 from semblance.core.research.spec import CasesSpec
@@ -29,7 +29,7 @@ def read_cases(spec: CasesSpec, attributes: Sequence[str], seed: int) -> Experim
 
 
 def _one_source(spec: CasesSpec, attributes: Sequence[str], seed: int) -> ExperimentCases:
-    library = None if spec.library is None else Path(spec.library)
+    library = None if spec.library is None else library_location(spec.library)
     data, extractor, left_out = read_source(Source(library, spec.table, spec.features), attributes)
     renamed = parse_findings_map(spec.findings) if spec.findings else None
     data = prepare(data, findings=renamed, max_cases=spec.max_cases, seed=seed)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from semblance.core.errors import SemblanceError
-from semblance.core.library.address import server_address
+from semblance.core.library.location import server_address
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import CaseRecord, FileRecord, JudgementRecord
 from semblance.core.workflows.library.edit_cases import set_finding

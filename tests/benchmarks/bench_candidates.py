@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from semblance.core.library.location import server_address
 from semblance.core.library.server.embeddings import StoredRows, building
 from semblance.core.library.server.library import ServerLibrary
 from semblance.core.retrieval.candidate_index import RECALL_AT, CandidateIndex
@@ -75,7 +76,10 @@ def rows_of(
 
 def run(data: Path | None) -> list[dict[str, Any]]:
     """Rows of this benchmark; it needs no real data."""
-    with running_server() as server, ServerLibrary.create(server.new_database("library")) as library:
+    with (
+        running_server() as server,
+        ServerLibrary.create(server_address(server.new_database("library"))) as library,
+    ):
         return [
             *rows_of(library, "mixture", mixture(), judged=True),
             *rows_of(library, "noise", noise(), judged=False),

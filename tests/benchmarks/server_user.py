@@ -13,7 +13,7 @@ import time
 import numpy as np
 
 from semblance.core.engine import limit_threads
-from semblance.core.library.address import server_address
+from semblance.core.library.location import server_address
 from semblance.core.searches.feedback.judgements import Judgement, JudgementKind
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search, new_ledger

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from semblance.core.library.address import server_address
+from semblance.core.library.location import server_address
 from semblance.core.library.server.library import ServerLibrary
 from semblance.core.workflows.library.edit_cases import remove_cases
 from semblance.core.workflows.library.exports import check_audit, list_audit
@@ -46,7 +46,7 @@ def test_a_library_goes_back_to_a_moment_before_its_cases_were_removed(server, m
     server.stop()
     server.start()
     database = server.new_database("library")
-    with ServerLibrary.create(database) as library:
+    with ServerLibrary.create(server_address(database)) as library:
         prepare(library)
         write_one(library, 1)
         copying = next(one for one in commands() if one.startswith("pg_basebackup"))
@@ -72,7 +72,7 @@ def test_a_library_goes_back_to_a_moment_before_its_cases_were_removed(server, m
     server.run("touch", str(server.data / "recovery.signal"))
     server.start()
     wait_until(lambda: server.execute("SELECT pg_is_in_recovery()") == [(False,)], "the server is restored")
-    with ServerLibrary.open(database, writable=True) as library:
+    with ServerLibrary.open(server_address(database), writable=True) as library:
         found = {case.case_id for case in library.catalogue.all_cases()}
         assert found == {*cases_of(1), *cases_of(2)}
         write_one(library, 4)

@@ -19,7 +19,7 @@ from semblance.app.screenshot import settle
 from semblance.app.search.saved import save_search
 from semblance.app.search.saved.searches_dialog import SearchesDialog
 from semblance.app.shell import search_operations
-from semblance.app.widgets.wrapped_label import WrappedLabel
+from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.window.main_window import MainWindow
 from semblance.core.evaluation.outcome_drift import MIN_OUTCOMES
 from semblance.core.searches.query import Query

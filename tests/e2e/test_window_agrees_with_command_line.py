@@ -21,8 +21,7 @@ from semblance.app.metrics.card_dialog import MetricCardDialog
 from semblance.app.screenshot import settle
 from semblance.app.search.similar.summary_strip import SummaryStrip
 from semblance.app.shell import search_operations
-from semblance.app.widgets.elided_label import ElidedLabel
-from semblance.app.widgets.wrapped_label import WrappedLabel
+from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
 from semblance.app.window.main_window import MainWindow
 from semblance.core.reports.card_document import CardDocument
 from semblance.core.searches.query import Query

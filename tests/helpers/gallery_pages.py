@@ -17,27 +17,25 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from semblance.app.shell.actions import Actions
-from semblance.app.shell.command_entries import CommandEntry
+from semblance.app.shell.actions import Actions, CommandEntry
 from semblance.app.shell.icons import icon
 from semblance.app.shell.theme import set_look
 from semblance.app.widgets.badge import KINDS, Badge
+from semblance.app.widgets.buttons import Segmented, ViewSwitch
 from semblance.app.widgets.cards.case_grid import CaseGrid
-from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.empty_state import EmptyState
-from semblance.app.widgets.finding_chip import FindingChip
+from semblance.app.widgets.fields import SearchField
+from semblance.app.widgets.finding_chips import FindingChip
+from semblance.app.widgets.labels import ElidedLabel
 from semblance.app.widgets.layouts import hbox, vbox
-from semblance.app.widgets.panel_header import PanelHeader, TabHeader
+from semblance.app.widgets.panel import PanelHeader, TabHeader
 from semblance.app.widgets.parameter_form import ParameterForm
 from semblance.app.widgets.progress_line import ProgressLine
-from semblance.app.widgets.search_field import SearchField
 from semblance.app.widgets.section_header import SectionHeader
-from semblance.app.widgets.segmented import Segmented
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
-from semblance.app.widgets.view_switch import ViewSwitch
 from semblance.app.window.message_bar import MessageBar
 from semblance.app.window.start_page import StartPage
-from semblance.core.library.finding_letters import finding_letters
+from semblance.core.library.findings import finding_letters
 from semblance.core.parameters import Parameter
 from tests.helpers.gallery import answer, sample_cases
 from tests.helpers.icons import icon_names

@@ -16,6 +16,8 @@ from urllib.parse import quote
 
 import pytest
 
+from semblance.core.library.location import ServerAddress
+
 #: PostgreSQL refuses to run as root; this user owns nothing else.
 _UNPRIVILEGED = "nobody"
 #: The password of the superuser and of who makes libraries, with characters that an address has to encode.
@@ -138,6 +140,14 @@ class PostgresServer:
                     self.execute(f"DROP ROLE {psycopg.sql.Identifier(role).as_string()}")
         with contextlib.suppress(psycopg.errors.DuplicateObject):
             self.execute(f"CREATE ROLE {MAKER} LOGIN CREATEROLE PASSWORD '{PASSWORD}'")
+
+
+def as_given(argument: object) -> str:
+    """``argument`` as a person writes it: an address with its password."""
+    if not isinstance(argument, ServerAddress):
+        return str(argument)
+    address = argument
+    return str(address).replace("@", f":{quote(address.password, safe='')}@", 1)
 
 
 @contextlib.contextmanager

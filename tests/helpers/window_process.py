@@ -98,7 +98,7 @@ def main() -> None:
     from semblance.app.shell import library_operations as libraries
     from semblance.app.shell import search_operations
     from semblance.app.window.main_window import MainWindow
-    from semblance.core.library.address import library_path
+    from semblance.core.library.location import library_location
     from semblance.core.searches.query import Query
     from semblance.core.workflows.metrics.train_request import TrainRequest
     from tests.helpers.windows import flush
@@ -123,7 +123,7 @@ def main() -> None:
         train_metric.train(context, TrainRequest("bdm_v", name, settings={"rounds": 10}), name, 10)
 
     commands = {
-        "open": lambda path: window.open_library(library_path(path)),
+        "open": lambda path: window.open_library(library_location(path)),
         "close": lambda: libraries.close_library(context),
         "import": lambda source: import_and_prepare(context, Path(source), window.state.path, "auto"),
         "ask": ask,

@@ -21,11 +21,10 @@ from PySide6.QtWidgets import (
 )
 
 from semblance.app.shell.theme import colour, plain_tip, theme, theme_signals
-from semblance.app.widgets.elided_label import ElidedLabel
-from semblance.app.widgets.finding_chip import FindingChip
+from semblance.app.widgets.finding_chips import FindingChip
+from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
 from semblance.app.widgets.panel import Panel
-from semblance.app.widgets.read_only_table import make_read_only
-from semblance.app.widgets.wrapped_label import WrappedLabel
+from semblance.app.widgets.tables import make_read_only
 from semblance.core.imaging.burnt_in_marks import MARKS_ATTRIBUTE
 from semblance.core.language import format_number, localise_number, tr, tr_n, translate, visible
 from semblance.core.library.case_columns import CaseColumns

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 
 from semblance.app.shell.query_source import QuerySource
 from semblance.app.widgets.cards.case_model import CaseModel
 from semblance.core.library.case_columns import CaseColumns, ImageState
+from semblance.core.library.location import LibraryLocation
 from semblance.core.searches.feedback.judgements import QueryMarks, marks_of
 from semblance.core.searches.query import Query
 from semblance.core.workflows.searches.rank_cases import RankedSearch
@@ -24,7 +24,7 @@ class ComparedPair:
     Header, image and facts of both sides are drawn from one pair, so they are never of two searches.
     """
 
-    library: Path
+    library: LibraryLocation
     columns: CaseColumns
     ranked_search: RankedSearch
     ranked: tuple[RankedCase, ...]
@@ -104,7 +104,7 @@ class ComparedPair:
 
 
 def compared_pair(
-    library: Path, columns: CaseColumns, ranked_search: RankedSearch, case_row: int
+    library: LibraryLocation, columns: CaseColumns, ranked_search: RankedSearch, case_row: int
 ) -> ComparedPair | None:
     """The query of ``ranked_search`` with the case ``case_row``, or with the nearest if that is not ranked; ``None`` if
     no ranked case is left."""

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QWidget
 from semblance.app.shell.context import Context
 from semblance.app.shell.state import Change
 from semblance.app.widgets.layouts import hbox
-from semblance.app.widgets.panel_header import header_button
+from semblance.app.widgets.panel import header_button
 from semblance.core.language import tr
 
 #: Mark -> its command.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QHideEvent, QKeyEvent, QShowEvent
@@ -12,25 +11,25 @@ from PySide6.QtWidgets import QPushButton, QWidget
 
 from semblance.app.search.feedback import mark_cards
 from semblance.app.shell.context import Context
-from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.event_loop import one_shot
 from semblance.app.shell.jobs import Job, Lane
 from semblance.app.shell.state import Change
-from semblance.app.widgets.copy_details_button import CopyDetailsButton
-from semblance.app.widgets.image_button import ImageButton
-from semblance.app.widgets.layouts import hbox, vbox
-from semblance.app.widgets.line import HLine
+from semblance.app.widgets.buttons import ImageButton
+from semblance.app.widgets.labels import WrappedLabel
+from semblance.app.widgets.layouts import HLine, hbox, vbox
+from semblance.app.widgets.message_lines import CopyDetailsButton
 from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
-from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr
+from semblance.core.library.location import LibraryLocation
 from semblance.core.searches.feedback.questions import Answer, answer_judgements
 from semblance.core.searches.query import Query
 from semblance.core.workflows.searches.feedback import next_question
 from semblance.core.workflows.searches.feedback.next_question import CaseQuestion
 
 #: Library, metric, excluded groups, query and ledger of the questions. If one changes, a new session starts.
-_Key = tuple[Path | None, str, tuple[str, ...], Query | None, str]
+_Key = tuple[LibraryLocation | None, str, tuple[str, ...], Query | None, str]
 
 #: Keys of the answers, here and on the full-size page.
 KEYS: dict[int, Answer | None] = {

@@ -16,17 +16,15 @@ from semblance.app.search.feedback import mark_cards
 from semblance.app.search.feedback.learning_progress import LearningProgress
 from semblance.app.search.feedback.questions import KEYS, QuestionSession
 from semblance.app.shell.context import Context
-from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.event_loop import one_shot
 from semblance.app.shell.icons import icon
 from semblance.app.shell.jobs import Job, Lane
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import set_look
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.widgets.empty_state import EmptyState
-from semblance.app.widgets.full_page import FullPage
-from semblance.app.widgets.image_header import ImageHeader, side_by_side
-from semblance.app.widgets.layouts import hbox, vbox
-from semblance.app.widgets.line import HLine
+from semblance.app.widgets.layouts import HLine, hbox, vbox
+from semblance.app.widgets.panel import FullPage, ImageHeader, side_by_side
 from semblance.core.language import tr
 from semblance.core.searches.feedback.questions import Answer
 from semblance.core.workflows.imaging import view_images

@@ -10,23 +10,19 @@ from semblance.app.search.feedback import mark_cards
 from semblance.app.search.feedback.judgement_list import JudgementList
 from semblance.app.search.feedback.ledger_model import NONE, LedgerModel
 from semblance.app.shell.context import Context
-from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.event_loop import one_shot
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.widgets.badge import Badge
-from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.widgets.buttons import KeyTip, key_button
 from semblance.app.widgets.empty_state import EmptyState
-from semblance.app.widgets.key_tip import KeyTip, key_button
-from semblance.app.widgets.layouts import hbox, vbox
-from semblance.app.widgets.line import HLine
-from semblance.app.widgets.no_wheel import NoWheelSlider
-from semblance.app.widgets.panel import Panel
-from semblance.app.widgets.panel_header import header_button
-from semblance.app.widgets.scroll_area import PanelScrollArea
+from semblance.app.widgets.fields import NoWheelSlider
+from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
+from semblance.app.widgets.layouts import HLine, PanelScrollArea, hbox, vbox
+from semblance.app.widgets.panel import Panel, header_button
 from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.tab_order import enable_widgets
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
-from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
 from semblance.core.language import format_number, localise_number, tr, tr_n, translate
 from semblance.core.searches.feedback.influence import Influence

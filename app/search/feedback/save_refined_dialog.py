@@ -12,9 +12,8 @@ from PySide6.QtWidgets import (
 )
 
 from semblance.app.shell.theme import set_look, theme
-from semblance.app.widgets.dialog import accept_button, cancel_button, dialog_layout, form
-from semblance.app.widgets.tab_order import Dialog
-from semblance.app.widgets.wrapped_label import WrappedLabel
+from semblance.app.widgets.dialog import Dialog, accept_button, cancel_button, dialog_layout, form
+from semblance.app.widgets.labels import WrappedLabel
 from semblance.core.language import tr, tr_n
 from semblance.core.library.records import unique_name
 

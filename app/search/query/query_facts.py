@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Mapping
 
 from semblance.app.widgets.empty_state import EmptyState
-from semblance.app.widgets.fact_list import FactList
-from semblance.app.widgets.finding_chip import FindingChip
+from semblance.app.widgets.finding_chips import FindingChip
+from semblance.app.widgets.tables import FactList
 from semblance.core.errors import SemblanceError
 from semblance.core.imaging.display import DisplayImage
 from semblance.core.imaging.outline import Ellipse, Polygon

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from PySide6.QtCore import QObject, Signal
 
 from semblance.app.shell import search_operations
@@ -14,12 +12,13 @@ from semblance.app.viewer import tools
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.viewer.image_view import ImageView
 from semblance.app.viewer.tool_row import ToolRow
-from semblance.app.widgets.segmented import Segmented
+from semblance.app.widgets.buttons import Segmented
 from semblance.core.errors import SemblanceError
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.segmentation import NoOutline
 from semblance.core.language import tr
+from semblance.core.library.location import LibraryLocation
 from semblance.core.workflows.imaging import view_images
 
 REGION, WHOLE = "region", "whole"
@@ -112,7 +111,7 @@ class RegionSearch(QObject):
 def outline_mass(
     context: Context,
     view: ImageView,
-    library: Path | None,
+    library: LibraryLocation | None,
     what: int | ImageAddress,
     place: int | None,
     where: tuple[int, int] | Region,

@@ -30,11 +30,10 @@ from semblance.app.shell.local_time import local_time
 from semblance.app.shell.query_source import QuerySource
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import BASE, SMALL, colour, plain_tip, set_look, theme
-from semblance.app.widgets.dialog import accept_button, dialog_layout, resize_dialog
+from semblance.app.widgets.dialog import Dialog, accept_button, dialog_layout, resize_dialog
 from semblance.app.widgets.drop_target import dropped_file
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.menus import Menu
-from semblance.app.widgets.tab_order import Dialog
 from semblance.app.widgets.text_cache import text_cache
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr, tr_n

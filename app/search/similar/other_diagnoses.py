@@ -12,11 +12,11 @@ from PySide6.QtWidgets import QFrame, QSizePolicy, QToolTip, QWidget
 from semblance.app.shell import search_operations
 from semblance.app.shell import theme as themes
 from semblance.app.shell.context import Context
-from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.event_loop import one_shot
 from semblance.app.shell.theme import BASE, SMALL, colour, plain_tip, theme
 from semblance.app.widgets.cards.card_painter import ScaledImages
-from semblance.app.widgets.elided_label import ElidedLabel
-from semblance.app.widgets.finding_chip import SIDE, FindingChip, chip_pixmap
+from semblance.app.widgets.finding_chips import SIDE, FindingChip, chip_pixmap
+from semblance.app.widgets.labels import ElidedLabel
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.text_cache import text_cache
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource

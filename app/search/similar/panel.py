@@ -17,21 +17,20 @@ from semblance.app.search.similar.ranking_options import CountedSwitch, RankingO
 from semblance.app.search.similar.summary_strip import SummaryStrip
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
-from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.event_loop import one_shot
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import theme
-from semblance.app.widgets.cards.case_grid import NONE, CaseGrid
+from semblance.app.widgets.buttons import ViewSwitch
+from semblance.app.widgets.cards.card_view import NONE
+from semblance.app.widgets.cards.case_grid import CaseGrid
 from semblance.app.widgets.cards.case_model import JUDGEMENT_TEXTS, CaseModel
-from semblance.app.widgets.empty_state import EmptyState
+from semblance.app.widgets.empty_state import EmptyState, extraction_message
 from semblance.app.widgets.layouts import hbox, vbox
-from semblance.app.widgets.panel import Panel
-from semblance.app.widgets.panel_header import PanelHeader, header_button
+from semblance.app.widgets.panel import Panel, PanelHeader, header_button
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
-from semblance.app.widgets.view_switch import ViewSwitch
-from semblance.app.widgets.work_notice import extraction_message
 from semblance.core.language import format_number, tr, tr_n, tr_name
-from semblance.core.library.address import server_address
 from semblance.core.library.case_columns import CaseColumns
+from semblance.core.library.location import ServerAddress
 from semblance.core.searches.query import Query
 from semblance.core.workflows.evaluation.scored_metrics import is_stale
 from semblance.core.workflows.library.library_snapshot import LibrarySnapshot, MetricFacts
@@ -354,7 +353,7 @@ class RankingPanel(Panel):
             self._empty.show_message(
                 tr("No metric to search with"),
                 self._state.why_not_edited
-                if server_address(library.path) is not None
+                if isinstance(library.path, ServerAddress)
                 else tr(
                     "The library is read-only. Copy it to a folder with write permission and train there."
                 ),
@@ -447,16 +446,13 @@ def _near_text(
 
 
 def adjustments_text(ranked: RankedSearch | None) -> str:
-    """What changes a ranking besides metric and query: examples, concepts, and groups of features left out.
-    Empty if there is nothing."""
+    """What changes a ranking besides metric, query and marks: concepts, and groups of features left out. Empty if there
+    is nothing."""
     if ranked is None:
         return ""
     search = ranked.search
-    examples = len(search.like) + len(search.unlike)
     concepts = sum(1 for _, amount in search.concepts if amount) if ranked.refused is None else 0
-    parts = [tr_n("{n} example", "{n} examples", examples)] if examples else []
-    parts += [tr_n("{n} concept", "{n} concepts", concepts)] if concepts else []
-    adjustments = [tr("by {what}", what=", ".join(parts))] if parts else []
+    adjustments = [tr("by {what}", what=tr_n("{n} concept", "{n} concepts", concepts))] if concepts else []
     adjustments += (
         [tr("without {groups}", groups=", ".join(map(tr_name, search.without)))] if search.without else []
     )

@@ -10,10 +10,9 @@ from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Lane
 from semblance.app.shell.theme import theme
-from semblance.app.widgets.dialog import accept_button, action_row, dialog_layout, form
-from semblance.app.widgets.number_field import NumberField
-from semblance.app.widgets.tab_order import Dialog
-from semblance.app.widgets.wrapped_label import WrappedLabel
+from semblance.app.widgets.dialog import Dialog, accept_button, action_row, dialog_layout, form
+from semblance.app.widgets.fields import NumberField
+from semblance.app.widgets.labels import WrappedLabel
 from semblance.core.errors import BadArguments
 from semblance.core.language import format_number, tr
 from semblance.core.parameters import Parameter

@@ -13,11 +13,9 @@ from semblance.app.shell.context import Context
 from semblance.app.shell.icons import icon
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import plain_tip, set_look, theme, theme_signals
-from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.estimate_caution import TRAINED_ON_QUERY
-from semblance.app.widgets.icon_label import IconLabel
+from semblance.app.widgets.labels import ElidedLabel, IconLabel, WrappedLabel
 from semblance.app.widgets.layouts import hbox, vbox
-from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.language import count_label, join_texts, tr, tr_n, translate
 from semblance.core.reports.formatting import distance_text
 from semblance.core.retrieval.match_distance import NEAREST

@@ -10,7 +10,7 @@ from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.state import Change
 from semblance.app.widgets.menus import Menu, open_below
-from semblance.app.widgets.panel_header import header_button
+from semblance.app.widgets.panel import header_button
 from semblance.core.language import format_number, tr
 from semblance.core.searches.search import NO_MATCH_RATE
 

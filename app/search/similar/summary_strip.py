@@ -10,12 +10,11 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QVBoxLay
 
 from semblance.app.shell.theme import colour, plain_tip, set_look, theme, theme_signals
 from semblance.app.widgets.badge import Badge
-from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.estimate_caution import estimate_caution
-from semblance.app.widgets.finding_chip import SIDE, chip_pixmap
+from semblance.app.widgets.finding_chips import SIDE, NearestChips, chip_pixmap, finding_code
+from semblance.app.widgets.labels import ElidedLabel
 from semblance.app.widgets.layouts import hbox, vbox
-from semblance.app.widgets.nearest_chips import NearestChips, finding_code
-from semblance.app.widgets.warning_line import WarningLine
+from semblance.app.widgets.message_lines import WarningLine
 from semblance.core.evaluation.chance import is_at_chance
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
 from semblance.core.language import (

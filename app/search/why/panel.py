@@ -11,21 +11,18 @@ from semblance.app.search.why.waterfall import Contribution, Waterfall
 from semblance.app.search.why.why_images import WhyImages
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
-from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.event_loop import one_shot
 from semblance.app.shell.jobs import Lane
 from semblance.app.shell.state import Change, State
 from semblance.app.widgets.badge import Badge
-from semblance.app.widgets.copy_details_button import CopyDetailsButton
-from semblance.app.widgets.empty_state import EmptyState
-from semblance.app.widgets.fact_list import FactList
-from semblance.app.widgets.layouts import vbox
-from semblance.app.widgets.line import HLine
+from semblance.app.widgets.buttons import Segmented
+from semblance.app.widgets.empty_state import EmptyState, extraction_message
+from semblance.app.widgets.labels import WrappedLabel
+from semblance.app.widgets.layouts import HLine, PanelScrollArea, vbox
+from semblance.app.widgets.message_lines import CopyDetailsButton
 from semblance.app.widgets.panel import Panel
-from semblance.app.widgets.scroll_area import PanelScrollArea
 from semblance.app.widgets.section_header import SectionHeader
-from semblance.app.widgets.segmented import Segmented
-from semblance.app.widgets.work_notice import extraction_message
-from semblance.app.widgets.wrapped_label import WrappedLabel
+from semblance.app.widgets.tables import FactList
 from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.language import tr, tr_n, tr_name, translate
 from semblance.core.metrics.card import MetricCard

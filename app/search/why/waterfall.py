@@ -12,9 +12,8 @@ from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, Q
 from PySide6.QtWidgets import QCheckBox, QWidget
 
 from semblance.app.shell.theme import colour, plain_tip, set_look, theme, theme_signals
-from semblance.app.widgets.elided_label import ElidedLabel
-from semblance.app.widgets.layouts import hbox, vbox
-from semblance.app.widgets.line import HLine
+from semblance.app.widgets.labels import ElidedLabel
+from semblance.app.widgets.layouts import HLine, hbox, vbox
 from semblance.core.language import localise_number, tr
 from semblance.core.reports.formatting import MIN_DIGITS, distance_text, signed_text
 

@@ -14,13 +14,12 @@ from PySide6.QtWidgets import QGridLayout, QSizePolicy, QWidget
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Lane
 from semblance.app.shell.theme import TICK, colour, font, theme
-from semblance.app.widgets.copy_details_button import CopyDetailsButton
-from semblance.app.widgets.elided_label import ElidedLabel
-from semblance.app.widgets.finding_chip import FindingChip
+from semblance.app.widgets.finding_chips import FindingChip
+from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
 from semblance.app.widgets.layouts import hbox, vbox
-from semblance.app.widgets.panel_header import header_button
+from semblance.app.widgets.message_lines import CopyDetailsButton
+from semblance.app.widgets.panel import header_button
 from semblance.app.widgets.thumbnail_loader import as_image
-from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr, visible
 from semblance.core.workflows.searches import compare_cases

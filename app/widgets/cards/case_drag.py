@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QByteArray, QMimeData, QObject, Qt
@@ -16,6 +15,7 @@ from semblance.app.widgets.thumbnail_loader import ThumbnailSource, as_image
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr
 from semblance.core.library.case_columns import CaseColumns
+from semblance.core.library.location import LibraryLocation
 from semblance.core.workflows.imaging import card_images
 from semblance.core.workflows.imaging.card_images import CardImage
 
@@ -101,7 +101,7 @@ class DragImages(QObject):
         job.done.connect(keep)
         job.failed.connect(self._keep_problem)
 
-    def _read_larger(self, data: CaseData, library: Path) -> None:
+    def _read_larger(self, data: CaseData, library: LibraryLocation) -> None:
         """Offer the image of the file. Where it cannot be read, that of the card stays."""
 
         def keep(image: CardImage) -> None:

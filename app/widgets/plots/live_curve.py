@@ -14,10 +14,10 @@ from PySide6.QtGui import QPainter, QPen, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QGraphicsView, QLabel, QSizePolicy, QWidget
 
 from semblance.app.shell.context import Context
-from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.event_loop import one_shot
 from semblance.app.shell.state import Change, TrainingRun
 from semblance.app.shell.theme import SMALL, TICK, colour, set_look, theme, theme_signals
-from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.widgets.labels import ElidedLabel
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.text_cache import CENTRE, LEFT, RIGHT, text_cache
 from semblance.core.language import tr

@@ -15,12 +15,11 @@ import numpy.typing as npt
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import TSQUERY
 
-from semblance.core.library.address import ServerAddress
 from semblance.core.library.case_headers import DATE, GROUPS, TEXTS, HeaderColumns
 from semblance.core.library.case_names import SHIFTED
 from semblance.core.library.catalogue import Catalogue
-from semblance.core.library.records import present
-from semblance.core.library.rights import ANNOTATOR, CURATOR
+from semblance.core.library.location import ServerAddress
+from semblance.core.library.records import ANNOTATOR, CURATOR, present
 from semblance.core.library.schema import cases, files, judgements, sources
 from semblance.core.library.server.connection import (
     connect,
@@ -30,7 +29,7 @@ from semblance.core.library.server.connection import (
     transaction,
 )
 from semblance.core.library.server.projects import check_open
-from semblance.core.library.server.revision import check_revision
+from semblance.core.library.server.set_up import check_revision
 from semblance.core.library.server.tables import LOBBY, library_state, thumbnails
 
 
@@ -44,7 +43,7 @@ class ServerCatalogue(Catalogue):
     """
 
     def __init__(self, address: ServerAddress, *, writable: bool | None) -> None:
-        self.file = self.address = address
+        self.address = address
         engine = connect(address, writable=writable is not False)
         try:
             with server_errors(address), engine.connect() as connection:
@@ -70,6 +69,11 @@ class ServerCatalogue(Catalogue):
         except BaseException:
             engine.dispose()
             raise
+
+    @property
+    def where(self) -> ServerAddress:
+        """The address of the library."""
+        return self.address
 
     @property
     def library_name(self) -> str:
@@ -179,7 +183,7 @@ class ServerCatalogue(Catalogue):
         )
 
     def rows_with_word(self, word: str) -> npt.NDArray[np.int64]:
-        """See :func:`semblance.core.library.header_texts.rows_with_word`."""
+        """See :func:`semblance.core.library.catalogue.rows_with_word`."""
         parts = _folded(word).split()
         if not parts:
             return np.empty(0, dtype=np.int64)

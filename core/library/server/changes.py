@@ -7,7 +7,7 @@ import time
 from typing import Any, Self
 
 from semblance.core.errors import AccessRefused, SemblanceError
-from semblance.core.library.address import ServerAddress
+from semblance.core.library.location import ServerAddress
 from semblance.core.library.schema import tables as catalogue_tables
 from semblance.core.library.server.connection import (
     NO_RIGHTS,

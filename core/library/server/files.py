@@ -19,9 +19,9 @@ from semblance.core.files import (
     unfinished_name,
     write_file,
 )
-from semblance.core.library.address import COPY_FACTS
 from semblance.core.library.database import upsert
 from semblance.core.library.library_files import LibraryFiles, changed_chunks, description_name
+from semblance.core.library.location import COPY_FACTS
 from semblance.core.library.records import DERIVED
 from semblance.core.library.server.catalogue import ServerCatalogue
 from semblance.core.library.server.tables import stored_files as t

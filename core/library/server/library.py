@@ -14,19 +14,17 @@ import sqlalchemy as sa
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.files import replacing
 from semblance.core.language import tr_lazy
-from semblance.core.library.address import ServerAddress, local_folder, server_address
 from semblance.core.library.audit import EXPORT, AuditCheck, AuditEntry, AuditHead, check_chain
 from semblance.core.library.library import Library
-from semblance.core.library.records import EmbeddingIndex
-from semblance.core.library.rights import READER
+from semblance.core.library.location import LibraryLocation, ServerAddress, local_folder
+from semblance.core.library.records import READER, EmbeddingIndex
 from semblance.core.library.server.catalogue import ServerCatalogue
-from semblance.core.library.server.connection import connect, removal_of_refused
+from semblance.core.library.server.connection import connect, removal_of_refused, with_kept_password
 from semblance.core.library.server.embeddings import ServerEmbedding, embedding_indexes
 from semblance.core.library.server.files import ServerFiles
-from semblance.core.library.server.pages import known_roles, run_page
 from semblance.core.library.server.people import Person, people_of, right_of_user, set_right
 from semblance.core.library.server.projects import no_removal_error, projects_of
-from semblance.core.library.server.revision import create_tables
+from semblance.core.library.server.set_up import create_tables, known_roles, run_page
 from semblance.core.library.server.tables import (
     AUDIT_SCHEMA,
     LOBBY,
@@ -55,7 +53,8 @@ class ServerLibrary(Library):
     path: ServerAddress
 
     def __init__(self, path: ServerAddress, *, writable: bool | None) -> None:
-        self.path = path
+        # With the password, so that it is looked up once.
+        self.path = path = with_kept_password(path)
         with removal_of_refused(path):
             self.catalogue = catalogue = ServerCatalogue(path, writable=writable)
         self.writable = catalogue.writable
@@ -72,10 +71,9 @@ class ServerLibrary(Library):
         """The name of the database, and of the project in it."""
         return self.path.title
 
-    @property
-    def is_in_place(self) -> bool:
-        """Whether the server answers, as far as the program knows."""
-        return not self.path.is_away
+    def is_still_at(self, location: LibraryLocation) -> bool:
+        """Whether the server answers, as far as ``location`` knows."""
+        return isinstance(location, ServerAddress) and not location.is_away
 
     @cached_property
     def right(self) -> str:
@@ -188,13 +186,13 @@ class ServerLibrary(Library):
             return check_chain(entries, AuditHead() if head is None else AuditHead(*head), since)
 
     @classmethod
-    def create(cls, path: Path | str) -> Self:
-        """Create the library in the database at ``path``, unless there is one, and open it.
+    def create(cls, location: LibraryLocation) -> Self:
+        """Create the library in the database at ``location``, unless there is one, and open it.
 
         Raises:
             SemblanceError: the user may not, or the server has no pgvector.
         """
-        address = _address(path)
+        address = _address(location)
         if address.project:
             return cls.open(address, writable=True)
         engine = connect(address, writable=True)
@@ -238,20 +236,20 @@ class ServerLibrary(Library):
             yield connection
 
     @classmethod
-    def open(cls, path: Path | str, *, writable: bool | None = None) -> Self:
-        """Open the library at the address ``path``; read-only where the user may only read, unless ``writable`` says.
+    def open(cls, location: LibraryLocation, *, writable: bool | None = None) -> Self:
+        """Open the library at ``location``; read-only where the user may only read, unless ``writable`` says.
 
         Raises:
             BadInput: the database has no library, or one of a newer version.
             ServerUnavailable: no server answers.
             SemblanceError: ``writable=True`` where the user may only read.
         """
-        return cls(_address(path), writable=writable)
+        return cls(_address(location), writable=writable)
 
     @classmethod
-    def open_or_create(cls, path: Path | str) -> Self:
-        """The library at the address ``path`` for writing, created when the database has none."""
-        return cls.create(path)
+    def open_or_create(cls, location: LibraryLocation) -> Self:
+        """The library at the address ``location`` for writing, created when the database has none."""
+        return cls.create(location)
 
 
 def last_search_of(folder: Path) -> Mapping[str, Any] | None:
@@ -269,11 +267,10 @@ def private_thumbnails(folder: Path) -> ThumbnailStore:
     return ThumbnailStore(folder / "thumbnails.sqlite", writable=True)
 
 
-def _address(path: Path | str) -> ServerAddress:
-    address = server_address(path)
-    if address is None:
+def _address(location: LibraryLocation) -> ServerAddress:
+    if isinstance(location, Path):
         raise BadInput(
-            tr_lazy("{path} is not the address of a server.", path=path),
+            tr_lazy("{path} is not the address of a server.", path=location),
             "Give one such as postgresql://HOST/DATABASE.",
         )
-    return address
+    return location

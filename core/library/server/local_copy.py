@@ -21,19 +21,19 @@ import sqlalchemy as sa
 from semblance.core.files import copy_private, create_folder, move, replacing
 from semblance.core.imaging import ImageAddress
 from semblance.core.language import tr_lazy
-from semblance.core.library.address import (
-    COPY_FACTS,
-    VIEWED_IMAGES,
-    ServerAddress,
-    local_folder,
-    server_address,
-)
 from semblance.core.library.audit import EXPORT
 from semblance.core.library.catalogue import Catalogue
 from semblance.core.library.copy_library import copy_rows
 from semblance.core.library.database import connect, create_tables, transaction
 from semblance.core.library.library import Library
 from semblance.core.library.library_files import LibraryFiles, changed_chunks, description_name
+from semblance.core.library.location import (
+    COPY_FACTS,
+    VIEWED_IMAGES,
+    LibraryLocation,
+    ServerAddress,
+    local_folder,
+)
 from semblance.core.library.records import CATALOGUE, METRIC_FILE, CaseDetails, FeatureSet, present
 from semblance.core.library.schema import cases, feature_chunks, metrics, tables
 from semblance.core.library.server.connection import away_error, unavailable_error
@@ -131,23 +131,22 @@ class LocalCopy(Library):
         self._set_up(_CopiedFiles(path, folder))
 
     @classmethod
-    def open(cls, path: Path, *, writable: bool | None = None) -> Self:
-        """Open the copy of the library at the address ``path``.
+    def open(cls, location: LibraryLocation, *, writable: bool | None = None) -> Self:
+        """Open the copy of the library at the address ``location``.
 
         Raises:
             AccessRefused: the last day of the project has passed. The copy was removed.
             ServerUnavailable: this computer has no copy, or ``writable`` is asked for.
         """
-        address = server_address(path)
-        assert address is not None
+        assert isinstance(location, ServerAddress)
         if writable:
-            raise away_error(address)
-        return cls(address)
+            raise away_error(location)
+        return cls(location)
 
     @classmethod
-    def open_or_create(cls, path: Path) -> Self:
+    def open_or_create(cls, location: LibraryLocation) -> Self:
         """:meth:`open` for writing."""
-        return cls.open(path, writable=True)
+        return cls.open(location, writable=True)
 
     @property
     def name(self) -> str:
@@ -159,10 +158,10 @@ class LocalCopy(Library):
         """When the library on the server was last the same (UTC)."""
         return self._facts.compared
 
-    @property
-    def is_in_place(self) -> bool:
+    def is_still_at(self, location: LibraryLocation) -> bool:
         """Whether the server is still away, and the copy may still be read."""
-        return self.path.is_away and not self._facts.has_ended and super().is_in_place
+        is_away = isinstance(location, ServerAddress) and location.is_away
+        return is_away and not self._facts.has_ended and super().is_still_at(location)
 
     @property
     def can_store_derived(self) -> bool:

@@ -6,7 +6,7 @@ import hashlib
 
 import sqlalchemy as sa
 
-from semblance.core.library.address import ServerAddress
+from semblance.core.library.location import ServerAddress
 from semblance.core.library.schema import TEXT
 
 #: The schema of the database that holds all tables of a library.

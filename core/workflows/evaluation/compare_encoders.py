@@ -25,6 +25,7 @@ from semblance.core.features.encoder.model_file import RANDOM
 from semblance.core.features.extractor import Extractor
 from semblance.core.features.registry import make_extractor
 from semblance.core.language import tr_lazy
+from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 from semblance.core.metrics.registry import declared_learner, learner_title
 from semblance.core.metrics.steps.sequence import chosen_steps
@@ -88,7 +89,7 @@ class EncoderRequest:
 
 
 def compare_encoders(
-    library: Path, request: EncoderRequest, *, reporter: Reporter = SILENT
+    library: LibraryLocation, request: EncoderRequest, *, reporter: Reporter = SILENT
 ) -> dict[str, Any]:
     """Measure the same cases with each encoder and score learners on them by the protocol ``bdm``.
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from semblance.core.evaluation.neighbour_votes import VOTERS
 from semblance.core.language import tr_lazy
+from semblance.core.library.location import LibraryLocation
 from semblance.core.retrieval.comparison import Agreement, kendall, ranks_in, shared, whole_order
 from semblance.core.retrieval.index import DistanceIndex, Index, Matrix, Rows
 from semblance.core.retrieval.ranking import EmbeddedQuery, rank
@@ -117,7 +117,7 @@ class Disagreements:
 
 
 def compare_metrics(
-    library: Path,
+    library: LibraryLocation,
     left: str | Search,
     right: str | Search,
     query: Query,
@@ -145,7 +145,7 @@ def compare_metrics(
 
 
 def disagreements(
-    library: Path,
+    library: LibraryLocation,
     left: str | Search,
     right: str | Search,
     *,
@@ -196,7 +196,7 @@ class _MetricSearch:
         return cls(name or loaded.record.name, loaded, loaded.index, loaded.embedding, loaded.ties)
 
     @classmethod
-    def of(cls, library: Path, side: str | Search, reporter: Reporter) -> _MetricSearch:
+    def of(cls, library: LibraryLocation, side: str | Search, reporter: Reporter) -> _MetricSearch:
         if isinstance(side, str):
             return cls.of_metric(open_metric(library, side, reporter))
         loaded = open_metric(library, side.metric, reporter, without=side.without)
@@ -275,7 +275,7 @@ class _MetricRanking:
         )
 
     @classmethod
-    def of_search(cls, library: Path, search: Search, reporter: Reporter) -> _MetricRanking:
+    def of_search(cls, library: LibraryLocation, search: Search, reporter: Reporter) -> _MetricRanking:
         result = rank_cases(library, search, k=REFINED_RANKS, reporter=reporter).result
         ranked = result.ranked
         rows = np.array([line.row for line in ranked], dtype=np.int64)

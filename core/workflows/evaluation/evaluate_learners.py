@@ -20,6 +20,7 @@ from semblance.core.evaluation.result import EvaluationResult
 from semblance.core.language import as_lazy, join_texts, tr_lazy
 from semblance.core.library.column_checks import WRITTEN_DOWN, telling_columns, telling_notes
 from semblance.core.library.importers.table_file import PARAMETERS, TableFormat
+from semblance.core.library.location import LibraryLocation
 from semblance.core.metrics.registry import declared_learner
 from semblance.core.metrics.steps.sequence import chosen_steps
 from semblance.core.parameters import parse_settings
@@ -41,7 +42,7 @@ class EvaluateRequest:
 
     learners: tuple[str, ...]
     protocol: str
-    library: Path | None = None
+    library: LibraryLocation | None = None
     table: str | None = None
     features: str | None = None
     steps: str = ""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
+from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.held_out_cases import held_out_cases
@@ -32,7 +32,7 @@ class HardestQueries:
 
 
 def hardest_queries(
-    library: Path,
+    library: LibraryLocation,
     metric: str,
     finding: str = "",
     *,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +20,7 @@ from semblance.core.evaluation.projection import (
     principal_axes,
 )
 from semblance.core.language import tr_lazy
+from semblance.core.library.location import LibraryLocation
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.open_metrics import open_metric
@@ -58,7 +58,7 @@ class LibraryMap:
         return self.done < self.total
 
 
-def map_library(library: Path, metric: str, *, reporter: Reporter = SILENT) -> LibraryMap:
+def map_library(library: LibraryLocation, metric: str, *, reporter: Reporter = SILENT) -> LibraryMap:
     """Map the cases of ``library`` under ``metric``, first by principal axes and then by neighbours.
 
     Intermediate maps are partial results. If the reporter requests a stop, the newest is the result. The same library

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +11,7 @@ from semblance.core.errors import BadArguments
 from semblance.core.features.fusion import FusedSet, Fusion, fusion_settings
 from semblance.core.features.registry import extractor_class
 from semblance.core.language import tr_lazy
+from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import CHUNK, FeatureSet
 from semblance.core.tasks import SILENT, Reporter
@@ -30,7 +30,7 @@ def can_be_fused(extractor: str) -> bool:
     return made_by.local is None and not made_by.needs_table and made_by is not Fusion
 
 
-def fused_features(library: Path, features: str | None, reporter: Reporter = SILENT) -> str | None:
+def fused_features(library: LibraryLocation, features: str | None, reporter: Reporter = SILENT) -> str | None:
     """``features`` itself if it names one set or none; for ``a,b`` the name of their fused set, after updating it.
 
     Raises:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from semblance.core.features.fusion import Fusion, fused_sets
 from semblance.core.features.registry import extractor_class
+from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.features.extract_features import extract_features
@@ -13,7 +12,7 @@ from semblance.core.workflows.features.fuse_features import fused_features
 
 
 def measure_new_cases(
-    library: Path, features: str, *, workers: int | None = None, reporter: Reporter = SILENT
+    library: LibraryLocation, features: str, *, workers: int | None = None, reporter: Reporter = SILENT
 ) -> None:
     """Measure the cases that lack the feature set ``features``; for a fused set also those that lack the sets it
     combines.

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.files import write_file
+from semblance.core.files import create_folder, write_file
+from semblance.core.library.location import LibraryLocation, local_folder
 from semblance.core.library.records import CHUNK
 from semblance.core.tasks import SILENT, Reporter
 
@@ -19,17 +20,18 @@ STEP = 16
 Rows = npt.NDArray[np.int64]
 
 
-def measure_first(library: Path, rows: Sequence[int], *, reporter: Reporter = SILENT) -> None:
+def measure_first(library: LibraryLocation, rows: Sequence[int], *, reporter: Reporter = SILENT) -> None:
     """Request that the cases with the catalogue ids ``rows`` are measured before all others, in this order.
 
     The request replaces an earlier one. A running extraction measures these cases next, and a later one begins with
     them. Cases that are already measured are skipped. The call is fast and does not write to the catalogue, so no
     metric is loaded again.
     """
+    create_folder(_file(library).parent)
     write_file(_file(library), json.dumps([int(row) for row in rows]).encode(), durable=False)
 
 
-def rows_to_measure_first(library: Path) -> list[int]:
+def rows_to_measure_first(library: LibraryLocation) -> list[int]:
     """The last request of :func:`measure_first`; empty without a readable one."""
     try:
         found = json.loads(_file(library).read_bytes())
@@ -38,9 +40,9 @@ def rows_to_measure_first(library: Path) -> list[int]:
     return [row for row in found if isinstance(row, int)] if isinstance(found, list) else []
 
 
-def _file(library: Path) -> Path:
+def _file(library: LibraryLocation) -> Path:
     # Storing a metric removes old files from the folder of derived data.
-    return library / "features" / "measure_first.json"
+    return local_folder(library) / "features" / "measure_first.json"
 
 
 def useful_workers(workers: int, n_cases: int) -> int:

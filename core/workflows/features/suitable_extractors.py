@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from semblance.core.features.clinical import Clinical
@@ -12,6 +11,7 @@ from semblance.core.features.extractor import Extractor
 from semblance.core.features.fusion import Fusion
 from semblance.core.features.registry import extractors
 from semblance.core.language import tr_lazy
+from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 from semblance.core.workflows.features.clinical_features import has_clinical_columns
 
@@ -81,7 +81,7 @@ def extractor_suitabilities(
     return tuple(sorted(found, key=precedence))
 
 
-def suitable_extractors(library: Path) -> list[str]:
+def suitable_extractors(library: LibraryLocation) -> list[str]:
     """Names of the extractors that suit the cases of a library, the default first."""
     with open_library(library) as opened:
         return [

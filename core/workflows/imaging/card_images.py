@@ -25,6 +25,7 @@ from semblance.core.tasks import SILENT, Reporter
 if TYPE_CHECKING:
     from PIL import Image
 
+from semblance.core.library.location import LibraryLocation
 from semblance.core.workflows.imaging.library_cache import address_of, cached_library, stack_cache
 
 
@@ -54,7 +55,7 @@ class WindowLevel:
 
 
 def card_images(
-    library: Path,
+    library: LibraryLocation,
     rows: Sequence[int],
     longest: int,
     window_level: WindowLevel | None = None,
@@ -96,7 +97,9 @@ def card_images(
     return out
 
 
-def whole_image(library: Path, row: int, longest: int, *, reporter: Reporter = SILENT) -> CardImage:
+def whole_image(
+    library: LibraryLocation, row: int, longest: int, *, reporter: Reporter = SILENT
+) -> CardImage:
     """The image of the case ``row`` as its thumbnail shows it, its longest side at most ``longest`` pixels.
 
     Raises:
@@ -109,7 +112,7 @@ def whole_image(library: Path, row: int, longest: int, *, reporter: Reporter = S
 
 
 def card_image_without_text(
-    library: Path, row: int, longest: int, *, reporter: Reporter = SILENT
+    library: LibraryLocation, row: int, longest: int, *, reporter: Reporter = SILENT
 ) -> CardImage:
     """The thumbnail of the case ``row`` with text burnt into it blacked out, its longest side ``longest`` pixels.
 
@@ -124,7 +127,7 @@ def card_image_without_text(
 
 
 def card_slice(
-    library: Path,
+    library: LibraryLocation,
     row: int,
     place: int,
     longest: int,

@@ -22,6 +22,7 @@ from semblance.core.imaging.shown_range import as_shown
 from semblance.core.imaging.text_detector import TextBox, text_detector
 from semblance.core.language import tr_lazy
 from semblance.core.library.export_log import log_export
+from semblance.core.library.location import LibraryLocation
 from semblance.core.tasks import Reporter
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ class PixelCleaner:
             self._others.append(name)
         return boxes
 
-    def log_review(self, library: Path | None) -> None:
+    def log_review(self, library: LibraryLocation | None) -> None:
         """Note in ``library`` that images with their text were written for review."""
         if images := self.review.images:
             log_export(library, "review of burnt-in text", "png", identified=True, files=len(images))

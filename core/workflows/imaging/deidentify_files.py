@@ -37,9 +37,9 @@ from semblance.core.imaging.dicom.images import DicomImages
 from semblance.core.imaging.dicom.transfer_syntaxes import DEFLATED_FRAMES
 from semblance.core.imaging.pseudonyms import Pseudonyms
 from semblance.core.language import LazyText, tr_lazy
-from semblance.core.library.address import server_address
 from semblance.core.library.export_log import log_export
 from semblance.core.library.importers.source import Source
+from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 from semblance.core.library.pseudonyms import pseudonyms_of
 from semblance.core.library.records import CATALOGUE, now
@@ -128,7 +128,7 @@ class DeidentifiedFiles:
 
 
 def deidentify_files(
-    source: Path,
+    source: LibraryLocation,
     out: Path,
     options: Collection[Option] = (),
     project: str | None = None,
@@ -175,7 +175,7 @@ def deidentify_files(
 
 
 def find_text_for_review(
-    source: Path,
+    source: LibraryLocation,
     review: Path,
     options: Collection[Option],
     project: str | None = None,
@@ -202,13 +202,15 @@ def find_text_for_review(
     return cleaner.review
 
 
-def _library_and_pseudonyms(source: Path, project: str | None) -> tuple[Path | None, Pseudonyms]:
+def _library_and_pseudonyms(
+    source: LibraryLocation, project: str | None
+) -> tuple[LibraryLocation | None, Pseudonyms]:
     """``source`` if it is a library, and the pseudonyms.
 
     Raises:
         BadArguments: a project for a library, or no such name.
     """
-    if server_address(source) is None and not (source / CATALOGUE).is_file():
+    if isinstance(source, Path) and not (source / CATALOGUE).is_file():
         return None, project_pseudonyms(project or PROJECT)
     if project is not None:
         raise BadArguments("A library has its own key.", "Leave out the project.")
@@ -247,7 +249,7 @@ def _deidentify_source(
 
 
 def _pixel_cleaner(
-    profile: Profile, source: Path, out: Path, review: Path | None, boxes: Path | None
+    profile: Profile, source: LibraryLocation, out: Path, review: Path | None, boxes: Path | None
 ) -> PixelCleaner | None:
     if Option.PIXELS not in profile.options:
         if review is not None or boxes is not None:
@@ -365,8 +367,9 @@ def _file_name(dataset: Dataset, patient: str, pseudonyms: Pseudonyms) -> str:
     return f"{patient}/study-{parts[0]}/series-{parts[1]}/{pseudonyms.case(instance)}.dcm"
 
 
-def _sources(source: Path, library: Path | None) -> Iterator[Path]:
+def _sources(source: LibraryLocation, library: LibraryLocation | None) -> Iterator[Path]:
     if library is None:
+        assert isinstance(source, Path)
         yield source
         return
     with open_library(library) as opened:
@@ -374,13 +377,13 @@ def _sources(source: Path, library: Path | None) -> Iterator[Path]:
     yield from found
 
 
-def _library_pseudonyms(library: Path) -> Pseudonyms:
+def _library_pseudonyms(library: LibraryLocation) -> Pseudonyms:
     with open_library(library, writable=True) as opened:
         return pseudonyms_of(opened.catalogue)
 
 
-def _check_folder(source: Path, out: Path) -> None:
-    if out.resolve() == source.resolve() or source.resolve() in out.resolve().parents:
+def _check_folder(source: LibraryLocation, out: Path) -> None:
+    if isinstance(source, Path) and source.resolve() in (out.resolve(), *out.resolve().parents):
         raise BadArguments(
             "De-identified files cannot be written into their source.", "Choose another folder for them."
         )

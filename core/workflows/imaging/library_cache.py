@@ -3,44 +3,44 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from semblance.core.errors import BadInput
 from semblance.core.imaging import ImageAddress, ImageReader
 from semblance.core.imaging.volume import Stack
+from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library
 
 
-_open: OrderedDict[Path, Library] = OrderedDict()
+_open: OrderedDict[LibraryLocation, Library] = OrderedDict()
 
 
 #: Libraries that stay open in one process at most.
 MAX_OPEN_LIBRARIES = 4
 
 
-def cached_library(path: Path) -> Library:
-    """The library at ``path``, which stays open for the next call; at most :data:`MAX_OPEN_LIBRARIES` do."""
-    known = _open.get(path)
-    if known is not None and not known.is_in_place:
-        # It was removed, and there may be another library at its path.
-        _open.pop(path).close()
+def cached_library(location: LibraryLocation) -> Library:
+    """The library at ``location``, which stays open for the next call; at most :data:`MAX_OPEN_LIBRARIES` do."""
+    known = _open.get(location)
+    if known is not None and not known.is_still_at(location):
+        # It was removed, and there may be another library in its place.
+        _open.pop(location).close()
         known = None
     if known is None:
-        known = _open[path] = open_library(path)
+        known = _open[location] = open_library(location)
         while len(_open) > MAX_OPEN_LIBRARIES:
             _open.popitem(last=False)[1].close()
-    _open.move_to_end(path)
+    _open.move_to_end(location)
     return known
 
 
-def close_libraries(library: Path | None = None) -> None:
+def close_libraries(library: LibraryLocation | None = None) -> None:
     """Close every library that is open here, or only the one at ``library``, and the last volume."""
-    for path in [path for path in _open if library in (None, path)]:
-        _open.pop(path).close()
+    for location in [location for location in _open if library in (None, location)]:
+        _open.pop(location).close()
     stack_cache.forget()
 
 
@@ -78,7 +78,7 @@ class StackCache:
 stack_cache = StackCache()
 
 
-def address_of(library: Path | None, what: int | ImageAddress) -> ImageAddress:
+def address_of(library: LibraryLocation | None, what: int | ImageAddress) -> ImageAddress:
     """The address of the image of the case in row ``what`` of ``library``, or ``what`` itself.
 
     Raises:

@@ -10,6 +10,7 @@ from semblance.core.imaging import ImageAddress, ImageReader
 from semblance.core.imaging.dicom.header_lines import HeaderLine, header_lines
 from semblance.core.imaging.image import Image
 from semblance.core.language import tr_lazy
+from semblance.core.library.location import LibraryLocation
 from semblance.core.limits import size_text
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.imaging.library_cache import address_of
@@ -26,7 +27,11 @@ class HeaderTable:
 
 
 def read_header(
-    library: Path | None, what: int | ImageAddress, place: int | None = None, *, reporter: Reporter = SILENT
+    library: LibraryLocation | None,
+    what: int | ImageAddress,
+    place: int | None = None,
+    *,
+    reporter: Reporter = SILENT,
 ) -> HeaderTable:
     """The header of an image, or of slice ``place`` of a volume: every element of DICOM, after notes on what the file
     contradicts or what cannot be read; format, size, bit depth and dimensions of other files.
@@ -61,8 +66,8 @@ def _plain_lines(reader: ImageReader, address: ImageAddress) -> list[HeaderLine]
         lines.append((tr_lazy("Entry"), address.member))
     if address.frame is not None:
         lines.append((tr_lazy("Row"), f"{address.frame:,}"))
-    if reader.is_array(address):
-        lines += _array_lines(reader, address)
+    if reader.holds_voxels(address):
+        lines += _voxel_lines(reader, address)
     else:
         lines += _raster_lines(reader.read_bytes(address))
     try:
@@ -72,12 +77,19 @@ def _plain_lines(reader: ImageReader, address: ImageAddress) -> list[HeaderLine]
     return [HeaderLine(0, "", name, "", value) for name, value in lines]
 
 
-def _array_lines(reader: ImageReader, address: ImageAddress) -> list[tuple[str, str]]:
-    numbers = reader.stack(address).volume().voxels if reader.is_stack(address) else None
-    lines = [(tr_lazy("Format"), tr_lazy("NumPy array"))]
-    if numbers is not None:
-        lines.append((tr_lazy("Slices"), f"{numbers.shape[0]:,}"))
-        lines.append((tr_lazy("Data type"), str(numbers.dtype)))
+def _voxel_lines(reader: ImageReader, address: ImageAddress) -> list[tuple[str, str]]:
+    """Only what the program uses of a header: its other fields may name people."""
+    volumes = reader.volume_file(address)
+    found = tr_lazy("NumPy array") if volumes is None else volumes.format
+    lines = [(tr_lazy("Format"), found)]
+    if volumes is not None and volumes.count > 1:
+        lines.append((tr_lazy("Volumes"), f"{volumes.count:,}"))
+    if reader.is_stack(address):
+        with reader.stack(address) as stack:
+            lines.append((tr_lazy("Slices"), f"{len(stack):,}"))
+            lines.append((tr_lazy("Data type"), str(stack.image(0).pixels.dtype)))
+            if stack.spacing_mm is not None:
+                lines.append((tr_lazy("Slice distance"), f"{stack.spacing_mm[0]:.4g} mm"))
     return lines
 
 

@@ -16,8 +16,8 @@ from semblance.core.imaging.region import Region
 from semblance.core.imaging.segmentation import NoOutline, segment_at, segment_in
 from semblance.core.imaging.volume import Spacing, StackLocation
 from semblance.core.language import tr_lazy
-from semblance.core.library.address import server_address
 from semblance.core.library.audit import VIEW
+from semblance.core.library.location import LibraryLocation, ServerAddress
 from semblance.core.library.records import CaseDetails
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.imaging.library_cache import address_of, cached_library, stack_cache
@@ -61,7 +61,7 @@ class ViewedSlice:
     problem: str = ""
 
 
-def view_case(library: Path, row: int, *, reporter: Reporter = SILENT) -> ViewedImage:
+def view_case(library: LibraryLocation, row: int, *, reporter: Reporter = SILENT) -> ViewedImage:
     """The image of a case in full.
 
     Raises:
@@ -75,7 +75,7 @@ def view_case(library: Path, row: int, *, reporter: Reporter = SILENT) -> Viewed
         raise BadInput(tr_lazy("{case_id} is a row of a table and has no image.", case_id=case.case_id))
     opened.log_event(VIEW, {"case": case.case_id})
     viewed = _viewed(case.address, case.region, case)
-    if server_address(library) is not None:
+    if isinstance(library, ServerAddress):
         from semblance.core.library.server.local_copy import keep_image
 
         keep_image(opened, case)
@@ -101,7 +101,7 @@ def check_file(where: Path, *, reporter: Reporter = SILENT) -> None:
 
 
 def view_slices(
-    library: Path | None,
+    library: LibraryLocation | None,
     what: int | ImageAddress,
     places: Sequence[int],
     like: DisplayImage | None = None,
@@ -139,7 +139,7 @@ def report_slices(places: Sequence[int], shown: Callable[[int], DisplayImage], r
 
 
 def outline_mass(
-    library: Path | None,
+    library: LibraryLocation | None,
     what: int | ImageAddress,
     place: int | None,
     where: tuple[int, int] | Region,

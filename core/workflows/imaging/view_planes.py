@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from semblance.core.imaging import ImageAddress
 from semblance.core.imaging.cut_planes import CutPlane, cut_planes
@@ -12,6 +11,7 @@ from semblance.core.imaging.display import DisplayImage, display_image
 from semblance.core.imaging.memory import check_fits
 from semblance.core.imaging.slice_grid import SliceGrid
 from semblance.core.imaging.volume import Volume
+from semblance.core.library.location import LibraryLocation
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.imaging.library_cache import address_of, stack_cache
 from semblance.core.workflows.imaging.view_images import report_slices
@@ -63,7 +63,7 @@ _cached_volume = _CachedVolume()
 
 
 def view_planes(
-    library: Path | None,
+    library: LibraryLocation | None,
     what: int | ImageAddress,
     places: Sequence[tuple[int, int]],
     like: DisplayImage | None = None,
@@ -86,13 +86,13 @@ def view_planes(
         reporter.partial(ViewedPlane(axis, place, image, grid))
 
 
-def forget_volume(_library: Path | None = None, *, reporter: Reporter = SILENT) -> None:
+def forget_volume(_library: LibraryLocation | None = None, *, reporter: Reporter = SILENT) -> None:
     """Free the memory of the volume that :func:`view_planes` has read, of any library."""
     _cached_volume.forget()
 
 
 def slice_thumbnails(
-    library: Path | None,
+    library: LibraryLocation | None,
     what: int | ImageAddress,
     places: Sequence[int],
     like: DisplayImage | None = None,

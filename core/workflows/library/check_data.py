@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.column_checks import WRITTEN_DOWN, telling_columns, telling_notes
 from semblance.core.library.data_reviews import DataReview, add_review, read_reviews, undo_review
 from semblance.core.library.lesion_groups import lesion_codes, read_groups
+from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 from semblance.core.metrics.steps.pca import PCA
 from semblance.core.metrics.steps.sequence import chosen_steps, fit_steps
@@ -78,7 +78,9 @@ class DataCheck:
         }
 
 
-def check_data(library: Path, features: str | None = None, *, reporter: Reporter = SILENT) -> DataCheck:
+def check_data(
+    library: LibraryLocation, features: str | None = None, *, reporter: Reporter = SILENT
+) -> DataCheck:
     """Check the labels and images of all cases of ``library``, and their neighbours in a feature set.
 
     ``features`` names the feature set; else it is the encoder's, the current metric's, or the first. Its plain
@@ -145,7 +147,7 @@ def check_data(library: Path, features: str | None = None, *, reporter: Reporter
 
 
 def settle_issue(
-    library: Path, issue: DataIssue, finding: str | None, *, reporter: Reporter = SILENT
+    library: LibraryLocation, issue: DataIssue, finding: str | None, *, reporter: Reporter = SILENT
 ) -> DataReview:
     """Give all cases of ``issue`` the ``finding``, or accept them as they are (``None``), so that they are not listed
     again.
@@ -158,7 +160,7 @@ def settle_issue(
         return add_review(opened, issue.check.value, issue.case_ids, finding)
 
 
-def undo_settlement(library: Path, *, reporter: Reporter = SILENT) -> DataReview | None:
+def undo_settlement(library: LibraryLocation, *, reporter: Reporter = SILENT) -> DataReview | None:
     """Undo the last :func:`settle_issue`; ``None`` where there is none."""
     with open_library(library, writable=True) as opened:
         return undo_review(opened)

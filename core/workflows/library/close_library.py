@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
+from semblance.core.library.location import LibraryLocation
 from semblance.core.tasks import SILENT, Reporter
 
 #: Modules that keep libraries open, and their functions that close one or all.
@@ -16,7 +16,7 @@ _CLOSING_FUNCTIONS = (
 )
 
 
-def close_library(library: Path | None = None, *, reporter: Reporter = SILENT) -> None:
+def close_library(library: LibraryLocation | None = None, *, reporter: Reporter = SILENT) -> None:
     """Close ``library``, or every library, in this process, and drop what was computed for it.
 
     Modules that are not imported yet are skipped, because they have nothing open.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr_lazy
-from semblance.core.library.address import ServerAddress, set_password
-from semblance.core.library.offered_project import OfferedProject
+from semblance.core.library.location import ServerAddress
 from semblance.core.library.open_library import open_library
+from semblance.core.library.records import OfferedProject
 from semblance.core.network.keyring_entries import NoKeyring
 from semblance.core.tasks import SILENT, Reporter
 
@@ -25,11 +25,10 @@ def connect_to_server(
         ServerUnavailable: no server answers.
         SemblanceError: it refuses the user, its certificate cannot be verified, or its tables are too old.
     """
-    from semblance.core.library.server.passwords import store_password
+    from semblance.core.library.server.connection import store_password
 
     reporter.progress(0, None, tr_lazy("Connecting to {host}", host=address.host))
-    set_password(address, password)
-    open_library(address).close()
+    open_library(address.with_password(password)).close()
     if password:
         try:
             store_password(address, password if keep else "")
@@ -50,8 +49,7 @@ def find_projects(
     from semblance.core.library.server.projects import offered_projects
 
     reporter.progress(0, None, tr_lazy("Connecting to {host}", host=address.host))
-    set_password(address, password)
-    engine = connect(address, writable=False)
+    engine = connect(address.with_password(password), writable=False)
     try:
         with server_errors(address), engine.connect() as connection:
             return offered_projects(connection)

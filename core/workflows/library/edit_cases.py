@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from semblance.core.errors import BadArguments, SemblanceError
 from semblance.core.language import tr_lazy, tr_lazy_n
-from semblance.core.library.finding_names import FindingNames
+from semblance.core.library.findings import FindingNames
+from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 from semblance.core.normal_text import normal_text
 from semblance.core.tasks import SILENT, Reporter
@@ -91,7 +91,7 @@ class EditTransaction:
     """Opens ``library`` and makes one edit in it; afterwards ``result`` describes it."""
 
     def __init__(
-        self, library: Path, kind: EditKind, summary: Mapping[str, Any], *, dry_run: bool = False
+        self, library: LibraryLocation, kind: EditKind, summary: Mapping[str, Any], *, dry_run: bool = False
     ) -> None:
         self._path, self._kind, self._summary, self._dry_run = library, kind, dict(summary), dry_run
         self.result = EditResult(kind, self._summary, 0, (), dry_run)
@@ -121,7 +121,7 @@ class EditTransaction:
 
 
 def set_finding(
-    library: Path,
+    library: LibraryLocation,
     case_ids: Sequence[str],
     finding: str | None,
     *,
@@ -145,7 +145,7 @@ def set_finding(
 
 
 def set_patient(
-    library: Path,
+    library: LibraryLocation,
     case_ids: Sequence[str],
     patient: str | None,
     *,
@@ -169,7 +169,7 @@ def set_patient(
 
 
 def _set_label(
-    library: Path,
+    library: LibraryLocation,
     kind: EditKind,
     case_ids: Sequence[str],
     label: Mapping[str, str | None],
@@ -232,7 +232,7 @@ def _check_unchanged(
 
 
 def remove_cases(
-    library: Path, case_ids: Sequence[str], *, dry_run: bool = False, reporter: Reporter = SILENT
+    library: LibraryLocation, case_ids: Sequence[str], *, dry_run: bool = False, reporter: Reporter = SILENT
 ) -> EditResult:
     """Remove the cases ``case_ids`` from the library; the files of their images stay where they are.
 
@@ -255,8 +255,8 @@ def remove_cases(
 
 def _remember_training(running: EditInProgress, contents: Mapping[int, str]) -> None:
     """Record on the cards of metrics the contents of the removed cases that they were trained on."""
+    from semblance.core.library.metric_scores import sealed_card
     from semblance.core.library.schema import metrics
-    from semblance.core.library.sealed_cards import sealed_card
 
     for record in running.library.metrics():
         trained = [contents[row] for row in record.training.tolist() if row in contents]

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from semblance.core.errors import BadArguments
 from semblance.core.language import tr_lazy
-from semblance.core.library.finding_letters import finding_letters
-from semblance.core.library.finding_names import finding_key
-from semblance.core.library.finding_styles import (
+from semblance.core.library.findings import (
     FINDINGS_KEY,
     PALETTE,
     FindingStyle,
     all_styles,
+    finding_key,
+    finding_letters,
     stored_styles,
 )
+from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.library.edit_cases import (
@@ -43,7 +43,7 @@ class FindingFacts:
         return dict(vars(self))
 
 
-def list_findings(library: Path) -> list[FindingFacts]:
+def list_findings(library: LibraryLocation) -> list[FindingFacts]:
     """The findings in their order.
 
     Raises:
@@ -60,7 +60,7 @@ def list_findings(library: Path) -> list[FindingFacts]:
 
 
 def add_finding(
-    library: Path, name: str, *, dry_run: bool = False, reporter: Reporter = SILENT
+    library: LibraryLocation, name: str, *, dry_run: bool = False, reporter: Reporter = SILENT
 ) -> EditResult:
     """Add a finding that no case has yet, so that cases can be given it.
 
@@ -77,7 +77,7 @@ def add_finding(
 
 
 def rename_finding(
-    library: Path, old: str, new: str, *, dry_run: bool = False, reporter: Reporter = SILENT
+    library: LibraryLocation, old: str, new: str, *, dry_run: bool = False, reporter: Reporter = SILENT
 ) -> EditResult:
     """Give the finding ``old`` the name ``new``; it keeps its colour and place.
 
@@ -97,7 +97,12 @@ def rename_finding(
 
 
 def merge_findings(
-    library: Path, names: Sequence[str], into: str, *, dry_run: bool = False, reporter: Reporter = SILENT
+    library: LibraryLocation,
+    names: Sequence[str],
+    into: str,
+    *,
+    dry_run: bool = False,
+    reporter: Reporter = SILENT,
 ) -> EditResult:
     """Give all cases of the findings ``names`` the finding ``into``, which may be one of them.
 
@@ -121,9 +126,9 @@ def merge_findings(
 
 
 def recolour_finding(
-    library: Path, name: str, colour: str, *, dry_run: bool = False, reporter: Reporter = SILENT
+    library: LibraryLocation, name: str, colour: str, *, dry_run: bool = False, reporter: Reporter = SILENT
 ) -> EditResult:
-    """Show the finding in ``colour``, a name of :data:`semblance.core.library.finding_styles.PALETTE`.
+    """Show the finding in ``colour``, a name of :data:`semblance.core.library.findings.PALETTE`.
 
     Raises:
         BadArguments: no such finding or colour.
@@ -142,7 +147,7 @@ def recolour_finding(
 
 
 def order_findings(
-    library: Path, names: Sequence[str], *, dry_run: bool = False, reporter: Reporter = SILENT
+    library: LibraryLocation, names: Sequence[str], *, dry_run: bool = False, reporter: Reporter = SILENT
 ) -> EditResult:
     """List the findings ``names`` first, in this order; colours stay.
 
@@ -158,7 +163,7 @@ def order_findings(
 
 
 def delete_finding(
-    library: Path, name: str, *, dry_run: bool = False, reporter: Reporter = SILENT
+    library: LibraryLocation, name: str, *, dry_run: bool = False, reporter: Reporter = SILENT
 ) -> EditResult:
     """Delete a finding; its cases then have none.
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from semblance.core.errors import BadArguments
+from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.library.edit_cases import EditResult, EditTransaction, find_cases
@@ -32,7 +32,7 @@ class LesionGroup:
         }
 
 
-def list_lesions(library: Path) -> list[LesionGroup]:
+def list_lesions(library: LibraryLocation) -> list[LesionGroup]:
     """The groups of two cases or more, by their first case.
 
     Raises:
@@ -63,7 +63,7 @@ class Detection:
     parts: bool
 
 
-def detect_groups(library: Path, *, reporter: Reporter = SILENT) -> Detection:
+def detect_groups(library: LibraryLocation, *, reporter: Reporter = SILENT) -> Detection:
     """Detect the same-lesion groups of all images of a library anew.
 
     Images without a thumbnail are left out.
@@ -88,7 +88,7 @@ def detect_groups(library: Path, *, reporter: Reporter = SILENT) -> Detection:
 
 
 def join_lesions(
-    library: Path, case_ids: Sequence[str], *, dry_run: bool = False, reporter: Reporter = SILENT
+    library: LibraryLocation, case_ids: Sequence[str], *, dry_run: bool = False, reporter: Reporter = SILENT
 ) -> EditResult:
     """Make the cases ``case_ids``, with all cases of their groups, one group.
 
@@ -104,7 +104,7 @@ def join_lesions(
 
 
 def split_lesions(
-    library: Path, case_ids: Sequence[str], *, dry_run: bool = False, reporter: Reporter = SILENT
+    library: LibraryLocation, case_ids: Sequence[str], *, dry_run: bool = False, reporter: Reporter = SILENT
 ) -> EditResult:
     """Take each of the cases ``case_ids`` out of its group; no detection joins them again.
 
@@ -118,7 +118,7 @@ def split_lesions(
 
 
 def _edit(
-    library: Path,
+    library: LibraryLocation,
     kind: EditKind,
     case_ids: Sequence[str],
     change: Callable[[Mapping[int, GroupMember], Collection[int]], Mapping[int, GroupMember]],

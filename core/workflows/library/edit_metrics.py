@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from semblance.core.errors import BadArguments
 from semblance.core.language import tr_lazy
+from semblance.core.library.location import LibraryLocation
 from semblance.core.library.records import checked_name
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.library.edit_cases import EditInProgress, EditResult, EditTransaction
@@ -14,7 +14,7 @@ from semblance.core.workflows.library.edit_kinds import EditKind
 
 
 def rename_metric(
-    library: Path, old: str, new: str, *, dry_run: bool = False, reporter: Reporter = SILENT
+    library: LibraryLocation, old: str, new: str, *, dry_run: bool = False, reporter: Reporter = SILENT
 ) -> EditResult:
     """Give the metric ``old`` the name ``new``; saved searches with it find it by its new name.
 
@@ -37,7 +37,7 @@ def rename_metric(
 
 
 def duplicate_metric(
-    library: Path, old: str, new: str, *, dry_run: bool = False, reporter: Reporter = SILENT
+    library: LibraryLocation, old: str, new: str, *, dry_run: bool = False, reporter: Reporter = SILENT
 ) -> EditResult:
     """Make a copy of the metric ``old``, with its card and scores, called ``new``.
 
@@ -73,7 +73,7 @@ def duplicate_metric(
 
 
 def delete_metric(
-    library: Path, name: str, *, dry_run: bool = False, reporter: Reporter = SILENT
+    library: LibraryLocation, name: str, *, dry_run: bool = False, reporter: Reporter = SILENT
 ) -> EditResult:
     """Delete a metric; its file is kept, so that this can be undone, until deleted files are forgotten.
 
@@ -90,7 +90,7 @@ def delete_metric(
 
 
 def rename_features(
-    library: Path, old: str, new: str, *, dry_run: bool = False, reporter: Reporter = SILENT
+    library: LibraryLocation, old: str, new: str, *, dry_run: bool = False, reporter: Reporter = SILENT
 ) -> EditResult:
     """Give the feature set ``old`` the name ``new``; its metrics stay on it.
 
@@ -112,7 +112,7 @@ def rename_features(
 
 
 def duplicate_features(
-    library: Path, old: str, new: str, *, dry_run: bool = False, reporter: Reporter = SILENT
+    library: LibraryLocation, old: str, new: str, *, dry_run: bool = False, reporter: Reporter = SILENT
 ) -> EditResult:
     """Make a copy of the feature set ``old`` with all its values, called ``new``, without its metrics.
 
@@ -146,7 +146,7 @@ def duplicate_features(
 
 
 def delete_features(
-    library: Path, name: str, *, dry_run: bool = False, reporter: Reporter = SILENT
+    library: LibraryLocation, name: str, *, dry_run: bool = False, reporter: Reporter = SILENT
 ) -> EditResult:
     """Delete a feature set and the metrics on it; ``changed`` counts these metrics.
 

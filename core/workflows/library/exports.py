@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from semblance.core.errors import BadArguments
-from semblance.core.library.address import server_address
 from semblance.core.library.audit import AuditCheck
 from semblance.core.library.export_log import LISTED, log_export, read_exports
+from semblance.core.library.location import LibraryLocation, ServerAddress
 from semblance.core.library.open_library import open_library
 from semblance.core.tasks import SILENT, Reporter
 
 
-def list_exports(library: Path, *, reporter: Reporter = SILENT) -> list[dict[str, Any]]:
+def list_exports(library: LibraryLocation, *, reporter: Reporter = SILENT) -> list[dict[str, Any]]:
     """The logged exports, oldest first: time, by, what, kind, identified, files. ``by`` may be empty.
 
     Raises:
@@ -24,7 +23,7 @@ def list_exports(library: Path, *, reporter: Reporter = SILENT) -> list[dict[str
         return [dict(line) for line in read_exports(opened.path)]
 
 
-def list_audit(library: Path, *, count: int = LISTED) -> list[dict[str, Any]]:
+def list_audit(library: LibraryLocation, *, count: int = LISTED) -> list[dict[str, Any]]:
     """The last ``count`` entries of the audit log of a library on a server, oldest first: number, time, by, action and
     detail.
 
@@ -33,13 +32,13 @@ def list_audit(library: Path, *, count: int = LISTED) -> list[dict[str, Any]]:
         BadArguments: it is in a folder.
         SemblanceError: the user may not read the log.
     """
-    if server_address(library) is None:
+    if not isinstance(library, ServerAddress):
         raise BadArguments("The log of a library in a folder has exports alone. List them without --all.")
     with open_library(library) as opened:
         return [entry.to_json() for entry in opened.audit_entries(count)]
 
 
-def check_audit(library: Path, since: str = "") -> AuditCheck:
+def check_audit(library: LibraryLocation, since: str = "") -> AuditCheck:
     """Check the chain of hashes of the log; ``since``: the hash that an earlier check gave, empty for none.
 
     Raises:
@@ -50,7 +49,7 @@ def check_audit(library: Path, since: str = "") -> AuditCheck:
         return opened.check_audit(since.strip().lower())
 
 
-def audit_head(library: Path) -> dict[str, Any]:
+def audit_head(library: LibraryLocation) -> dict[str, Any]:
     """The number and the hash of the last entry of the log, to be noted elsewhere.
 
     Raises:
@@ -62,6 +61,6 @@ def audit_head(library: Path) -> dict[str, Any]:
         return dict(vars(opened.audit_head()))
 
 
-def log_window_export(library: Path, what: str, kind: str, *, reporter: Reporter = SILENT) -> None:
+def log_window_export(library: LibraryLocation, what: str, kind: str, *, reporter: Reporter = SILENT) -> None:
     """Log an export that the window wrote itself; see :func:`semblance.core.library.export_log.log_export`."""
     log_export(library, what, kind)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy.typing as npt
 
 from semblance.core.library.case_columns import words
 from semblance.core.library.case_names import SHIFTED
+from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.library.library_snapshot import read_snapshot
@@ -32,7 +32,7 @@ class FoundCases:
 
 
 def header_rows(
-    library: Path, searched: Sequence[str], *, reporter: Reporter = SILENT
+    library: LibraryLocation, searched: Sequence[str], *, reporter: Reporter = SILENT
 ) -> dict[str, npt.NDArray[np.int64]]:
     """Word -> ascending catalogue rows of the cases whose header or ``labels.csv`` has a word beginning with it.
 
@@ -43,7 +43,7 @@ def header_rows(
         return {word: opened.catalogue.rows_with_word(word) for word in searched}
 
 
-def find_cases(library: Path, text: str = "") -> FoundCases:
+def find_cases(library: LibraryLocation, text: str = "") -> FoundCases:
     """The cases that contain every word of ``text``, all without one; the window's filter finds the same.
 
     Raises:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from semblance.core.errors import SemblanceError
+from semblance.core.library.location import LibraryLocation
 from semblance.core.tasks import SILENT, Cancelled, PartReporter, Reporter
 from semblance.core.workflows.library.import_source import ImportResult, import_source
 from semblance.core.workflows.library.prepare_library import LibraryPreparation, Preparation
@@ -27,7 +28,7 @@ class PreparedImport:
 
 def import_and_prepare(
     source: Path,
-    library: Path,
+    library: LibraryLocation,
     *,
     kind: str = "auto",
     settings: Sequence[str] = (),

@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.language import tr_lazy
-from semblance.core.library.finding_names import FindingNames
+from semblance.core.library.findings import FindingNames
 from semblance.core.library.importers.column_names import FINDING_COLUMNS, IMAGE_COLUMNS, PATIENT_COLUMNS
 from semblance.core.library.importers.csv_text import CsvText, column_named, read_list
 from semblance.core.library.importers.importer import AUTO, COMMON_PARAMETERS, EXACT
 from semblance.core.library.importers.registry import get_importer
 from semblance.core.library.importers.source import Source
+from semblance.core.library.location import LibraryLocation
 from semblance.core.normal_text import composed, is_missing
 from semblance.core.parameters import parse_settings
 from semblance.core.tasks import SILENT, Reporter
@@ -95,7 +96,7 @@ class LabelImport:
 
 
 def import_labels(
-    library: Path,
+    library: LibraryLocation,
     file: Path,
     *,
     settings: Sequence[str] = (),
@@ -129,7 +130,7 @@ def import_labels(
     return LabelImport(lines, transaction.result, notes)
 
 
-def preview_labels(library: Path, file: Path, *, reporter: Reporter = SILENT) -> LabelImport:
+def preview_labels(library: LibraryLocation, file: Path, *, reporter: Reporter = SILENT) -> LabelImport:
     """What :func:`import_labels` would change; for a job.
 
     Raises:
@@ -138,7 +139,7 @@ def preview_labels(library: Path, file: Path, *, reporter: Reporter = SILENT) ->
     return import_labels(library, file, dry_run=True)
 
 
-def apply_labels(library: Path, file: Path, *, reporter: Reporter = SILENT) -> EditResult:
+def apply_labels(library: LibraryLocation, file: Path, *, reporter: Reporter = SILENT) -> EditResult:
     """What :func:`import_labels` changed; for a job.
 
     Raises:

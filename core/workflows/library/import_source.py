@@ -14,9 +14,10 @@ from semblance.core.errors import BadArguments, SemblanceError
 from semblance.core.imaging.burnt_in_marks import MARKS_ATTRIBUTE
 from semblance.core.imaging.image_reader import ImageReader
 from semblance.core.language import tr_lazy, tr_lazy_n
+from semblance.core.library.case_details import slices_of_source
 from semblance.core.library.content_hashes import contents_of_rows
 from semblance.core.library.edit_log import given_labels, removed_case_ids
-from semblance.core.library.finding_names import FindingNames
+from semblance.core.library.findings import FindingNames
 from semblance.core.library.importers.importer import (
     FoundCase,
     FoundRows,
@@ -27,10 +28,10 @@ from semblance.core.library.importers.importer import (
 from semblance.core.library.importers.registry import get_importer, recognise, with_settings
 from semblance.core.library.importers.source import Source
 from semblance.core.library.lesion_groups import lesion_codes, read_groups
+from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library, open_or_create_library
 from semblance.core.library.records import NOT_THERE, CaseRecord, FileRecord, SourceRecord
 from semblance.core.library.same_patient import shared_uids
-from semblance.core.library.slice_tables import slices_of_source
 from semblance.core.library.table_rows import TableRowRecords, put_rows
 from semblance.core.normal_text import composed, is_missing
 from semblance.core.tasks import SILENT, Reporter
@@ -100,7 +101,7 @@ def recognise_source(path: Path, *, reporter: Reporter = SILENT) -> list[tuple[s
 
 def import_source(
     source: Path,
-    library: Path,
+    library: LibraryLocation,
     *,
     kind: str = "auto",
     settings: Sequence[str] = (),
@@ -287,7 +288,7 @@ class _ImportRun:
             SemblanceError: the library, the source or its disk was removed. Otherwise rows would be written into a
                 deleted file, and all remaining files would count as unreadable.
         """
-        if not self.library.is_in_place:
+        if not self.library.is_still_at(self.library.path):
             raise SemblanceError(
                 tr_lazy(
                     "The library {library} was removed or replaced during the import.",

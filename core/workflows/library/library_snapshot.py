@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,11 +15,11 @@ from semblance.core.language import tr_lazy
 from semblance.core.library.case_columns import CaseColumns, ImageState, case_columns
 from semblance.core.library.case_headers import case_headers
 from semblance.core.library.catalogue import Catalogue
-from semblance.core.library.edit_records import Edit
-from semblance.core.library.finding_styles import all_styles, stored_styles
+from semblance.core.library.findings import all_styles, stored_styles
+from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 from semblance.core.library.patient_tree import PatientTree, patient_tree
-from semblance.core.library.rights import ADMINISTRATOR, CURATOR, RIGHTS
+from semblance.core.library.records import ADMINISTRATOR, CURATOR, RIGHTS, Edit
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.features.suitable_extractors import (
     ExtractorSuitability,
@@ -63,7 +62,7 @@ class LesionFacts:
 class LibrarySnapshot:
     """A library at one moment."""
 
-    path: Path
+    path: LibraryLocation
     name: str
     writable: bool
     kinds: tuple[str, ...]
@@ -83,7 +82,7 @@ class LibrarySnapshot:
     sealed: tuple[int, ...] = ()
     #: Row id -> the same-lesion group of the case, for groups of two cases or more.
     lesions: Mapping[int, LesionFacts] = field(default_factory=dict)
-    #: What the user may do; see :mod:`semblance.core.library.rights`.
+    #: What the user may do; see :mod:`semblance.core.library.records`.
     right: str = ADMINISTRATOR
     #: Number of images that were not compared with the others yet, so that copies of them are not grouped.
     not_compared: int = 0
@@ -115,7 +114,7 @@ class LibrarySnapshot:
         return [line for line in self.files_without_cases if line[2] != "ignored"]
 
 
-def read_snapshot(library: Path, *, reporter: Reporter = SILENT) -> LibrarySnapshot:
+def read_snapshot(library: LibraryLocation, *, reporter: Reporter = SILENT) -> LibrarySnapshot:
     """Read ``library`` whole.
 
     Raises:
@@ -224,14 +223,14 @@ def _lesions(catalogue: Catalogue) -> dict[int, LesionFacts]:
     }
 
 
-def save_state(library: Path, state: Mapping[str, Any], *, reporter: Reporter = SILENT) -> None:
+def save_state(library: LibraryLocation, state: Mapping[str, Any], *, reporter: Reporter = SILENT) -> None:
     """Save what the window shows (query, metric, ranking settings) for the next start."""
     with open_library(library) as opened:
         if opened.writable:
             opened.save_last_search(state)
 
 
-def load_state(library: Path, *, reporter: Reporter = SILENT) -> Mapping[str, Any] | None:
+def load_state(library: LibraryLocation, *, reporter: Reporter = SILENT) -> Mapping[str, Any] | None:
     """The state that :func:`save_state` saved."""
     with open_library(library) as opened:
         return opened.load_last_search()

@@ -6,7 +6,13 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from semblance.core.library.address import COPY_FACTS, DEFAULT_COPY_BYTES, VIEWED_IMAGES, servers_folder
+from semblance.core.library.location import (
+    COPY_FACTS,
+    DEFAULT_COPY_BYTES,
+    VIEWED_IMAGES,
+    LibraryLocation,
+    servers_folder,
+)
 from semblance.core.library.open_library import open_library
 from semblance.core.tasks import SILENT, Reporter
 
@@ -21,7 +27,7 @@ class CopyReport:
 
 
 def renew_copy(
-    library: Path, limit: int = DEFAULT_COPY_BYTES, *, reporter: Reporter = SILENT
+    library: LibraryLocation, limit: int = DEFAULT_COPY_BYTES, *, reporter: Reporter = SILENT
 ) -> CopyReport | None:
     """Make the copy of ``library``, which is on a server, the same as the library; ``None`` where ``limit`` is 0.
 

@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from semblance.core.evaluation.worsened import FindingShares, worsened
 from semblance.core.features.extractor import BURNT_IN_MARKS, KEEP
 from semblance.core.features.registry import extractor_class, make_extractor
 from semblance.core.language import as_lazy, count_label, join_texts, tr_lazy
+from semblance.core.library.location import LibraryLocation, library_name
 from semblance.core.library.open_library import open_library
 from semblance.core.metrics.registry import learner_title, make_learner
 from semblance.core.tasks import SILENT, PartReporter, Reporter
@@ -165,7 +165,7 @@ class Preparation:
 
 
 def prepare_library(
-    library: Path,
+    library: LibraryLocation,
     *,
     metric_in_use: str = "",
     seed: int = 0,
@@ -204,7 +204,12 @@ class LibraryPreparation:
     the library stores of it."""
 
     def __init__(
-        self, library: Path, seed: int, workers: int | None, reporter: Reporter, metric_in_use: str = ""
+        self,
+        library: LibraryLocation,
+        seed: int,
+        workers: int | None,
+        reporter: Reporter,
+        metric_in_use: str = "",
     ) -> None:
         self.path, self.seed, self.workers, self.reporter = library, seed, workers, reporter
         self.metric_in_use = metric_in_use
@@ -227,7 +232,8 @@ class LibraryPreparation:
         if self.state.extracted == 1:
             self.update(
                 message=tr_lazy(
-                    "{library} has one case: there is nothing to compare it with.", library=self.path.stem
+                    "{library} has one case: there is nothing to compare it with.",
+                    library=library_name(self.path),
                 ),
                 details=tr_lazy("Add more cases to the library."),
             )

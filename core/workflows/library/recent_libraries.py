@@ -4,29 +4,28 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.library.address import server_address
+from semblance.core.library.location import LibraryLocation, ServerAddress
 from semblance.core.library.thumbnails import ThumbnailStore
 from semblance.core.tasks import SILENT, Reporter
 
 
 def preview_images(
-    libraries: Sequence[Path], count: int, longest: int, *, reporter: Reporter = SILENT
-) -> dict[Path, list[npt.NDArray[np.uint8]]]:
+    libraries: Sequence[LibraryLocation], count: int, longest: int, *, reporter: Reporter = SILENT
+) -> dict[LibraryLocation, list[npt.NDArray[np.uint8]]]:
     """Library -> at most ``count`` stored thumbnails, (h, w, 3) RGB, their longest side ``longest`` pixels.
 
     A library without thumbnails, such as one of tables, has an empty list. Nothing is written.
     """
     from PIL import Image
 
-    found: dict[Path, list[npt.NDArray[np.uint8]]] = {}
+    found: dict[LibraryLocation, list[npt.NDArray[np.uint8]]] = {}
     for library in libraries:
         reporter.check_cancelled()
-        if server_address(library) is not None:
+        if isinstance(library, ServerAddress):
             # No connection is made unasked.
             found[library] = []
             continue

@@ -12,6 +12,7 @@ from semblance.core.errors import BadInput
 from semblance.core.imaging.image_address import divide_zip_entry
 from semblance.core.language import tr_lazy
 from semblance.core.library.importers.source import Source
+from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import FileRecord, SourceRecord
 from semblance.core.tasks import SILENT, Reporter
@@ -34,7 +35,7 @@ class RelinkResult:
         return dict(vars(self))
 
 
-def relink(library: Path, folder: Path, *, reporter: Reporter = SILENT) -> RelinkResult:
+def relink(library: LibraryLocation, folder: Path, *, reporter: Reporter = SILENT) -> RelinkResult:
     """Search ``folder`` for the sources of ``library`` that are no longer at their path.
 
     A source is found if several of its files have the same content at the same relative path; ``folder`` may be the

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from semblance.core.language import tr_lazy_n
-from semblance.core.library.edit_records import Edit, Reversal
+from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
+from semblance.core.library.records import Edit, Reversal
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.library.edit_kinds import describe_edit
 
@@ -25,7 +25,9 @@ class EditHistory:
         return {"edits": [edit_json(edit) for edit in self.edits], "deleted_bytes": self.deleted_bytes}
 
 
-def undo(library: Path, edit: int | None = None, *, reporter: Reporter = SILENT) -> Reversal | None:
+def undo(
+    library: LibraryLocation, edit: int | None = None, *, reporter: Reporter = SILENT
+) -> Reversal | None:
     """Undo the newest edit in force, or the one with the id ``edit``; ``None`` where there is none.
 
     Raises:
@@ -37,7 +39,7 @@ def undo(library: Path, edit: int | None = None, *, reporter: Reporter = SILENT)
         return undo_edit(opened, edit)
 
 
-def redo(library: Path, *, reporter: Reporter = SILENT) -> Reversal | None:
+def redo(library: LibraryLocation, *, reporter: Reporter = SILENT) -> Reversal | None:
     """Redo the edit that was undone last; ``None`` where there is none.
 
     Raises:
@@ -49,7 +51,7 @@ def redo(library: Path, *, reporter: Reporter = SILENT) -> Reversal | None:
         return redo_edit(opened)
 
 
-def read_history(library: Path, *, reporter: Reporter = SILENT) -> EditHistory:
+def read_history(library: LibraryLocation, *, reporter: Reporter = SILENT) -> EditHistory:
     """
     Raises:
         BadInput: the library cannot be read.
@@ -60,7 +62,7 @@ def read_history(library: Path, *, reporter: Reporter = SILENT) -> EditHistory:
         return EditHistory(tuple(read_edits(opened)), deleted_bytes(opened))
 
 
-def forget_deleted(library: Path, *, reporter: Reporter = SILENT) -> int:
+def forget_deleted(library: LibraryLocation, *, reporter: Reporter = SILENT) -> int:
     """Remove the files of deleted feature sets and metrics for good; the bytes that became free."""
     from semblance.core.library import edit_log
 

@@ -10,9 +10,8 @@ from typing import Any
 from semblance.core.errors import BadInput
 from semblance.core.imaging.image_address import divide_zip_entry
 from semblance.core.language import tr_lazy
-from semblance.core.library.address import server_address
-from semblance.core.library.check_library import check_is_library
 from semblance.core.library.export_log import log_export
+from semblance.core.library.location import LibraryLocation, ServerAddress, check_is_library
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import SUFFIX
 from semblance.core.tasks import SILENT, Reporter
@@ -32,7 +31,7 @@ class RestoreResult:
         return dict(vars(self))
 
 
-def back_up(library: Path, file: Path, *, reporter: Reporter = SILENT) -> dict[str, Any]:
+def back_up(library: LibraryLocation, file: Path, *, reporter: Reporter = SILENT) -> dict[str, Any]:
     """Write ``library`` without images and derived files into the file ``file``.
 
     Returns the file, the number of files and bytes in it, and the files that the catalogue refers to but that are
@@ -46,7 +45,7 @@ def back_up(library: Path, file: Path, *, reporter: Reporter = SILENT) -> dict[s
     """
     from semblance.core.library.backup import write_backup
 
-    if server_address(library) is not None:
+    if isinstance(library, ServerAddress):
         file = file.absolute()
         if not file.parent.is_dir():
             raise BadInput(
@@ -64,7 +63,7 @@ def back_up(library: Path, file: Path, *, reporter: Reporter = SILENT) -> dict[s
     return result.to_json()
 
 
-def restore(file: Path, library: Path, *, reporter: Reporter = SILENT) -> RestoreResult:
+def restore(file: Path, library: LibraryLocation, *, reporter: Reporter = SILENT) -> RestoreResult:
     """Restore the backup ``file`` as the library ``library``.
 
     Raises:
@@ -74,7 +73,7 @@ def restore(file: Path, library: Path, *, reporter: Reporter = SILENT) -> Restor
     """
     from semblance.core.library.backup import read_backup
 
-    if server_address(library) is not None:
+    if isinstance(library, ServerAddress):
         with tempfile.TemporaryDirectory(prefix="semblance-restore-") as folder:
             copy = Path(folder) / f"restored{SUFFIX}"
             read_backup(file, copy, reporter)

@@ -10,7 +10,7 @@ from typing import Any
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.files import move_into_place, remove_unfinished, unfinished_name
 from semblance.core.language import tr_lazy
-from semblance.core.library.address import server_address
+from semblance.core.library.location import LibraryLocation, ServerAddress
 from semblance.core.library.open_library import open_library, open_or_create_library
 from semblance.core.library.records import LIBRARY_ENTRIES
 from semblance.core.tasks import SILENT, Reporter
@@ -33,7 +33,7 @@ class MoveResult:
 
 
 def move_library(
-    source: Path, target: Path, *, remove: bool = False, reporter: Reporter = SILENT
+    source: LibraryLocation, target: LibraryLocation, *, remove: bool = False, reporter: Reporter = SILENT
 ) -> MoveResult:
     """Copy the library ``source`` to ``target``, a new folder or an empty database, and compare both.
 
@@ -50,7 +50,7 @@ def move_library(
     if source.absolute() == target.absolute():
         raise BadArguments("The library is there already.", "Name another place.")
     with open_library(source, writable=True if remove else None) as reading:
-        if server_address(target) is not None:
+        if isinstance(target, ServerAddress):
             with open_or_create_library(target) as writing:
                 copied = copy_library(reading, writing, reporter)
         else:
@@ -79,7 +79,7 @@ def move_library(
                         ),
                         "Remove the copy and move the library again.",
                     )
-    if remove and server_address(source) is None:
+    if remove and isinstance(source, Path):
         for name in LIBRARY_ENTRIES:
             entry = source / name
             shutil.rmtree(entry) if entry.is_dir() else entry.unlink(missing_ok=True)

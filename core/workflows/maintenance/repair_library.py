@@ -25,9 +25,9 @@ from semblance.core.files import (
     replacing,
 )
 from semblance.core.language import as_lazy, join_texts, tr_lazy
-from semblance.core.library.catalogue_damage import integrity_errors
 from semblance.core.library.catalogue_repair import (
     copy_catalogue,
+    integrity_errors,
     recover_catalogue,
     remove_orphans,
     repair_rows,
@@ -40,7 +40,7 @@ from semblance.core.library.feature_checks import (
     rewrite_description,
     store_state,
 )
-from semblance.core.library.feature_stores import DESCRIPTION, chunk_file
+from semblance.core.library.feature_chunks import DESCRIPTION, chunk_file
 from semblance.core.library.records import (
     CATALOGUE,
     DERIVED,
@@ -232,7 +232,9 @@ class Repairer:
         content_hash = record.card.get("content_hash")
         # If two metrics' files were swapped, the first was moved aside just before.
         moved_metrics = self._damaged_folder / "metrics"
-        for file in sorted([*(library.path / "metrics").glob("*.metric"), *moved_metrics.glob("*.metric")]):
+        for file in sorted(
+            [*(library.files.folder / "metrics").glob("*.metric"), *moved_metrics.glob("*.metric")]
+        ):
             try:
                 if file == record.file or load_metric(file).card.content_hash != content_hash:
                     continue
@@ -291,7 +293,7 @@ def own_folders() -> list[Path]:
     """The folders of this user with files of the program that may name somebody: log, copies of libraries on servers,
     settings, keys of projects. The encoder's file is the same for everybody."""
     from semblance.core.imaging.deidentification.project_key import project_folder
-    from semblance.core.library.address import servers_folder
+    from semblance.core.library.location import servers_folder
     from semblance.core.network.servers import servers_file
 
     settings = servers_file().parent
@@ -356,7 +358,7 @@ def unused_files(library: Library) -> list[tuple[Path, bool]]:
     )
 
     of_metrics = (EMBEDDING_SUFFIX, NEAR_SUFFIX, TRAINED_SUFFIX)
-    folder = library.path
+    folder = library.files.folder
     copy = {record.file.name for record in library.metrics()}
     stems = {Path(name).stem for name in copy}
     stores = {library.features.store_of(one) for one in library.features.all()}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from semblance.core.errors import BadArguments, ServerUnavailable
-from semblance.core.library.address import server_address
+from semblance.core.library.location import LibraryLocation
 from semblance.core.tasks import SILENT, Reporter
 
 #: Seconds between two questions whether the watch was cancelled.
@@ -30,7 +30,7 @@ class LibraryEvent:
     reason: str = ""
 
 
-def library_changes(library: Path, *, reporter: Reporter = SILENT) -> Iterator[LibraryEvent]:
+def library_changes(library: LibraryLocation, *, reporter: Reporter = SILENT) -> Iterator[LibraryEvent]:
     """Events of ``library`` without end, :data:`WATCHING` first. Nothing is written.
 
     Raises:
@@ -41,11 +41,10 @@ def library_changes(library: Path, *, reporter: Reporter = SILENT) -> Iterator[L
     from semblance.core.library.server.changes import ChangeListener
     from semblance.core.library.server.connection import removal_of_refused
 
-    address = server_address(library)
-    if address is None:
+    if isinstance(library, Path):
         raise BadArguments("Only a library on a server can be watched.")
     away = 0
-    with removal_of_refused(address), ChangeListener(address) as listener:
+    with removal_of_refused(library), ChangeListener(library) as listener:
         yield LibraryEvent(WATCHING)
         while True:
             reporter.check_cancelled()
@@ -65,7 +64,7 @@ def library_changes(library: Path, *, reporter: Reporter = SILENT) -> Iterator[L
                 yield LibraryEvent(CHANGED, tuple(sorted(tables)), authors)
 
 
-def follow_library(library: Path, *, reporter: Reporter = SILENT) -> None:
+def follow_library(library: LibraryLocation, *, reporter: Reporter = SILENT) -> None:
     """Hand each event of :func:`library_changes` to ``reporter``, until it is cancelled; also those of a server that
     does not answer at first.
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
+from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 from semblance.core.tasks import SILENT, Reporter
 
 
-def current_metric(library: Path, *, reporter: Reporter = SILENT) -> str:
+def current_metric(library: LibraryLocation, *, reporter: Reporter = SILENT) -> str:
     """The name of the current metric of ``library``: the recorded one, else the latest.
 
     Raises:
@@ -26,7 +25,7 @@ def current_metric(library: Path, *, reporter: Reporter = SILENT) -> str:
         return record.name
 
 
-def set_current_metric(library: Path, name: str, *, reporter: Reporter = SILENT) -> None:
+def set_current_metric(library: LibraryLocation, name: str, *, reporter: Reporter = SILENT) -> None:
     """Record ``name`` as the current metric of ``library``: a person chose it.
 
     :func:`semblance.core.workflows.library.prepare_library.prepare_library` leaves it current from then on.

@@ -19,10 +19,10 @@ from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.files import create_folder, open_private, replacing
 from semblance.core.language import tr_lazy
 from semblance.core.library.export_log import log_export
-from semblance.core.library.label_staleness import CHANGES_SINCE
+from semblance.core.library.location import LibraryLocation
+from semblance.core.library.metric_scores import CHANGES_SINCE, HASH, hash_of
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import FeatureSet, checked_name, unique_name
-from semblance.core.library.sealed_cards import HASH, hash_of
 from semblance.core.limits import allow_memory, max_text_bytes, memory_limit, size_text
 from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.metric import load_metric
@@ -48,7 +48,7 @@ _METRIC_SUM, _SEAL = "metric_sha256", "seal"
 _STAYS = ("authors", ELSEWHERE, REQUESTED, HASH)
 
 
-def export_metric(library: Path, name: str, out: Path, *, reporter: Reporter = SILENT) -> Path:
+def export_metric(library: LibraryLocation, name: str, out: Path, *, reporter: Reporter = SILENT) -> Path:
     """Write the metric called ``name``, its card and its scores to ``out``.
 
     The file names no case, patient or author. The training cases are identified by the hashes of their content, so
@@ -110,7 +110,7 @@ def _save(metric: Metric, file: Path, out: Path) -> None:
 
 
 def import_metric(
-    library: Path,
+    library: LibraryLocation,
     file: Path,
     name: str | None = None,
     *,
@@ -197,7 +197,7 @@ def import_metric(
 
 
 def import_file(
-    library: Path, file: Path, name: str | None = None, *, reporter: Reporter = SILENT
+    library: LibraryLocation, file: Path, name: str | None = None, *, reporter: Reporter = SILENT
 ) -> tuple[str, bool]:
     """:func:`import_metric`; also returns whether the metric is unverified."""
     called = import_metric(library, file, name, reporter=reporter)
@@ -214,7 +214,7 @@ def _saved_in_python(file: Path) -> bool:
         return False
 
 
-def _import_saved(library: Path, file: Path, name: str | None) -> str:
+def _import_saved(library: LibraryLocation, file: Path, name: str | None) -> str:
     """:func:`import_metric` of a file that ``Metric.save`` wrote."""
     metric = load_metric(file)
     try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from semblance.core.evaluation.subgroups import (
     subgroup_scores,
 )
 from semblance.core.imaging.burnt_in_marks import MARKS_ATTRIBUTE
+from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 from semblance.core.library.vault import OPENINGS
 from semblance.core.tasks import SILENT, Reporter
@@ -46,7 +46,7 @@ SHORTCUTS = ("manufacturer", "station", "institution", "view", "laterality", BUR
 _IN_DICOM = "modality"
 
 
-def score_metric(library: Path, name: str, *, reporter: Reporter = SILENT) -> dict[str, Any]:
+def score_metric(library: LibraryLocation, name: str, *, reporter: Reporter = SILENT) -> dict[str, Any]:
     """Score a stored metric again, on all cases of the library whose patients have no training case.
 
     Raises:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from semblance.core.errors import BadInput
 from semblance.core.evaluation.data_sources import library_data
 from semblance.core.evaluation.findings_map import parse_findings_map
 from semblance.core.language import as_lazy, join_texts, tr_lazy
+from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import checked_name
 from semblance.core.metrics.declarations import BDMVisualShare
@@ -25,7 +25,7 @@ from semblance.core.workflows.metrics.training_data import split_cases
 MOST_TRAINING = 2000
 
 
-def prepare_slider(library: Path, request: TrainRequest, *, reporter: Reporter = SILENT) -> Slider:
+def prepare_slider(library: LibraryLocation, request: TrainRequest, *, reporter: Reporter = SILENT) -> Slider:
     """Train BDM+V at every one of PLACES on the same training part of ``library``, score all, store all.
 
     ``request.learner`` is not used; ``request.name`` is the slider's. Nothing is stored before all are trained;

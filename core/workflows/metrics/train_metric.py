@@ -8,7 +8,6 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from semblance.core.engine.cluster import Cluster
@@ -16,6 +15,7 @@ from semblance.core.errors import BadArguments
 from semblance.core.evaluation.evaluate_metric import card_scores, chance_note, stored_scores
 from semblance.core.features.fusion import clinical_columns
 from semblance.core.language import as_lazy, join_texts, tr_lazy
+from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import checked_name
 from semblance.core.metrics.card import Split
@@ -62,7 +62,7 @@ class TrainResult:
 
 
 def train_metric(
-    library: Path, request: TrainRequest, *, cluster: str = "", reporter: Reporter = SILENT
+    library: LibraryLocation, request: TrainRequest, *, cluster: str = "", reporter: Reporter = SILENT
 ) -> TrainResult:
     """Fit a metric on the training part of ``library``, score it on the held-out part, and store it.
 

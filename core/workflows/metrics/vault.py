@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,9 +21,10 @@ from semblance.core.evaluation.evaluate_metric import score_rankings
 from semblance.core.evaluation.findings_map import parse_findings_map
 from semblance.core.evaluation.splits import hold_out
 from semblance.core.language import tr_lazy
+from semblance.core.library.location import LibraryLocation
+from semblance.core.library.metric_scores import seal_scores
 from semblance.core.library.open_library import open_library
 from semblance.core.library.schema import metrics
-from semblance.core.library.sealed_cards import seal_scores
 from semblance.core.library.vault import OPENINGS, VaultOpening, add_opening, read_vault, seal_cases, unseal
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.held_out_cases import HeldOutCases
@@ -68,7 +68,7 @@ class VaultStatus:
         }
 
 
-def vault_status(library: Path, *, reporter: Reporter = SILENT) -> VaultStatus:
+def vault_status(library: LibraryLocation, *, reporter: Reporter = SILENT) -> VaultStatus:
     """The sealed cases of ``library``; zero cases if nothing is sealed.
 
     Raises:
@@ -78,7 +78,9 @@ def vault_status(library: Path, *, reporter: Reporter = SILENT) -> VaultStatus:
         return _status(opened)
 
 
-def seal_share(library: Path, share: float, *, seed: int = 0, reporter: Reporter = SILENT) -> VaultStatus:
+def seal_share(
+    library: LibraryLocation, share: float, *, seed: int = 0, reporter: Reporter = SILENT
+) -> VaultStatus:
     """Seal ``share`` (above 0, below 1) of the patients that are not sealed yet, with the findings in proportion.
 
     Raises:
@@ -97,7 +99,9 @@ def seal_share(library: Path, share: float, *, seed: int = 0, reporter: Reporter
         return _seal(opened, [cases[place].id for place in split.test.tolist()], how)
 
 
-def seal_listed(library: Path, listed: Collection[str], *, reporter: Reporter = SILENT) -> VaultStatus:
+def seal_listed(
+    library: LibraryLocation, listed: Collection[str], *, reporter: Reporter = SILENT
+) -> VaultStatus:
     """Seal the patients or cases named in ``listed``, by their patient or case id.
 
     Raises:
@@ -120,7 +124,7 @@ def seal_listed(library: Path, listed: Collection[str], *, reporter: Reporter = 
         return _seal(opened, rows, "a list")
 
 
-def unseal_vault(library: Path, *, reporter: Reporter = SILENT) -> VaultStatus:
+def unseal_vault(library: LibraryLocation, *, reporter: Reporter = SILENT) -> VaultStatus:
     """Undo the sealing; returns what was sealed.
 
     Raises:
@@ -132,7 +136,7 @@ def unseal_vault(library: Path, *, reporter: Reporter = SILENT) -> VaultStatus:
         return before
 
 
-def open_vault(library: Path, metric: str, *, reporter: Reporter = SILENT) -> VaultOpening:
+def open_vault(library: LibraryLocation, metric: str, *, reporter: Reporter = SILENT) -> VaultOpening:
     """Test the metric called ``metric`` on the sealed patients, and record the number and date of the test.
 
     Every sealed case with a finding is a query in the library without the vault. The result is stored with the scores

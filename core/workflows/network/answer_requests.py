@@ -24,6 +24,7 @@ from semblance.core.imaging.thumbnail import thumbnail
 from semblance.core.language import tr_lazy
 from semblance.core.library.export_log import log_export
 from semblance.core.library.library import Library
+from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library, read_only_libraries
 from semblance.core.library.records import CaseDetails
 from semblance.core.reports.options import ReportOptions
@@ -73,7 +74,7 @@ class SearchRequest:
     identified: bool = False
 
 
-def describe_served_library(library: Path, *, reporter: Reporter = SILENT) -> dict[str, Any]:
+def describe_served_library(library: LibraryLocation, *, reporter: Reporter = SILENT) -> dict[str, Any]:
     """Number of cases, number of cases by finding, metrics, and the current metric (``None`` without metrics).
 
     Raises:
@@ -90,7 +91,9 @@ def describe_served_library(library: Path, *, reporter: Reporter = SILENT) -> di
     }
 
 
-def answer_search(library: Path, request: SearchRequest, *, reporter: Reporter = SILENT) -> dict[str, Any]:
+def answer_search(
+    library: LibraryLocation, request: SearchRequest, *, reporter: Reporter = SILENT
+) -> dict[str, Any]:
     """The document of ``semblance search --json`` for ``request``.
 
     Raises:
@@ -110,7 +113,7 @@ def answer_search(library: Path, request: SearchRequest, *, reporter: Reporter =
 
 
 def answer_report(
-    library: Path,
+    library: LibraryLocation,
     request: SearchRequest,
     form: ReportFormat,
     page: str = "A4",
@@ -136,7 +139,7 @@ def answer_report(
 
 
 def answer_thumbnail(
-    library: Path,
+    library: LibraryLocation,
     case: str,
     key: bytes,
     *,
@@ -195,14 +198,14 @@ class _References:
 
 
 @lru_cache(maxsize=2)
-def _cases_by_reference(library: Path, stamp: tuple[Any, ...], key: bytes) -> Mapping[str, str]:
+def _cases_by_reference(library: LibraryLocation, stamp: tuple[Any, ...], key: bytes) -> Mapping[str, str]:
     with open_library(library) as opened:
         pseudonyms = opened.available_pseudonyms() or Pseudonyms(key)
         return {pseudonyms.reference(row.case_id): row.case_id for row in opened.catalogue.all_cases()}
 
 
 @contextlib.contextmanager
-def _prepared(library: Path, request: SearchRequest) -> Iterator[tuple[Search, _References]]:
+def _prepared(library: LibraryLocation, request: SearchRequest) -> Iterator[tuple[Search, _References]]:
     """The requested search, as long as its image exists; errors contain no patient data unless ``identified``."""
     with contextlib.ExitStack() as stack:
         stack.enter_context(read_only_libraries())
@@ -210,10 +213,10 @@ def _prepared(library: Path, request: SearchRequest) -> Iterator[tuple[Search, _
         references = _References(opened, request.key, identified=request.identified)
         case = None if request.case is None else references.case_of(request.case)
         like, unlike = (
-            tuple(Query(case=references.case_of(one)) for one in dict.fromkeys(marked))
+            tuple(references.case_of(one) for one in dict.fromkeys(marked))
             for marked in (request.like, request.unlike)
         )
-        named = [_details(opened, one) for one in (case, *(q.case for q in (*like, *unlike))) if one]
+        named = [_details(opened, one) for one in (case, *like, *unlike) if one]
         image = None
         if request.image is not None:
             image = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "image"

@@ -10,6 +10,7 @@ from typing import Any
 from semblance.core.errors import BadInput
 from semblance.core.imaging.dicom.dicom_file import open_dicom
 from semblance.core.language import tr_lazy
+from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library, open_or_create_library
 from semblance.core.network.received_files import FOLDER, ReceivedFiles
 from semblance.core.network.retrieval import Retrieval, retrieve_study
@@ -41,7 +42,7 @@ class RetrievedFiles:
 def retrieve_into_library(
     server: Server,
     study: str,
-    library: Path,
+    library: LibraryLocation,
     *,
     series: Sequence[str] = (),
     identified: bool = False,
@@ -61,7 +62,7 @@ def retrieve_into_library(
     for uid in (study, *series):
         check_uid(uid)
     with open_library(library, writable=True) if must_exist else open_or_create_library(library) as target:
-        received = ReceivedFiles(target.path / FOLDER)
+        received = ReceivedFiles(target.files.folder / FOLDER)
     retrieval = retrieve_study(server, study, series, received, reporter=reporter)
     result = import_received(received, study, library, identified=identified, reporter=reporter)
     reasons = dict.fromkeys(retrieval.missing, "".join(retrieval.reasons[:1])) | retrieval.refused
@@ -74,7 +75,7 @@ def retrieve_into_library(
 def retrieve_several_into_library(
     server: Server,
     wanted: Sequence[tuple[str, Sequence[str]]],
-    library: Path,
+    library: LibraryLocation,
     *,
     identified: bool = False,
     must_exist: bool = False,
@@ -102,7 +103,7 @@ def retrieve_several_into_library(
 def import_received(
     received: ReceivedFiles,
     study: str,
-    library: Path,
+    library: LibraryLocation,
     *,
     identified: bool = False,
     reporter: Reporter = SILENT,
@@ -143,7 +144,7 @@ def retrieve_query(
     server: Server,
     study: str,
     folder: Path,
-    library: Path,
+    library: LibraryLocation,
     *,
     series: Sequence[str] = (),
     reporter: Reporter = SILENT,

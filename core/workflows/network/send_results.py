@@ -12,6 +12,7 @@ from semblance.core.files import write_file
 from semblance.core.imaging import ImageAddress, ImageReader
 from semblance.core.imaging.dicom.dicom_file import open_dicom
 from semblance.core.library.export_log import log_export
+from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import CaseDetails
 from semblance.core.network.sending import COMMIT_S, Sending
@@ -26,7 +27,7 @@ from semblance.core.workflows.reports.write_reports import write_report_files
 
 def send_report(
     server: Server,
-    library: Path,
+    library: LibraryLocation,
     search: Search,
     options: ReportOptions,
     *,
@@ -54,7 +55,7 @@ def send_report(
         return send(server, Path(folder), commit=commit, commit_seconds=commit_seconds, reporter=reporter)
 
 
-def _check_study(library: Path, query: Query) -> None:
+def _check_study(library: LibraryLocation, query: Query) -> None:
     """Refuse a query of no study: its report would begin a study of its own, which no patient's record has."""
     address = None if query.image is None else ImageAddress(query.image)
     if query.case is not None:
@@ -73,7 +74,7 @@ def _check_study(library: Path, query: Query) -> None:
 
 def send_cases(
     server: Server,
-    library: Path,
+    library: LibraryLocation,
     rows: Sequence[int],
     *,
     commit: bool = False,

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.language import tr_lazy
+from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_or_create_library
 from semblance.core.limits import allow_memory, memory_limit, size_text
 from semblance.core.network.connection import watching_tls
@@ -53,7 +54,7 @@ class Watched:
 
 
 def watch(
-    library: Path,
+    library: LibraryLocation,
     *,
     folder: Path | None = None,
     listen: tuple[str, int] | None = None,
@@ -100,7 +101,7 @@ def watch(
     if folder is not None and not folder.is_dir():
         raise BadInput(tr_lazy("There is no folder {path}.", path=folder), "Make it, or choose another one.")
     with open_or_create_library(library) as target:
-        received = ReceivedFiles(target.path / FOLDER)
+        received = ReceivedFiles(target.files.folder / FOLDER)
     run = _Watch(library, received, quiet_seconds, identified, reporter)
     shown = None
     with run.listening(listen, ae_title, allowed, tls), contextlib.suppress(Cancelled):
@@ -125,7 +126,12 @@ class _Watch:
     """The state of a running watch."""
 
     def __init__(
-        self, library: Path, received: ReceivedFiles, quiet: float, identified: bool, reporter: Reporter
+        self,
+        library: LibraryLocation,
+        received: ReceivedFiles,
+        quiet: float,
+        identified: bool,
+        reporter: Reporter,
     ) -> None:
         self.library, self.received, self.quiet = library, received, quiet
         self.identified, self.reporter = identified, reporter

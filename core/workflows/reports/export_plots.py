@@ -9,6 +9,7 @@ from semblance.core.errors import BadArguments
 from semblance.core.files import write_file
 from semblance.core.language import tr_lazy
 from semblance.core.library.export_log import log_export
+from semblance.core.library.location import LibraryLocation
 from semblance.core.reports.curves import KINDS, Curve, curves_csv
 from semblance.core.reports.figures import FIGURES, MapDrawing, map_csv, map_figure
 from semblance.core.reports.plot import Format, PlotLayout, ThemeName
@@ -55,7 +56,7 @@ def export_plots(
     theme: ThemeName = "print",
     titles: Mapping[str, str] | None = None,
     note: str = "",
-    library: Path | None = None,
+    library: LibraryLocation | None = None,
     reporter: Reporter = SILENT,
 ) -> list[Path]:
     """Write plots as PNG, SVG, PDF or CSV, as the suffix of ``path`` says; returns the files written.
@@ -95,7 +96,7 @@ def export_map(
     drawing: MapDrawing,
     *,
     theme: ThemeName = "print",
-    library: Path | None = None,
+    library: LibraryLocation | None = None,
     reporter: Reporter = SILENT,
 ) -> list[Path]:
     """Write a map as PNG, SVG, PDF or CSV, as the suffix of ``path`` says; no case is named in it. The export is
@@ -123,7 +124,7 @@ def export_scores(
     path: Path,
     text: str,
     *,
-    library: Path | None = None,
+    library: LibraryLocation | None = None,
     what: str = "scores",
     identified: bool = False,
     reporter: Reporter = SILENT,

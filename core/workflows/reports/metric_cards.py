@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from semblance.core.library.export_log import log_export
+from semblance.core.library.location import LibraryLocation
+from semblance.core.library.metric_scores import check_card
 from semblance.core.library.open_library import open_library
-from semblance.core.library.sealed_cards import check_card
 from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.declarations import CLICKS
 from semblance.core.metrics.registry import declared_learner, learner_title
@@ -30,7 +31,7 @@ def document_of(name: str, card: Mapping[str, Any], scores: Mapping[str, Any] | 
     return card_document(name, read, scores, learner_title=learner_title(read.learner), paper=paper)
 
 
-def metric_card(library: Path, name: str, *, reporter: Reporter = SILENT) -> CardDocument:
+def metric_card(library: LibraryLocation, name: str, *, reporter: Reporter = SILENT) -> CardDocument:
     """The card of the metric called ``name``.
 
     Raises:
@@ -42,7 +43,7 @@ def metric_card(library: Path, name: str, *, reporter: Reporter = SILENT) -> Car
         return document_of(name, record.card, record.scores)
 
 
-def write_metric_card(library: Path, name: str, out: Path, *, reporter: Reporter = SILENT) -> Path:
+def write_metric_card(library: LibraryLocation, name: str, out: Path, *, reporter: Reporter = SILENT) -> Path:
     """Write the card as .md or .json; returns ``out``.
 
     Raises:
@@ -54,7 +55,7 @@ def write_metric_card(library: Path, name: str, out: Path, *, reporter: Reporter
     return out
 
 
-def compared_cards(library: Path, a: str, b: str, *, reporter: Reporter = SILENT) -> Table:
+def compared_cards(library: LibraryLocation, a: str, b: str, *, reporter: Reporter = SILENT) -> Table:
     """Two cards side by side.
 
     Raises:

@@ -12,6 +12,7 @@ from semblance.core.files import create_folder, write_file
 from semblance.core.imaging.hide_text import TextHider
 from semblance.core.language import tr_lazy
 from semblance.core.library.export_log import log_export
+from semblance.core.library.location import LibraryLocation
 from semblance.core.reports.csv_table import csv_text
 from semblance.core.reports.options import ASSESSMENT, DICOM_OBJECTS, ReportOptions
 from semblance.core.reports.redaction import CaseNames
@@ -38,7 +39,7 @@ DICOM = ".dcm"
 
 
 def write_search_report(
-    library: Path,
+    library: LibraryLocation,
     search: Search,
     out: Path,
     options: ReportOptions | None = None,
@@ -50,7 +51,7 @@ def write_search_report(
 
 
 def write_report_files(
-    library: Path,
+    library: LibraryLocation,
     search: Search,
     out: Path,
     options: ReportOptions | None = None,
@@ -79,10 +80,7 @@ def write_report_files(
     )
     if is_assessed:
         marked = marks_in_force(ranked_search.entries, search.query)
-        wanted |= {
-            *(one.case for one in marked),
-            *(one.case for one in (*search.like, *search.unlike) if one.case),
-        }
+        wanted |= {*(one.case for one in marked), *search.like, *search.unlike}
     ranked = ranked_search.result.ranked
     listed = tuple(case for case in ranked if case.rank <= LISTED or case.case_id in wanted)
     ranked_search = replace(ranked_search, result=replace(ranked_search.result, ranked=listed))
@@ -122,7 +120,7 @@ class BatchResult:
 
 
 def write_reports(
-    library: Path,
+    library: LibraryLocation,
     search: Search,
     cases: Sequence[str],
     folder: Path,

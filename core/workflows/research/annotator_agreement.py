@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from semblance.core.evaluation.agreement import (
     krippendorff_alpha,
 )
 from semblance.core.language import tr_lazy
+from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 from semblance.core.searches.feedback.judgements import Judgement, JudgementKind
 from semblance.core.tasks import SILENT, Reporter
@@ -125,7 +125,9 @@ class SubjectAgreement:
         }
 
 
-def annotator_agreement(library: Path, *, reporter: Reporter = SILENT) -> tuple[SubjectAgreement, ...]:
+def annotator_agreement(
+    library: LibraryLocation, *, reporter: Reporter = SILENT
+) -> tuple[SubjectAgreement, ...]:
     """The agreement on each subject that two people or more judged: concepts, oldest first, then judgements.
 
     Each person's latest mark in force counts. Marks without an author are left out.

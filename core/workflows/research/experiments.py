@@ -11,6 +11,7 @@ from semblance.core.engine.cluster import open_engine
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.language import tr_lazy
 from semblance.core.library.export_log import log_export
+from semblance.core.library.location import library_location
 from semblance.core.reports.experiment_figures import critical_difference_figure
 from semblance.core.reports.plot import PlotLayout
 from semblance.core.research.export import export_results
@@ -131,7 +132,11 @@ def export_experiment(
     for library in {one.library for side in state.spec.cases for one in (side, side.test) if one}:
         if library is not None:
             log_export(
-                Path(library), "experiment", "tables and plots", identified=identified, files=len(files)
+                library_location(library),
+                "experiment",
+                "tables and plots",
+                identified=identified,
+                files=len(files),
             )
     return files
 

@@ -15,6 +15,7 @@ from semblance.core.evaluation.data_sources import sealed_rows
 from semblance.core.files import make_folder, write_file
 from semblance.core.language import tr_lazy
 from semblance.core.library.export_log import log_export
+from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 from semblance.core.library.reader_studies import ReaderStudyTable, StoredStudy
 from semblance.core.research.reader_study.analysis import StudyAnalysis, analyse
@@ -111,7 +112,9 @@ class NextCase:
         return self.answered == self.total
 
 
-def create_study(library: Path, request: StudyRequest, *, reporter: Reporter = SILENT) -> StudyStatus:
+def create_study(
+    library: LibraryLocation, request: StudyRequest, *, reporter: Reporter = SILENT
+) -> StudyStatus:
     """Choose the cases, find the similar cases of every aided arm, and store the design.
 
     The similar cases are stored with the study, so that all readers see the same ones even if metrics change.
@@ -230,7 +233,9 @@ def _chosen_cases(
     return chosen
 
 
-def _nearest(library: Path, metric: str, case: StudyCase, allowed: frozenset[str]) -> tuple[str, ...]:
+def _nearest(
+    library: LibraryLocation, metric: str, case: StudyCase, allowed: frozenset[str]
+) -> tuple[str, ...]:
     """The nearest of the cases ``allowed``; the own patient and near-duplicates are hidden, as in every search."""
     count = SHOWN * 4
     while True:
@@ -246,7 +251,7 @@ def _random_cases(allowed: Sequence[str], seed: int, place: int) -> tuple[str, .
     return tuple(allowed[at] for at in rng.permutation(len(allowed))[:SHOWN].tolist())
 
 
-def studies(library: Path, *, reporter: Reporter = SILENT) -> tuple[StudyStatus, ...]:
+def studies(library: LibraryLocation, *, reporter: Reporter = SILENT) -> tuple[StudyStatus, ...]:
     """All studies of ``library`` and the progress of their readers."""
     with open_library(library) as opened:
         table = ReaderStudyTable(opened.catalogue)
@@ -259,7 +264,7 @@ def studies(library: Path, *, reporter: Reporter = SILENT) -> tuple[StudyStatus,
         )
 
 
-def study_status(library: Path, name: str) -> StudyStatus:
+def study_status(library: LibraryLocation, name: str) -> StudyStatus:
     """The study ``name`` and the progress of its readers.
 
     Raises:
@@ -318,7 +323,7 @@ def _opening_time(design: StudyDesign, reader: str, own: Sequence[Answer], prese
     return opens.isoformat(timespec="seconds") if opens > present else None
 
 
-def next_case(library: Path, name: str, reader: str, *, reporter: Reporter = SILENT) -> NextCase:
+def next_case(library: LibraryLocation, name: str, reader: str, *, reporter: Reporter = SILENT) -> NextCase:
     """The next case of ``reader``, without the arm, the patient and the finding.
 
     Raises:
@@ -360,7 +365,7 @@ def _rows(opened: Library, reading: Reading) -> tuple[int, ...]:
 
 
 def record_answer(
-    library: Path,
+    library: LibraryLocation,
     name: str,
     reader: str,
     number: int,
@@ -385,7 +390,7 @@ def record_answer(
         ReaderStudyTable(opened.catalogue).add_answer(stored.id, asdict(answer))
 
 
-def delete_study(library: Path, name: str, *, reporter: Reporter = SILENT) -> None:
+def delete_study(library: LibraryLocation, name: str, *, reporter: Reporter = SILENT) -> None:
     """Delete the study ``name`` with its answers.
 
     Raises:
@@ -395,7 +400,9 @@ def delete_study(library: Path, name: str, *, reporter: Reporter = SILENT) -> No
         ReaderStudyTable(opened.catalogue).delete(name)
 
 
-def analyse_study(library: Path, name: str, *, reporter: Reporter = SILENT) -> StudyAnalysis | None:
+def analyse_study(
+    library: LibraryLocation, name: str, *, reporter: Reporter = SILENT
+) -> StudyAnalysis | None:
     """The analysis of all readers who finished; ``None`` while nobody has.
 
     Raises:
@@ -406,7 +413,9 @@ def analyse_study(library: Path, name: str, *, reporter: Reporter = SILENT) -> S
     return analyse(design, answers)
 
 
-def export_study(library: Path, name: str, folder: Path, *, reporter: Reporter = SILENT) -> list[Path]:
+def export_study(
+    library: LibraryLocation, name: str, folder: Path, *, reporter: Reporter = SILENT
+) -> list[Path]:
     """Write answers, codebook, results and a summary into ``folder``, which is created if needed.
 
     Cases have numbers, and readers their codes: no file names a patient, a case or a file.

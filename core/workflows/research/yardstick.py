@@ -13,6 +13,7 @@ from semblance.core.errors import BadArguments, BadInput
 from semblance.core.files import make_folder, write_file
 from semblance.core.language import tr_lazy
 from semblance.core.library.export_log import log_export
+from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 from semblance.core.metrics.registry import declared_learner, learners
 from semblance.core.research.spec import ExperimentSpec
@@ -172,7 +173,7 @@ def _sources(folder: Path) -> list[Path]:
     ]
 
 
-def _facts(library: Path, source: Path) -> dict[str, Any]:
+def _facts(library: LibraryLocation, source: Path) -> dict[str, Any]:
     """The identity of an image set and the facts of its cases.
 
     Raises:

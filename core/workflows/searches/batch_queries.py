@@ -10,6 +10,7 @@ from semblance.core.errors import BadArguments, BadInput
 from semblance.core.evaluation.data_sources import sealed_rows
 from semblance.core.language import tr_lazy
 from semblance.core.library.importers.encodings import decoded
+from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 from semblance.core.normal_text import composed
 from semblance.core.workflows.metrics.leakage import IdentityIndex, contents_elsewhere
@@ -18,7 +19,7 @@ from semblance.core.workflows.metrics.leakage import IdentityIndex, contents_els
 MAX_BYTES = 64 << 20
 
 
-def all_cases(library: Path) -> list[str]:
+def all_cases(library: LibraryLocation) -> list[str]:
     """All cases of ``library`` except the sealed ones.
 
     Raises:
@@ -29,7 +30,7 @@ def all_cases(library: Path) -> list[str]:
         return [row.case_id for row in opened.catalogue.all_cases() if row.id not in sealed]
 
 
-def held_out_cases(library: Path, metric: str) -> list[str]:
+def held_out_cases(library: LibraryLocation, metric: str) -> list[str]:
     """The held-out cases of ``metric``: no training case, no other case of their patients, no copy.
 
     Raises:

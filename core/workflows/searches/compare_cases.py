@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import math
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +17,7 @@ from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.thumbnail import thumbnail
 from semblance.core.language import tr_lazy
+from semblance.core.library.location import LibraryLocation
 from semblance.core.metrics.distance import Matrix
 from semblance.core.retrieval.explanation.matching_places import ImageFeatures, ImagePlaces, places_of
 from semblance.core.searches.query import Query
@@ -120,7 +120,7 @@ def _open_case_image(loaded: LoadedMetric, query: Query) -> _OpenedImage | str:
 
 
 def compare_images(
-    library: Path, search: Search, case: str, *, reporter: Reporter = SILENT
+    library: LibraryLocation, search: Search, case: str, *, reporter: Reporter = SILENT
 ) -> ImageComparison:
     """The images of ``search``'s query and of ``case``, with the regions in which their features agree.
 
@@ -183,7 +183,7 @@ class ComparedFeature:
 
 
 def compare_features(
-    library: Path, search: Search, case: str, *, reporter: Reporter = SILENT
+    library: LibraryLocation, search: Search, case: str, *, reporter: Reporter = SILENT
 ) -> list[ComparedFeature]:
     """The features that ``search`` ranks by, of its query and of ``case``. The largest differences come first, those
     of missing values last.

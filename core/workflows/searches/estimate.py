@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +16,7 @@ from semblance.core.evaluation.findings_map import DROPPED, parse_findings_map
 from semblance.core.evaluation.neighbour_votes import VOTERS
 from semblance.core.evaluation.prior_shift import shift_prior
 from semblance.core.language import tr_lazy
+from semblance.core.library.location import LibraryLocation
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.searches.search_result import Vote
 
@@ -186,7 +186,7 @@ def trained_on(loaded: LoadedMetric, embedded: EmbeddedQuery) -> bool:
     return bool(len(trained)) and bool(np.isin(own_cases(loaded, embedded), trained).any())
 
 
-def prevalences(library: Path, *, reporter: Reporter = SILENT) -> dict[str, float]:
+def prevalences(library: LibraryLocation, *, reporter: Reporter = SILENT) -> dict[str, float]:
     """The shares set for findings of ``library``; empty if its own shares are used."""
     from semblance.core.library.open_library import open_library
 
@@ -216,7 +216,9 @@ def parse_shares(texts: Sequence[str]) -> dict[str, float]:
     return found
 
 
-def set_prevalences(library: Path, shares: Mapping[str, float], *, reporter: Reporter = SILENT) -> None:
+def set_prevalences(
+    library: LibraryLocation, shares: Mapping[str, float], *, reporter: Reporter = SILENT
+) -> None:
     """Record how frequent findings are in the practice, in place of earlier shares; none: as in the library.
 
     Findings that are not named share the rest as they do in the library.

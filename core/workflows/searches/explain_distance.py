@@ -6,13 +6,13 @@ import dataclasses
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from semblance.core.errors import BadInput
 from semblance.core.language import as_lazy, join_texts, tr_lazy
+from semblance.core.library.location import LibraryLocation
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.metric import Metric
 from semblance.core.retrieval.explanation import Grouping, Share, shares_of
@@ -78,7 +78,12 @@ class ShortExplanation:
 
 
 def explain_distance(
-    library: Path, search: Search, case: str, *, shown: float | None = None, reporter: Reporter = SILENT
+    library: LibraryLocation,
+    search: Search,
+    case: str,
+    *,
+    shown: float | None = None,
+    reporter: Reporter = SILENT,
 ) -> Explanation:
     """Explain the distance of ``case`` in the ranking of ``search``; ``shown``: its distance there.
 
@@ -122,7 +127,7 @@ def nearest_mark(case: RankedCase, marks: QueryMarks, name: Callable[[str], str]
 
 
 def short_explanations(
-    library: Path, search: Search, cases: Sequence[str], *, reporter: Reporter = SILENT
+    library: LibraryLocation, search: Search, cases: Sequence[str], *, reporter: Reporter = SILENT
 ) -> list[ShortExplanation]:
     """A short explanation of each of ``cases``, without the part of the concepts.
 
@@ -145,7 +150,7 @@ def short_explanations(
 
 
 def most_different_groups(
-    library: Path, search: Search, cases: Sequence[str], *, reporter: Reporter = SILENT
+    library: LibraryLocation, search: Search, cases: Sequence[str], *, reporter: Reporter = SILENT
 ) -> list[str]:
     """For each of ``cases`` the group of features that contributes most to its distance; empty if none does, or if
     all features are one group.
@@ -162,7 +167,11 @@ def most_different_groups(
 
 
 def result_with_reasons(
-    library: Path, result: SearchResult, without: tuple[str, ...] = (), *, reporter: Reporter = SILENT
+    library: LibraryLocation,
+    result: SearchResult,
+    without: tuple[str, ...] = (),
+    *,
+    reporter: Reporter = SILENT,
 ) -> dict[str, Any]:
     """The JSON of ``result`` with a ``reason`` and the ``parts`` of the distance for each case.
 
@@ -178,7 +187,7 @@ def result_with_reasons(
     return document
 
 
-def preload_feature_groups(library: Path, search: Search, *, reporter: Reporter = SILENT) -> None:
+def preload_feature_groups(library: LibraryLocation, search: Search, *, reporter: Reporter = SILENT) -> None:
     """Read the data for ranking without any one group of features. After cancelling, the next call continues.
 
     Raises:
@@ -203,7 +212,7 @@ class ExplanationContext:
         self._usual: Matrix | None = None
 
     @classmethod
-    def of(cls, library: Path, search: Search, reporter: Reporter) -> ExplanationContext:
+    def of(cls, library: LibraryLocation, search: Search, reporter: Reporter) -> ExplanationContext:
         """The context of ``search``, cached as long as the loaded metric and the judgements stay the same."""
         loaded = open_search_metric(library, search, reporter)
         metric = _refined(library, loaded, search, reporter)
@@ -303,7 +312,7 @@ def _sample(loaded: LoadedMetric) -> Matrix:
     return loaded.cache.or_made(_Sample, lambda: _Sample.drawn(loaded)).features
 
 
-def _refined(library: Path, loaded: LoadedMetric, search: Search, reporter: Reporter) -> Metric:
+def _refined(library: LibraryLocation, loaded: LoadedMetric, search: Search, reporter: Reporter) -> Metric:
     """The metric that the ranking of ``search`` is by, frozen."""
     in_force = loaded.ledger(search.ledger).in_force if search.ledger and search.strength > 0.0 else []
     # Marks for this query change the order alone.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy.typing as npt
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.library.feature_sets import features_stamp
+from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import EmbeddingIndex, FeatureSet, MetricRecord
 from semblance.core.library.stored_values import store_value, stored_value
@@ -81,7 +81,7 @@ def candidate_settings(library: Library) -> CandidateSettings:
 
 
 def index_candidates(
-    library: Path,
+    library: LibraryLocation,
     metrics: tuple[str, ...] = (),
     *,
     fewest: int | None = None,
@@ -113,23 +113,23 @@ def index_candidates(
         return [_indexed(opened, record, settings, reporter) for record in records]
 
 
-def index_if_large(library: Path, metric: str, reporter: Reporter = SILENT) -> None:
+def index_if_large(library: LibraryLocation, metric: str, reporter: Reporter = SILENT) -> None:
     """Build or update the index of ``metric`` where the library is on a server and has enough cases."""
-    from semblance.core.library.address import server_address
+    from semblance.core.library.location import ServerAddress
 
-    if server_address(library) is not None:
+    if isinstance(library, ServerAddress):
         index_candidates(library, (metric,), reporter=reporter)
 
 
-def update_indexes(library: Path, reporter: Reporter = SILENT) -> list[IndexedMetric]:
+def update_indexes(library: LibraryLocation, reporter: Reporter = SILENT) -> list[IndexedMetric]:
     """Update the indexes that are older than their features, as after cases were measured or removed.
 
     Raises:
         as :func:`index_candidates`.
     """
-    from semblance.core.library.address import server_address
+    from semblance.core.library.location import ServerAddress
 
-    if server_address(library) is None:
+    if not isinstance(library, ServerAddress):
         return []
     with open_library(library) as opened:
         outdated = opened.outdated_indexes()

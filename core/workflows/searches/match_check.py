@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 from collections import OrderedDict
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +17,7 @@ import numpy.typing as npt
 from semblance.core.errors import SemblanceError
 from semblance.core.features.encoder.extractor import Encoder
 from semblance.core.features.encoder.model_file import TRAINED
+from semblance.core.library.location import LibraryLocation
 from semblance.core.retrieval.index import Matrix, Rows
 from semblance.core.retrieval.match_distance import (
     FEWEST,
@@ -132,7 +132,7 @@ class EncoderReference:
     numbers come from.
     """
 
-    library: Path
+    library: LibraryLocation
     feature_set: FeatureSet
     places: Rows
     rows: npt.NDArray[np.float32]
@@ -201,7 +201,7 @@ def _shared_reference(loaded: LoadedMetric, feature_set: FeatureSet, places: Row
     return _latest[made_of]
 
 
-def forget_reference(library: Path | None = None) -> None:
+def forget_reference(library: LibraryLocation | None = None) -> None:
     """Drop the reference of ``library``, or of any library."""
     here = None if library is None else library.absolute()
     if any(here in (None, reference.library) for reference in _latest.values()):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from semblance.core.errors import BadInput
-from semblance.core.library.address import server_address
+from semblance.core.library.location import LibraryLocation, ServerAddress
 from semblance.core.library.open_library import open_library
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
@@ -31,7 +31,7 @@ MAX_OPEN_LARGE = 4
 #: 200 components fit.
 MEMORY_BYTES = 1 << 30
 
-_open_metrics: OrderedDict[tuple[Path, str], tuple[Any, LoadedMetric]] = OrderedDict()
+_open_metrics: OrderedDict[tuple[LibraryLocation, str], tuple[Any, LoadedMetric]] = OrderedDict()
 
 
 def _free_memory() -> None:
@@ -49,7 +49,7 @@ def _free_memory() -> None:
 
 
 def open_metric(
-    library: Path, metric: str, reporter: Reporter = SILENT, *, without: Collection[str] = ()
+    library: LibraryLocation, metric: str, reporter: Reporter = SILENT, *, without: Collection[str] = ()
 ) -> LoadedMetric:
     """The loaded ``metric``, read again if the library changed since the last call.
 
@@ -62,10 +62,10 @@ def open_metric(
     return _open_whole_metric(library, metric, reporter).without(without, reporter)
 
 
-def _open_whole_metric(library: Path, metric: str, reporter: Reporter) -> LoadedMetric:
+def _open_whole_metric(library: LibraryLocation, metric: str, reporter: Reporter) -> LoadedMetric:
     key = (library.absolute(), metric)
     known = _open_metrics.pop(key, None)
-    if known is not None and server_address(library) is not None and not known[1].library.is_in_place:
+    if known is not None and isinstance(library, ServerAddress) and not known[1].library.is_still_at(library):
         # The server went away, or came back.
         known[1].close()
         known = None
@@ -107,7 +107,7 @@ def _load(opened: Library, metric: str, reporter: Reporter) -> LoadedMetric:
 
 
 @contextlib.contextmanager
-def without_reload(library: Path) -> Iterator[None]:
+def without_reload(library: LibraryLocation) -> Iterator[None]:
     """A context whose writes change no case and no feature, so that metrics that are up to date are not read again.
     A server says so by itself, and what others write meanwhile is noticed there."""
     here = library.absolute()
@@ -115,7 +115,7 @@ def without_reload(library: Path) -> Iterator[None]:
         key
         for key, (stamp, loaded) in _open_metrics.items()
         if key[0] == here
-        and (server_address(library) is None or loaded.library.is_in_place)
+        and (isinstance(library, Path) or loaded.library.is_still_at(library))
         and stamp == loaded.library.catalogue.cases_stamp(stamp)
         and stamp == loaded.library.catalogue.stamp()
     ]
@@ -125,14 +125,14 @@ def without_reload(library: Path) -> Iterator[None]:
         _open_metrics[key] = (loaded.library.catalogue.stamp(), loaded)
 
 
-def close_loaded_metrics(library: Path | None = None) -> None:
+def close_loaded_metrics(library: LibraryLocation | None = None) -> None:
     """Close every library that is open here, or only the one at ``library``."""
     here = None if library is None else library.absolute()
     for key in [key for key in _open_metrics if here in (None, key[0])]:
         _open_metrics.pop(key)[1].close()
 
 
-def open_search_metric(library: Path, search: Search, reporter: Reporter = SILENT) -> LoadedMetric:
+def open_search_metric(library: LibraryLocation, search: Search, reporter: Reporter = SILENT) -> LoadedMetric:
     """The metric that ranks the cases for ``search``, without the groups of features it leaves out.
 
     Raises:
@@ -147,7 +147,7 @@ def open_search_metric(library: Path, search: Search, reporter: Reporter = SILEN
     return loaded.without(search.without, reporter)
 
 
-def train_without_patient(library: Path, search: Search, *, reporter: Reporter = SILENT) -> None:
+def train_without_patient(library: LibraryLocation, search: Search, *, reporter: Reporter = SILENT) -> None:
     """Train the metric that ``search`` needs, and store it in the library.
 
     Raises:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
@@ -20,6 +19,7 @@ from semblance.core.evaluation.outcome_drift import (
     outcome_drift,
 )
 from semblance.core.language import tr_lazy
+from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 from semblance.core.library.stored_searches import StoredSearch, set_outcome, stored_searches
 from semblance.core.searches.search import Search
@@ -79,7 +79,7 @@ class OutcomeConflict(SemblanceError):
     time: str = ""
 
 
-def followed_searches(library: Path, *, reporter: Reporter = SILENT) -> list[FollowedSearch]:
+def followed_searches(library: LibraryLocation, *, reporter: Reporter = SILENT) -> list[FollowedSearch]:
     """The saved searches with their estimates and outcomes, newest first; those that cannot be read are left out.
 
     Raises:
@@ -91,7 +91,7 @@ def followed_searches(library: Path, *, reporter: Reporter = SILENT) -> list[Fol
 
 
 def enter_outcome(
-    library: Path, name: str, finding: str, *, seen: str | None = None, reporter: Reporter = SILENT
+    library: LibraryLocation, name: str, finding: str, *, seen: str | None = None, reporter: Reporter = SILENT
 ) -> FollowedSearch:
     """Enter the later diagnosis of the query of the saved search ``name``; "" removes it again.
 
@@ -135,7 +135,9 @@ def enter_outcome(
     return followed
 
 
-def drift_report(library: Path, period: str = QUARTER, *, reporter: Reporter = SILENT) -> DriftReport:
+def drift_report(
+    library: LibraryLocation, period: str = QUARTER, *, reporter: Reporter = SILENT
+) -> DriftReport:
     """How well the stored estimates agree with the outcomes, by ``period``: month, quarter or year.
 
     Raises:
@@ -174,7 +176,7 @@ def kept_estimate(
     return {} if not estimate else {ESTIMATE: {**estimate, "time": time, "content_hash": content_hash}}
 
 
-def _reference(library: Path, last: FollowedSearch | None) -> float | None:
+def _reference(library: LibraryLocation, last: FollowedSearch | None) -> float | None:
     from semblance.core.evaluation.calibration import stored_calibration
 
     if last is None:

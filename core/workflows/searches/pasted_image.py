@@ -12,13 +12,15 @@ import numpy.typing as npt
 from semblance.core.errors import BadInput
 from semblance.core.files import make_folder, write_file
 from semblance.core.language import tr_lazy
-from semblance.core.library.address import local_folder
+from semblance.core.library.location import LibraryLocation, local_folder
 from semblance.core.library.records import PASTED
 from semblance.core.limits import MAX_PIXELS
 from semblance.core.tasks import SILENT, Reporter
 
 
-def save_pasted_image(library: Path, pixels: npt.NDArray[np.uint8], *, reporter: Reporter = SILENT) -> Path:
+def save_pasted_image(
+    library: LibraryLocation, pixels: npt.NDArray[np.uint8], *, reporter: Reporter = SILENT
+) -> Path:
     """Write ``pixels``, (h, w) grey or (h, w, 3) RGB, as a PNG into the library's folder; returns its path.
 
     The name is made of the content: pasting the same image again gives the same file.

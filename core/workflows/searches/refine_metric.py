@@ -10,14 +10,13 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy
+from semblance.core.library.location import LibraryLocation
 from semblance.core.library.records import checked_name
 from semblance.core.metrics.declarations import CLICKS
 from semblance.core.metrics.relevance_feedback.feedback_space import no_coordinates_error
@@ -27,10 +26,10 @@ from semblance.core.retrieval.feedback import MarkedIndex
 from semblance.core.searches.feedback.influence import Influence, influence_of, influences, ranks_of
 from semblance.core.searches.feedback.judgements import (
     Judgement,
-    JudgementKind,
     counts_in,
+    given_marks,
     is_mark,
-    marks_of,
+    outside_image,
     refines,
 )
 from semblance.core.searches.feedback.ledger import Ledger, LedgerEntry
@@ -41,12 +40,14 @@ from semblance.core.workflows.metrics.leakage import ELSEWHERE, contents_elsewhe
 from semblance.core.workflows.searches.feedback.concepts import shift_query
 from semblance.core.workflows.searches.feedback.order_by_marks import (
     distances_of,
-    examples_as_marks,
     order_by_marks,
+    usable_marks,
 )
 from semblance.core.workflows.searches.feedback.refinement_session import HeldOutScore, open_search_refinement
+from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.open_metrics import open_metric, open_search_metric, without_reload
 from semblance.core.workflows.searches.query_comparison import QueryComparison
+from semblance.core.workflows.searches.query_features import embed_query
 from semblance.core.workflows.searches.rank_cases import RankedSearch, compare_query, rank_cases
 
 #: Number of first ranks among which influence is measured.
@@ -56,7 +57,7 @@ SCORED = 400
 
 
 def judge(
-    library: Path,
+    library: LibraryLocation,
     search: Search,
     judgements: Sequence[Judgement],
     *,
@@ -65,8 +66,7 @@ def judge(
     replaced: Sequence[int] = (),
     reporter: Reporter = SILENT,
 ) -> RankedSearch:
-    """Save judgements that were made together, and rank again; see :func:`likeness_judgement` and
-    :func:`comparison_judgement`.
+    """Save judgements that were made together, and rank again.
 
     A likeness judgement on the query of ``search`` is a mark, which re-orders this search at once
     (:func:`semblance.core.workflows.searches.rank_cases.rank_cases`) under any metric. All judgements refine the
@@ -74,7 +74,8 @@ def judge(
 
     Raises:
         BadArguments: no such earlier judgement.
-        BadInput: a case that the library does not have, or, for comparisons, a metric that cannot be refined.
+        BadInput: a case that the library does not have, an image that cannot be read, or, for comparisons, a metric
+            that cannot be refined.
     """
     if all(is_mark(judgement, search.query) for judgement in judgements):
         loaded = open_search_metric(library, search, reporter)
@@ -83,7 +84,7 @@ def judge(
     for judgement in judgements:
         for case in (judgement.case, judgement.other):
             if case is not None:
-                loaded.cases.row_of(case)
+                _check_readable(loaded, case)
     # The same time stamp records that they were made together.
     moment = datetime.now(UTC).isoformat(timespec="microseconds")
     author = loaded.library.catalogue.author(author)
@@ -94,8 +95,23 @@ def judge(
     return rank_cases(library, search, k=k, reporter=reporter)
 
 
+def _check_readable(loaded: LoadedMetric, case: str) -> None:
+    """Raises BadInput unless ``case`` is a case of the library or an image that can be read."""
+    try:
+        loaded.cases.row_of(case)
+    except BadInput:
+        if (image := outside_image(case)) is None:
+            raise
+        embed_query(loaded, Query(image=image))
+
+
 def undo(
-    library: Path, search: Search, ids: Sequence[int] = (), *, k: int = 20, reporter: Reporter = SILENT
+    library: LibraryLocation,
+    search: Search,
+    ids: Sequence[int] = (),
+    *,
+    k: int = 20,
+    reporter: Reporter = SILENT,
 ) -> RankedSearch:
     """Undo these judgements; without ids, the newest that counts in the search and those made together with it.
 
@@ -108,7 +124,12 @@ def undo(
 
 
 def redo(
-    library: Path, search: Search, ids: Sequence[int] = (), *, k: int = 20, reporter: Reporter = SILENT
+    library: LibraryLocation,
+    search: Search,
+    ids: Sequence[int] = (),
+    *,
+    k: int = 20,
+    reporter: Reporter = SILENT,
 ) -> RankedSearch:
     """Redo these judgements; without ids, those undone last of which one would count in the search.
 
@@ -120,14 +141,18 @@ def redo(
     return rank_cases(library, search, k=k, reporter=reporter)
 
 
-def reset(library: Path, search: Search, *, k: int = 20, reporter: Reporter = SILENT) -> RankedSearch:
+def reset(
+    library: LibraryLocation, search: Search, *, k: int = 20, reporter: Reporter = SILENT
+) -> RankedSearch:
     """Undo all judgements; each can be redone."""
     with _written(library, search, reporter) as ledger:
         ledger.undo([entry.id for entry in ledger.in_force])
     return rank_cases(library, search, k=k, reporter=reporter)
 
 
-def clear_marks(library: Path, search: Search, *, k: int = 20, reporter: Reporter = SILENT) -> RankedSearch:
+def clear_marks(
+    library: LibraryLocation, search: Search, *, k: int = 20, reporter: Reporter = SILENT
+) -> RankedSearch:
     """Undo all marks of this search's query; each can be redone.
 
     Judgements on other queries and comparisons stay.
@@ -138,14 +163,14 @@ def clear_marks(library: Path, search: Search, *, k: int = 20, reporter: Reporte
 
 
 @contextlib.contextmanager
-def _written(library: Path, search: Search, reporter: Reporter) -> Iterator[Ledger]:
+def _written(library: LibraryLocation, search: Search, reporter: Reporter) -> Iterator[Ledger]:
     """A context with the ledger of the search; writes to it do not make loaded metrics be read again."""
     ledger = open_metric(library, search.metric, reporter).ledger(search.ledger)
     with without_reload(library):
         yield ledger
 
 
-def refusal(library: Path, metric: str, *, reporter: Reporter = SILENT) -> BadInput | None:
+def refusal(library: LibraryLocation, metric: str, *, reporter: Reporter = SILENT) -> BadInput | None:
     """Why judgements cannot refine ``metric``; ``None`` if they can.
 
     Raises:
@@ -156,7 +181,9 @@ def refusal(library: Path, metric: str, *, reporter: Reporter = SILENT) -> BadIn
     return None if embeds else no_coordinates_error()
 
 
-def influence(library: Path, search: Search, *, k: int = 20, reporter: Reporter = SILENT) -> list[Influence]:
+def influence(
+    library: LibraryLocation, search: Search, *, k: int = 20, reporter: Reporter = SILENT
+) -> list[Influence]:
     """The effect of each judgement in force on the ranks on screen; the metric is refined once for each of them.
 
     ``most_moved`` is the catalogue row of the case.
@@ -172,7 +199,7 @@ def influence(library: Path, search: Search, *, k: int = 20, reporter: Reporter 
 
 
 def _influence_of_marks(
-    library: Path,
+    library: LibraryLocation,
     search: Search,
     marking: Sequence[LedgerEntry],
     refining_entries: Sequence[LedgerEntry],
@@ -197,8 +224,8 @@ def _influence_of_marks(
 
 
 def _ordered(compared: QueryComparison, search: Search, marking: Sequence[LedgerEntry]) -> MarkedIndex:
-    marks = marks_of((entry.judgement for entry in marking), search.query)
-    marked = order_by_marks(compared, examples_as_marks(compared)[0].followed_by(marks), search.strength)
+    marks, _ = usable_marks(compared, [*given_marks(search), *(entry.judgement for entry in marking)])
+    marked = order_by_marks(compared, marks, search.strength)
     if marked is not None:
         return marked.marked_index
     distances = distances_of(compared)
@@ -206,7 +233,11 @@ def _ordered(compared: QueryComparison, search: Search, marking: Sequence[Ledger
 
 
 def _influence_of_refining_entries(
-    library: Path, search: Search, refining_entries: Sequence[LedgerEntry], k: int, reporter: Reporter
+    library: LibraryLocation,
+    search: Search,
+    refining_entries: Sequence[LedgerEntry],
+    k: int,
+    reporter: Reporter,
 ) -> list[Influence]:
     """The influence of each comparison and judgement on another query, by leaving it out of the refined metric."""
     session = open_search_refinement(library, search, reporter)
@@ -229,7 +260,9 @@ def _influence_of_refining_entries(
     return [replace(one, most_moved=int(rows[one.most_moved])) for one in found]
 
 
-def held_out_accuracy(library: Path, search: Search, *, reporter: Reporter = SILENT) -> float | None:
+def held_out_accuracy(
+    library: LibraryLocation, search: Search, *, reporter: Reporter = SILENT
+) -> float | None:
     """Retrieval accuracy@10 on cases that are neither training cases nor judged, for the learning curve.
 
     ``None`` if nothing was held out. Cases of trained or judged patients are left out.
@@ -239,7 +272,9 @@ def held_out_accuracy(library: Path, search: Search, *, reporter: Reporter = SIL
     return session.held_out_accuracy(entries, search.strength, SCORED, reporter)
 
 
-def held_out_score(library: Path, search: Search, *, reporter: Reporter = SILENT) -> HeldOutScore | None:
+def held_out_score(
+    library: LibraryLocation, search: Search, *, reporter: Reporter = SILENT
+) -> HeldOutScore | None:
     """As :func:`held_out_accuracy`, with its interval and the score of the original metric."""
     session = open_search_refinement(library, search, reporter)
     entries = session.loaded.ledger(search.ledger).in_force
@@ -247,7 +282,7 @@ def held_out_score(library: Path, search: Search, *, reporter: Reporter = SILENT
 
 
 def save_refined(
-    library: Path,
+    library: LibraryLocation,
     search: Search,
     name: str,
     *,
@@ -295,30 +330,3 @@ def save_refined(
     training = np.union1d(record.training, session.judged_rows(entries))
     opened.add_metric(name, CLICKS, record.feature_set, file, card, training, None)
     return card
-
-
-def likeness_judgement(search: Search, case: str, positive: bool, shown: Sequence[str] = ()) -> Judgement:
-    """The judgement that ``case`` is, or is not, like the query of the search; ``shown``: the cases on screen.
-
-    Raises:
-        BadInput: the case is the query.
-    """
-    kind = JudgementKind.ALIKE if positive else JudgementKind.NOT_ALIKE
-    return Judgement(kind, *_named(search.query, case), region=_json(search.query.region), shown=tuple(shown))
-
-
-def comparison_judgement(search: Search, case: str, other: str) -> Judgement:
-    """The judgement that ``case`` is closer to the query of the search than ``other``.
-
-    Raises:
-        BadInput: two of the three cases are the same.
-    """
-    return Judgement(JudgementKind.CLOSER, *_named(search.query, case), other, _json(search.query.region))
-
-
-def _named(query: Query, case: str) -> tuple[str, str]:
-    return (query.case if query.case is not None else str(query.image)), case
-
-
-def _json(region: Region | None) -> dict[str, Any] | None:
-    return None if region is None else region.to_json()

@@ -6,13 +6,17 @@ import base64
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.evaluation.neighbour_votes import VOTERS
 from semblance.core.language import tr_lazy, tr_lazy_n
+from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
+from semblance.core.searches.feedback.judgements import given_marks, marks_of
+from semblance.core.searches.feedback.ledger import Ledger
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search, new_ledger
 from semblance.core.tasks import SILENT, Reporter
@@ -104,7 +108,7 @@ class SearchConflict(SemblanceError):
 
 
 def save_current(
-    library: Path,
+    library: LibraryLocation,
     state: Mapping[str, Any],
     *,
     seen: Sequence[Mapping[str, Any]] = (),
@@ -156,7 +160,9 @@ def _content(state: Mapping[str, Any]) -> dict[str, Any] | None:
         return None
 
 
-def save(library: Path, name: str, state: Mapping[str, Any], *, reporter: Reporter = SILENT) -> str:
+def save(
+    library: LibraryLocation, name: str, state: Mapping[str, Any], *, reporter: Reporter = SILENT
+) -> str:
     """Save ``state`` (from :func:`search_record`) as the new search ``name``.
 
     Raises:
@@ -174,7 +180,7 @@ def save(library: Path, name: str, state: Mapping[str, Any], *, reporter: Report
 
 
 def save_result(
-    library: Path,
+    library: LibraryLocation,
     name: str,
     result: SearchResult,
     without: Sequence[str] = (),
@@ -190,7 +196,9 @@ def save_result(
     return save(library, name, search_record(search, RankedSearch(search, result), {}, name))
 
 
-def branch(library: Path, name: str, state: Mapping[str, Any], *, reporter: Reporter = SILENT) -> Search:
+def branch(
+    library: LibraryLocation, name: str, state: Mapping[str, Any], *, reporter: Reporter = SILENT
+) -> Search:
     """Save ``state`` as the new search ``name`` with a copy of its judgements; returns the new search.
 
     Raises:
@@ -205,7 +213,7 @@ def branch(library: Path, name: str, state: Mapping[str, Any], *, reporter: Repo
     return Search.from_json({**state, "ledger": ledger})
 
 
-def split_ledger(library: Path, old: str, new: str, *, reporter: Reporter = SILENT) -> None:
+def split_ledger(library: LibraryLocation, old: str, new: str, *, reporter: Reporter = SILENT) -> None:
     """Copy the judgements of the ledger ``old`` into ``new``, so that continuing with another query does not change a
     named search."""
     from semblance.core.library.stored_searches import copy_judgements
@@ -216,7 +224,7 @@ def split_ledger(library: Path, old: str, new: str, *, reporter: Reporter = SILE
                 copy_judgements(opened.catalogue, old, new)
 
 
-def saved_searches(library: Path, *, reporter: Reporter = SILENT) -> list[SavedSearch]:
+def saved_searches(library: LibraryLocation, *, reporter: Reporter = SILENT) -> list[SavedSearch]:
     """The named searches, the newest first; an unreadable one is listed by its name alone."""
     from semblance.core.library.stored_searches import stored_searches
 
@@ -247,7 +255,7 @@ def saved_searches(library: Path, *, reporter: Reporter = SILENT) -> list[SavedS
     return out
 
 
-def rename(library: Path, old: str, new: str, *, reporter: Reporter = SILENT) -> str:
+def rename(library: LibraryLocation, old: str, new: str, *, reporter: Reporter = SILENT) -> str:
     """Raises BadArguments: no such search, or a name it cannot have."""
     from semblance.core.library.stored_searches import rename_search
 
@@ -257,7 +265,7 @@ def rename(library: Path, old: str, new: str, *, reporter: Reporter = SILENT) ->
     return new
 
 
-def delete(library: Path, name: str, *, reporter: Reporter = SILENT) -> str:
+def delete(library: LibraryLocation, name: str, *, reporter: Reporter = SILENT) -> str:
     """Delete a search; returns the token for :func:`restore`.
 
     Raises:
@@ -269,7 +277,7 @@ def delete(library: Path, name: str, *, reporter: Reporter = SILENT) -> str:
         return delete_search(opened.catalogue, name)
 
 
-def deleted_searches(library: Path, *, reporter: Reporter = SILENT) -> list[tuple[str, str, str]]:
+def deleted_searches(library: LibraryLocation, *, reporter: Reporter = SILENT) -> list[tuple[str, str, str]]:
     """Name, time (ISO 8601, UTC) and token for :func:`restore` of the deleted searches, the last deleted first."""
     from semblance.core.library.stored_searches import deleted_searches
 
@@ -277,7 +285,7 @@ def deleted_searches(library: Path, *, reporter: Reporter = SILENT) -> list[tupl
         return deleted_searches(opened.catalogue)
 
 
-def restore(library: Path, token: str, *, reporter: Reporter = SILENT) -> str:
+def restore(library: LibraryLocation, token: str, *, reporter: Reporter = SILENT) -> str:
     """Restore a deleted search; returns its name.
 
     Raises:
@@ -289,7 +297,7 @@ def restore(library: Path, token: str, *, reporter: Reporter = SILENT) -> str:
         return restore_search(opened.catalogue, token)
 
 
-def reopen(library: Path, name: str, *, reporter: Reporter = SILENT) -> ReopenedSearch:
+def reopen(library: LibraryLocation, name: str, *, reporter: Reporter = SILENT) -> ReopenedSearch:
     """Reopen the search ``name`` as far as its image, cases and metric still exist.
 
     Raises:
@@ -315,6 +323,7 @@ def reopen(library: Path, name: str, *, reporter: Reporter = SILENT) -> Reopened
                 tr_lazy("The search '{name}' cannot be read.", name=name), "Delete it and search again."
             ) from None
         lines, lost = _lines(opened, stored)
+        search = _with_marks_in_ledger(library, opened, search, state)
         kept_metric = search.metric
         search = _present(opened, search, notes)
         _note_lost_judgements(opened, search, notes)
@@ -343,7 +352,7 @@ def reopen(library: Path, name: str, *, reporter: Reporter = SILENT) -> Reopened
     return ReopenedSearch(name, search, view, ranked_search, tuple(notes))
 
 
-def last_search(library: Path, *, reporter: Reporter = SILENT) -> ReopenedSearch | None:
+def last_search(library: LibraryLocation, *, reporter: Reporter = SILENT) -> ReopenedSearch | None:
     """The search that the window showed last, as far as it still exists; ``None`` if it cannot be read.
 
     It is not ranked again. ``ranked_search`` is the stored ranking if the image of the query is missing.
@@ -362,6 +371,7 @@ def last_search(library: Path, *, reporter: Reporter = SILENT) -> ReopenedSearch
         # Damaged, or of another version of the program: the library opens as if it were new.
         return None
     with open_library(library) as opened:
+        search = _with_marks_in_ledger(library, opened, search, state)
         there = _present(opened, search, notes)
         lines = () if _has_image(there.query) else _lines(opened, stored)[0]
     is_complete = there.metric == search.metric and there.query == search.query
@@ -375,6 +385,35 @@ def last_search(library: Path, *, reporter: Reporter = SILENT) -> ReopenedSearch
         is_current=ranked_search is None,
         is_complete=is_complete,
     )
+
+
+def _with_marks_in_ledger(
+    location: LibraryLocation, library: Library, search: Search, state: Mapping[str, Any]
+) -> Search:
+    """``search`` with its given marks in its ledger: the version before this one kept them in the search, as examples.
+
+    In a library that cannot be written to they stay where they are. A mark of the ledger on the same case counts.
+    """
+    from semblance.core.library.stored_searches import update_search
+
+    if not (search.like or search.unlike) or not library.writable:
+        return search
+    ledger = Ledger(library.judgements(search.ledger))
+    marked = marks_of((entry.judgement for entry in ledger.in_force), search.query)
+    author, moment = library.catalogue.author(""), datetime.now(UTC).isoformat(timespec="microseconds")
+    kept = replace(search, like=(), unlike=())
+    with without_reload(location):
+        ledger.add(
+            replace(one, author=author, time=moment)
+            for one in given_marks(search)
+            if one.case not in (*marked.liked, *marked.disliked)
+        )
+        stored = {**state, "like": [], "unlike": []}
+        if library.load_last_search() == state:
+            library.save_last_search(stored)
+        if name := str(state.get("name") or ""):
+            update_search(library.catalogue, name, lambda one: {**one.state, "like": [], "unlike": []})
+    return kept
 
 
 def _has_image(query: Query) -> bool:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.language import tr_lazy
+from semblance.core.library.location import LibraryLocation
 from semblance.core.library.records import ConceptRecord
 from semblance.core.metrics.distance import Matrix
 from semblance.core.searches.feedback.concept_direction import (
@@ -63,7 +63,7 @@ class ConceptFacts:
 
 
 def concepts(
-    library: Path, metric: str | None, *, author: str = "", reporter: Reporter = SILENT
+    library: LibraryLocation, metric: str | None, *, author: str = "", reporter: Reporter = SILENT
 ) -> tuple[ConceptFacts, ...]:
     """All concepts, oldest first; measured under ``metric``, or not measured if it is ``None``. ``author``: the user.
 
@@ -81,7 +81,7 @@ def concepts(
 
 
 def add_concept(
-    library: Path, metric: str, name: str, *, author: str = "", reporter: Reporter = SILENT
+    library: LibraryLocation, metric: str, name: str, *, author: str = "", reporter: Reporter = SILENT
 ) -> tuple[ConceptFacts, ...]:
     """Add a concept without marks.
 
@@ -92,28 +92,34 @@ def add_concept(
 
 
 def rename_concept(
-    library: Path, metric: str, key: int, name: str, *, author: str = "", reporter: Reporter = SILENT
+    library: LibraryLocation,
+    metric: str,
+    key: int,
+    name: str,
+    *,
+    author: str = "",
+    reporter: Reporter = SILENT,
 ) -> tuple[ConceptFacts, ...]:
     """Rename a concept; errors as :func:`add_concept`, and BadArguments if it does not exist."""
     return _after(library, metric, lambda table: table.rename(key, name), author, reporter)
 
 
 def delete_concept(
-    library: Path, metric: str, key: int, *, author: str = "", reporter: Reporter = SILENT
+    library: LibraryLocation, metric: str, key: int, *, author: str = "", reporter: Reporter = SILENT
 ) -> tuple[ConceptFacts, ...]:
     """Delete a concept with its marks; BadArguments if it does not exist."""
     return _after(library, metric, lambda table: table.delete(key), author, reporter)
 
 
 def restore_concept(
-    library: Path, metric: str, key: int, *, author: str = "", reporter: Reporter = SILENT
+    library: LibraryLocation, metric: str, key: int, *, author: str = "", reporter: Reporter = SILENT
 ) -> tuple[ConceptFacts, ...]:
     """Restore a deleted concept; BadInput if another has its name now."""
     return _after(library, metric, lambda table: table.restore(key), author, reporter)
 
 
 def mark_cases(
-    library: Path,
+    library: LibraryLocation,
     metric: str,
     key: int,
     marks: Iterable[tuple[str, bool | None]],
@@ -130,7 +136,11 @@ def mark_cases(
 
 
 def _after(
-    library: Path, metric: str, write: Callable[[ConceptTable], object], author: str, reporter: Reporter
+    library: LibraryLocation,
+    metric: str,
+    write: Callable[[ConceptTable], object],
+    author: str,
+    reporter: Reporter,
 ) -> tuple[ConceptFacts, ...]:
     opened = open_metric(library, metric, reporter).library
     table, user = opened.concepts, opened.catalogue.author(author)

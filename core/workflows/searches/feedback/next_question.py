@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from semblance.core.errors import BadInput
+from semblance.core.library.location import LibraryLocation
 from semblance.core.searches.feedback import questions
 from semblance.core.searches.feedback.judgements import JudgementKind
 from semblance.core.searches.feedback.ledger import LedgerEntry
@@ -36,7 +36,7 @@ class CaseQuestion:
 
 
 def next_question(
-    library: Path,
+    library: LibraryLocation,
     search: Search,
     passed: Sequence[str] = (),
     *,
@@ -61,7 +61,7 @@ def next_question(
 
 
 def next_question_anywhere(
-    library: Path,
+    library: LibraryLocation,
     search: Search,
     passed: Sequence[str] = (),
     *,

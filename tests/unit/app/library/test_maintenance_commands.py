@@ -9,9 +9,9 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 from semblance.app import screenshot
 from semblance.app.library.maintenance_commands import MaintenanceCommands
-from semblance.app.shell.command_conditions import available, refused
-from semblance.core.library import address
+from semblance.app.shell.actions import available, refused
 from semblance.core.library.export_log import read_exports
+from semblance.core.library.location import library_location
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.searches import index_candidates
@@ -108,7 +108,7 @@ def test_outdated_search_indexes_are_named_once_and_updated(context, qtbot, monk
     parent = QWidget()
     qtbot.addWidget(parent)
     _commands = MaintenanceCommands(context, parent)
-    server = address.library_path("postgresql://db.example.org/chest")
+    server = library_location("postgresql://db.example.org/chest")
     outdated = replace(snapshot(), path=server, outdated_indexes=("m",))
     context.state.set_library(outdated)
     context.state.set_library(replace(outdated))

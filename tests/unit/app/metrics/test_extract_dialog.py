@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox, QFileDialog, QLabel, QLineEdit
 
 from semblance.app.metrics.extract_dialog import ExtractDialog
-from semblance.app.widgets.file_field import FileField
+from semblance.app.widgets.parameter_form import FileField
 from semblance.core.features.registry import extractors
 from semblance.core.library.case_columns import ImageState, case_columns
 from semblance.core.workflows.features.suitable_extractors import ExtractorSuitability

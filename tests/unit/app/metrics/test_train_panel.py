@@ -7,11 +7,11 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QLabel, QLineEdit
 
 from semblance.app.metrics.train_panel import DEFAULT_LEARNER, UNSUPERVISED_LEARNER, TrainPanel
-from semblance.app.shell.command_conditions import available
-from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.shell.actions import available
+from semblance.app.widgets.labels import ElidedLabel
 from semblance.app.widgets.parameter_form import ParameterForm
-from semblance.core.library.address import library_path
 from semblance.core.library.case_columns import case_columns
+from semblance.core.library.location import library_location
 from semblance.core.metrics.registry import grouped_learners, learners
 from semblance.core.searches.feedback.judgements import Judgement, JudgementKind
 from semblance.core.searches.feedback.ledger import LedgerEntry
@@ -196,7 +196,7 @@ def test_a_metric_of_a_library_on_a_server_gets_its_search_index(
     press(qtbot, panel.train_button)
     jobs.run_pending()
     assert (len(requests), indexed) == (1, [])
-    server = library_path("postgresql://db.example.org/chest")
+    server = library_location("postgresql://db.example.org/chest")
     context.state.set_library(replace(LIBRARY, path=server))
     press(qtbot, panel.train_button)
     jobs.run_pending()

@@ -11,7 +11,7 @@ from semblance.app.research.outcomes_dialog import OutcomesDialog
 from semblance.app.research.reader_studies_dialog import ReaderStudiesDialog
 from semblance.app.research.result_dialog import ResultDialog
 from semblance.app.research.vault_dialog import VaultDialog
-from semblance.app.widgets.error_line import ErrorLine
+from semblance.app.widgets.message_lines import ErrorLine
 from semblance.core.errors import BadInput
 from tests.helpers.widgets import show_widget
 

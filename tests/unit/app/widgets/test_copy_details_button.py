@@ -1,8 +1,8 @@
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 
-from semblance.app.widgets.copy_details_button import CopyDetailsButton
 from semblance.app.widgets.empty_state import EmptyState
+from semblance.app.widgets.message_lines import CopyDetailsButton
 from semblance.core.errors import BadInput
 
 ERROR = BadInput("MILLER_ANNA.dcm cannot be read.", "Choose another file.")

@@ -7,9 +7,8 @@ from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QApplication, QDialog, QLineEdit, QWidget
 
 from semblance.app.shell.theme import set_theme
-from semblance.app.widgets.dialog import dialog_layout, form, resize_dialog, widen
-from semblance.app.widgets.tab_order import Dialog
-from semblance.app.widgets.wrapped_label import WrappedLabel
+from semblance.app.widgets.dialog import Dialog, dialog_layout, form, resize_dialog, widen
+from semblance.app.widgets.labels import WrappedLabel
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QApplication, QScrollArea, QVBoxLayout, QWidget
 
-from semblance.app.widgets.no_wheel import NoWheelComboBox, NoWheelSlider
+from semblance.app.widgets.fields import NoWheelComboBox, NoWheelSlider
 
 
 @pytest.mark.parametrize("kind", ["choice", "slide"])

@@ -18,16 +18,15 @@ from PySide6.QtWidgets import (
 from semblance.app.shell.actions import Actions
 from semblance.app.widgets import focus_ring
 from semblance.app.widgets.badge import KINDS, Badge
-from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.widgets.buttons import Segmented, ViewSwitch
 from semblance.app.widgets.empty_state import EmptyState
-from semblance.app.widgets.fact_list import FactList
-from semblance.app.widgets.finding_chip import FindingChip
-from semblance.app.widgets.panel_header import PanelHeader, TabHeader
+from semblance.app.widgets.fields import SearchField
+from semblance.app.widgets.finding_chips import FindingChip
+from semblance.app.widgets.labels import ElidedLabel
+from semblance.app.widgets.panel import PanelHeader, TabHeader
 from semblance.app.widgets.progress_line import ProgressLine, time_left
-from semblance.app.widgets.search_field import SearchField
 from semblance.app.widgets.section_header import SectionHeader
-from semblance.app.widgets.segmented import Segmented
-from semblance.app.widgets.view_switch import ViewSwitch
+from semblance.app.widgets.tables import FactList
 from semblance.app.window.start_page import StartPage
 from tests.helpers.gallery import PAGES, page
 from tests.helpers.widgets import show_widget

@@ -10,7 +10,7 @@ from semblance.app.search.why.waterfall import Contribution, Waterfall
 from semblance.app.shell.actions import Actions
 from semblance.app.widgets.drop_target import DropTarget
 from semblance.app.widgets.empty_state import EmptyState
-from semblance.app.widgets.search_field import SearchField
+from semblance.app.widgets.fields import SearchField
 from semblance.app.window.start_page import StartPage
 
 

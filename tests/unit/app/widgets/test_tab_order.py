@@ -13,8 +13,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from semblance.app.widgets.tab_order import Dialog, tab_stops
-from semblance.app.widgets.view_switch import ViewSwitch
+from semblance.app.widgets.buttons import ViewSwitch
+from semblance.app.widgets.dialog import Dialog
+from semblance.app.widgets.tab_order import tab_stops
 
 
 @pytest.fixture

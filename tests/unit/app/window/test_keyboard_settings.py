@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 from semblance.app.shell.actions import COMMANDS, Actions
 from semblance.app.shell.keys import CommandKeys, refusal
 from semblance.app.shell.settings import Settings
-from semblance.app.widgets.key_tip import KeyTip
+from semblance.app.widgets.buttons import KeyTip
 from semblance.app.window import help_files, help_pages
 from semblance.app.window.keyboard_settings import KeyboardSettings
 

@@ -11,7 +11,7 @@ from PySide6.QtGui import QImage
 from semblance.app.screenshot import settle
 from semblance.app.shell.settings import Settings
 from semblance.app.shell.theme import theme
-from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.widgets.labels import ElidedLabel
 from semblance.app.window.main_window import MainWindow
 from tests.helpers.windows import flush, open_window, search_first_case
 

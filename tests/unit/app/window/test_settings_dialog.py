@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QPushButton
 from semblance.app.open_window import apply_settings
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.viewer.view_settings import saved_presets
-from semblance.app.widgets.wrapped_label import WrappedLabel
+from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.window import settings_dialog
 from semblance.app.window.help_files import pages as help_pages
 from semblance.app.window.settings_dialog import SettingsDialog

@@ -3,7 +3,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 
 from semblance.app.search.why.waterfall import Contribution, Waterfall
-from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.widgets.labels import ElidedLabel
 from semblance.app.widgets.section_header import SectionHeader
 
 

@@ -10,15 +10,15 @@ import pytest
 
 from semblance.app.cli.main import run
 from semblance.core.errors import SemblanceError
-from semblance.core.library.address import server_address
+from semblance.core.library.location import server_address
 from semblance.core.library.open_library import open_library
 from semblance.core.library.server.changes import ChangeListener
 from semblance.core.library.server.embeddings import building
 from semblance.core.library.server.library import ServerLibrary
 from semblance.core.library.server.tables import AUDIT_SCHEMA, project_schema
 from semblance.core.workflows.library.exports import check_audit, list_audit
-from semblance.core.workflows.maintenance.manage_projects import change_members, create_project, list_projects
-from tests.helpers.postgres_server import MAKER, PASSWORD
+from semblance.core.workflows.maintenance.share_library import change_members, create_project, list_projects
+from tests.helpers.postgres_server import MAKER, PASSWORD, as_given
 from tests.unit.core.library.server.test_people import INSERT
 
 REFUSED = psycopg.errors.InsufficientPrivilege
@@ -220,14 +220,14 @@ def test_nothing_that_anybody_wrote_runs_as_a_superuser_or_as_the_owner(connect,
 def test_a_superuser_and_an_account_that_makes_no_roles_make_no_library(postgres):
     postgres.new_database("library")
     with pytest.raises(SemblanceError, match=r"superuser .* must not make a library.* CREATEROLE"):
-        ServerLibrary.create(postgres.address("library"))
+        ServerLibrary.create(server_address(postgres.address("library")))
     postgres.execute(f"ALTER ROLE {MAKER} NOCREATEROLE")
     try:
         with pytest.raises(SemblanceError, match=f'ALTER ROLE "{MAKER}" CREATEROLE'):
-            ServerLibrary.create(postgres.address("library", MAKER))
+            ServerLibrary.create(server_address(postgres.address("library", MAKER)))
     finally:
         postgres.execute(f"ALTER ROLE {MAKER} CREATEROLE")
-    ServerLibrary.create(postgres.address("library", MAKER)).close()
+    ServerLibrary.create(server_address(postgres.address("library", MAKER))).close()
 
 
 #: Details of an event, and texts of JSON, that readers could not read.
@@ -262,7 +262,7 @@ def test_no_entry_stops_the_log_a_backup_or_a_move(connect, library, tmp_path, c
         ("backup", library, tmp_path / "b.zip"),
         ("library", "move", library, tmp_path / "m.semblance"),
     ):
-        assert run([*map(str, arguments)]) == 0, capsys.readouterr().err
+        assert run([*map(as_given, arguments)]) == 0, capsys.readouterr().err
 
 
 def test_entries_that_an_earlier_version_let_in_are_read_and_shown_as_damaged(
@@ -283,7 +283,7 @@ def test_entries_that_an_earlier_version_let_in_are_read_and_shown_as_damaged(
         ("backup", library, tmp_path / "b.zip"),
         ("library", "move", library, tmp_path / "m.semblance"),
     ):
-        assert run([*map(str, arguments)]) == 0, capsys.readouterr().err
+        assert run([*map(as_given, arguments)]) == 0, capsys.readouterr().err
     create_project(library, "one", "trial", "2999-12-31")
     with open_library(library.with_project("one")) as opened:
         assert all(json.loads(one.detail)["project"] == "one" for one in opened.audit_entries(100))
@@ -367,7 +367,7 @@ def test_the_maker_alone_writes_in_the_names_of_others(library):
 
 
 def test_a_library_is_removed_with_its_roles(library, postgres, tmp_path):
-    assert run(["library", "move", str(library), str(tmp_path / "m.semblance"), "--remove"]) == 0
+    assert run(["library", "move", as_given(library), str(tmp_path / "m.semblance"), "--remove"]) == 0
     left = "SELECT rolname FROM pg_roles WHERE rolname ~ '^library_'"
     assert postgres.execute(left) == []
     with contextlib.closing(ServerLibrary.create(library)) as again:

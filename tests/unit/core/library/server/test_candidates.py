@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from semblance.app.cli.main import run
 from semblance.core.errors import SemblanceError
-from semblance.core.library.address import server_address
+from semblance.core.library.location import server_address
 from semblance.core.library.open_library import open_library
 from semblance.core.library.server.embeddings import building
 from semblance.core.retrieval.candidate_index import CandidateIndex
@@ -18,6 +18,7 @@ from semblance.core.retrieval.index import Index
 from semblance.core.workflows.library.edit_cases import remove_cases
 from semblance.core.workflows.searches import index_candidates as workflow
 from semblance.core.workflows.searches.open_metrics import close_loaded_metrics, open_metric
+from tests.helpers.postgres_server import as_given
 
 N, D = 3_000, 12
 
@@ -56,7 +57,7 @@ def library(template, postgres):
 
 
 def document(capsys, *arguments: object) -> dict:
-    assert run([*map(str, arguments), "--json"]) == 0, capsys.readouterr().err
+    assert run([*map(as_given, arguments), "--json"]) == 0, capsys.readouterr().err
     return json.loads(capsys.readouterr().out)
 
 

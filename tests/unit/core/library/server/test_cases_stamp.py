@@ -5,8 +5,8 @@ from __future__ import annotations
 import psycopg
 import pytest
 
-from semblance.core.library.address import server_address
 from semblance.core.library.lesion_group_rows import BY_HAND
+from semblance.core.library.location import server_address
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import JudgementRecord
 from semblance.core.library.schema import tables as catalogue_tables

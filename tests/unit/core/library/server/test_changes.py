@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from semblance.core.errors import BadArguments, ServerUnavailable
-from semblance.core.library.address import server_address
+from semblance.core.library.location import server_address
 from semblance.core.library.records import CaseRecord, FileRecord, JudgementRecord
 from semblance.core.library.server.changes import EVERYTHING, ChangeListener
 from semblance.core.library.server.library import ServerLibrary
@@ -37,11 +37,11 @@ def until(listener: ChangeListener, table: str) -> None:
 
 
 def test_each_client_hears_of_what_the_other_does(database, postgres):
-    ServerLibrary.create(database).close()
+    ServerLibrary.create(server_address(database)).close()
     address = server_address(database)
     with (
-        ServerLibrary.open(database) as one,
-        ServerLibrary.open(database) as other,
+        ServerLibrary.open(server_address(database)) as one,
+        ServerLibrary.open(server_address(database)) as other,
         ChangeListener(address) as notices,
     ):
         assert notices.wait(0.0) == frozenset()
@@ -68,7 +68,7 @@ def test_each_client_hears_of_what_the_other_does(database, postgres):
 
 def test_a_notice_wakes_a_client_that_waits(database):
     with (
-        ServerLibrary.create(database) as library,
+        ServerLibrary.create(server_address(database)) as library,
         ChangeListener(server_address(database)) as notices,
         ThreadPoolExecutor(1) as threads,
     ):
@@ -99,7 +99,7 @@ def test_what_changed_while_the_connection_was_lost_is_not_missed():
 def test_the_command_prints_changes_and_that_the_server_is_away():
     with running_server() as server:
         database = server.new_database("library")
-        with ServerLibrary.create(database) as library:
+        with ServerLibrary.create(server_address(database)) as library:
             command = [sys.executable, "-m", "semblance.app", "library", "watch", database, "--json"]
             with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:
                 try:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import psycopg
 import pytest
 import sqlalchemy as sa
 
 from semblance.core.errors import AccessRefused
-from semblance.core.library.address import local_folder, server_address, set_away
+from semblance.core.library.location import local_folder, server_address
 from semblance.core.library.open_library import open_library
 from semblance.core.library.schema import cases
 from semblance.core.library.server import changes
 from semblance.core.library.server.library import ServerLibrary
 from semblance.core.library.server.local_copy import LocalCopy
 from semblance.core.workflows.library.local_copies import renew_copy
-from semblance.core.workflows.maintenance.manage_people import set_right
+from semblance.core.workflows.maintenance.share_library import set_right
 from semblance.core.workflows.maintenance.watch_library import WATCHING, library_changes
 from tests.helpers.server_writes import cases_of, prepare, write_one
 
@@ -22,15 +24,13 @@ from tests.helpers.server_writes import cases_of, prepare, write_one
 @pytest.fixture
 def anna(database, postgres):
     """The address of a library of ten cases for the reader anna."""
-    with ServerLibrary.create(database) as made:
+    with ServerLibrary.create(server_address(database)) as made:
         prepare(made)
         for number in (1, 2):
             write_one(made, number)
         made.thumbnails.put([(case.removeprefix("s/"), b"image") for case in (*cases_of(1), *cases_of(2))])
     set_right(server_address(database), "anna", "reader", "pw")
-    address = server_address(postgres.address("library", "anna", "pw"))
-    yield address
-    set_away(address, away=False)
+    return server_address(postgres.address("library", "anna", "pw"))
 
 
 def test_a_reader_of_some_rows_gets_a_copy_of_these_alone(anna, postgres):
@@ -40,8 +40,7 @@ def test_a_reader_of_some_rows_gets_a_copy_of_these_alone(anna, postgres):
         "library",
     )
     renew_copy(anna)
-    set_away(anna, away=True)
-    with open_library(anna) as opened:
+    with open_library(replace(anna, is_away=True)) as opened:
         assert isinstance(opened, LocalCopy)
         assert [case.case_id for case in opened.catalogue.all_cases()] == cases_of(1)
         assert [row[0] for row in opened.catalogue.read(sa.select(cases.c.content))] == [

@@ -10,14 +10,15 @@ import pytest
 
 from semblance.app.cli.main import run
 from semblance.core.errors import SemblanceError
-from semblance.core.library.address import server_address
+from semblance.core.library.location import server_address
 from semblance.core.library.open_library import open_library
 from semblance.core.library.reader_studies import ReaderStudyTable
 from semblance.core.library.records import JudgementRecord
 from semblance.core.library.server.library import ServerLibrary
 from semblance.core.library.server.tables import SCHEMA
 from semblance.core.workflows.library.exports import check_audit, list_audit
-from semblance.core.workflows.maintenance.manage_people import list_people, set_right
+from semblance.core.workflows.maintenance.share_library import list_people, set_right
+from tests.helpers.postgres_server import as_given
 from tests.unit.core.library.server.test_server_library import HOSTILE
 
 
@@ -130,7 +131,7 @@ def test_an_administrator_who_is_not_the_owner_gives_rights(library, postgres, c
     # The owner gave this right.
     assert run(["library", "grant", address, "rita", "none"]) == 1
     assert "no right to do this" in capsys.readouterr().err
-    assert run(["library", "grant", str(library), "rita", "none"]) == 0
+    assert run(["library", "grant", as_given(library), "rita", "none"]) == 0
     assert "rita" not in capsys.readouterr().out
 
 
@@ -142,7 +143,7 @@ def test_wrong_names_and_rights_are_refused(library, capsys, monkeypatch):
         (("rita", "reader", "--create"), "account 'rita' already"),
     ):
         monkeypatch.setattr("sys.stdin", io.StringIO("pw\n"))
-        assert run(["library", "grant", str(library), *arguments]) == 2
+        assert run(["library", "grant", as_given(library), *arguments]) == 2
         assert says in capsys.readouterr().err
 
 

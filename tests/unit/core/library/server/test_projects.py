@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 
 from semblance.app.cli.main import run
 from semblance.core.errors import AccessRefused, SemblanceError
-from semblance.core.library.address import local_folder, server_address, set_away
+from semblance.core.library.location import local_folder, server_address
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import CaseRecord, FileRecord
 from semblance.core.library.server import local_copy
@@ -22,8 +23,9 @@ from semblance.core.library.server.tables import project_schema
 from semblance.core.workflows.library.connect_to_server import find_projects
 from semblance.core.workflows.library.exports import check_audit, list_audit
 from semblance.core.workflows.library.local_copies import remove_ended_copies, renew_copy
-from semblance.core.workflows.maintenance.manage_people import set_right
+from semblance.core.workflows.maintenance.share_library import set_right
 from semblance.core.workflows.maintenance.watch_library import WATCHING, library_changes
+from tests.helpers.postgres_server import as_given
 from tests.unit.core.library.server.test_people import INSERT, may
 
 #: What identifies somebody in the library, in any column.
@@ -74,7 +76,7 @@ def library(owner, postgres):
         values = rng.normal(size=(CASES, 4)).astype(np.float32)
         values[np.arange(CASES) % 2 == 0, 0] += 4
         made.features.write_chunk(features, rows, values)
-    assert run(["train", str(owner), "--learner", "euclidean", "--name", "plain"]) == 0
+    assert run(["train", as_given(owner), "--learner", "euclidean", "--name", "plain"]) == 0
     set_right(owner, "carl", "curator", "pw")
     set_right(owner, "rita", "reader", "pw")
     for name in ("mia", "max", "stranger"):
@@ -95,7 +97,9 @@ def project(library, capsys):
 
 def cli(capsys, command: str, *arguments: object):
     capsys.readouterr()
-    assert run(["library", "project", command, *map(str, arguments), "--json"]) == 0, capsys.readouterr().err
+    assert run(["library", "project", command, *map(as_given, arguments), "--json"]) == 0, (
+        capsys.readouterr().err
+    )
     return json.loads(capsys.readouterr().out)
 
 
@@ -211,7 +215,7 @@ def test_the_program_works_in_a_project_and_the_log_names_it(project, postgres, 
         concept = opened.concepts.add("round", "x")
         opened.concepts.mark(concept, [(case.case_id, True)])
     capsys.readouterr()
-    assert run(["search", str(mia), "--case", case.case_id, "--json"]) == 0, capsys.readouterr().err
+    assert run(["search", as_given(mia), "--case", case.case_id, "--json"]) == 0, capsys.readouterr().err
     found = json.loads(capsys.readouterr().out)
     # All of the other patient in the project, and nobody else.
     assert len(found["results"]) == 4
@@ -282,18 +286,17 @@ def copy(project, postgres):
     """The address of mia's project, of which her computer has a copy."""
     mia = server_address(postgres.address("library", "mia", "pw") + "?project=one")
     assert renew_copy(mia).all_thumbnails == 8
-    yield mia
-    set_away(mia, away=False)
+    return mia
 
 
 def test_the_copy_of_a_project_is_read_until_its_last_day_and_then_removed(copy, monkeypatch):
-    set_away(copy, away=True)
+    copy = replace(copy, is_away=True)
     remove_ended_copies()
     with open_library(copy) as opened:
         assert isinstance(opened, LocalCopy) and opened.name == "library · one"
-        assert len(opened.catalogue.all_cases()) == 8 and opened.is_in_place
+        assert len(opened.catalogue.all_cases()) == 8 and opened.is_still_at(copy)
     monkeypatch.setattr(local_copy.CopyFacts, "has_ended", ENDED)
-    assert not opened.is_in_place
+    assert not opened.is_still_at(copy)
     with pytest.raises(AccessRefused, match="ended on 2999-12-31"):
         open_library(copy)
     assert not local_folder(copy).exists()

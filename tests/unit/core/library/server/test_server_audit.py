@@ -10,19 +10,19 @@ import pytest
 
 from semblance.app.cli.main import run
 from semblance.core.errors import SemblanceError
-from semblance.core.library.address import server_address
 from semblance.core.library.export_log import log_export, read_exports
+from semblance.core.library.location import server_address
 from semblance.core.library.open_library import open_library, read_only_libraries
 from semblance.core.library.records import CaseRecord, FileRecord, JudgementRecord
 from semblance.core.library.server.library import ServerLibrary
 from semblance.core.library.server.tables import AUDIT_SCHEMA, SCHEMA
 from semblance.core.workflows.library.exports import check_audit, list_audit
-from tests.helpers.postgres_server import MAKER
+from tests.helpers.postgres_server import MAKER, as_given
 
 
 @pytest.fixture
 def library(database):
-    with ServerLibrary.create(database) as made:
+    with ServerLibrary.create(server_address(database)) as made:
         source = made.catalogue.add_source("folder", "s", Path("/images"))
         names = ['a "quoted" \\ name', "Ünïcode 患者\ttab", "c"]
         made.catalogue.put(
@@ -64,7 +64,7 @@ def test_a_transaction_that_fails_leaves_no_entry(library, postgres):
 
 
 def test_a_long_change_does_not_block_searches(library):
-    with psycopg.connect(str(library), **library.secrets) as other:
+    with psycopg.connect(str(library), **library.secrets.values) as other:
         other.execute(f"UPDATE {SCHEMA}.cases SET finding = 'x'")
         with open_library(library) as opened:
             opened.log_event("search", {"query": "c"})
@@ -122,14 +122,14 @@ def test_what_a_superuser_alters_is_named(library, postgres, statement, says, ca
     postgres.execute(TRIGGER + statement.format(s=AUDIT_SCHEMA), "library")
     found = check_audit(library, noted.hash)
     assert says in "; ".join(found.problems)
-    assert run(["audit-log", str(library), "--verify", "--since", noted.hash, "--json"]) == 1
+    assert run(["audit-log", as_given(library), "--verify", "--since", noted.hash, "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["intact"] is False
 
 
 def test_the_head_of_the_log_is_printed_and_found_again(library, capsys):
-    assert run(["audit-log", str(library), "--head", "--json"]) == 0
+    assert run(["audit-log", as_given(library), "--head", "--json"]) == 0
     head = json.loads(capsys.readouterr().out)
     assert head == {"number": check_audit(library).entries, "hash": check_audit(library).hash}
     with open_library(library, writable=True) as opened:
         opened.save_search("s", {})
-    assert run(["audit-log", str(library), "--verify", "--since", head["hash"]]) == 0
+    assert run(["audit-log", as_given(library), "--verify", "--since", head["hash"]]) == 0

@@ -17,9 +17,9 @@ from PIL import Image
 from semblance.app.cli.main import run
 from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.library import schema
-from semblance.core.library.address import server_address
 from semblance.core.library.edit_log import undo_edit
 from semblance.core.library.library import Library
+from semblance.core.library.location import server_address
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import CaseRecord, FileRecord
 from semblance.core.library.server.library import ServerLibrary
@@ -132,7 +132,10 @@ def fill(library: Library) -> None:
 
 def test_the_catalogue_reads_back_what_was_written_whatever_the_names(tmp_path, database):
     read = []
-    with Library.create(tmp_path / "l.semblance") as folder, ServerLibrary.create(database) as server:
+    with (
+        Library.create(tmp_path / "l.semblance") as folder,
+        ServerLibrary.create(server_address(database)) as server,
+    ):
         for library in (folder, server):
             fill(library)
             library.save_search(HOSTILE[0], {"x": HOSTILE, "nan": [1e-300, None]})
@@ -167,7 +170,7 @@ def test_the_catalogue_reads_back_what_was_written_whatever_the_names(tmp_path, 
 
 def test_edits_are_undone_and_numbers_are_never_given_twice(database):
     address = server_address(database)
-    with ServerLibrary.create(database) as library:
+    with ServerLibrary.create(server_address(database)) as library:
         fill(library)
         before = [tuple(row) for row in library.catalogue.all_cases()]
     assert address is not None
@@ -213,19 +216,19 @@ def test_errors_say_what_is_wrong_and_never_the_password(tmp_path, capsys, postg
 
 def test_a_server_without_pgvector_is_reported_and_left_unchanged(monkeypatch, postgres, database):
     with postgres.without_extension("vector"), pytest.raises(SemblanceError, match="has no pgvector"):
-        ServerLibrary.create(database)
+        ServerLibrary.create(server_address(database))
     with pytest.raises(BadInput, match="holds no library yet"):
-        ServerLibrary.open(database)
+        ServerLibrary.open(server_address(database))
 
 
 def test_a_read_only_user_can_read_and_gets_an_error_on_writing(postgres, database):
-    with ServerLibrary.create(database) as library:
+    with ServerLibrary.create(server_address(database)) as library:
         fill(library)
     postgres.execute("DROP ROLE IF EXISTS reader")
     postgres.execute("CREATE ROLE reader LOGIN PASSWORD 'r'")
     postgres.execute(f"GRANT USAGE ON SCHEMA {SCHEMA} TO reader", "library")
     postgres.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA {SCHEMA} TO reader", "library")
-    address = postgres.address("library", "reader", "r")
+    address = server_address(postgres.address("library", "reader", "r"))
     try:
         with ServerLibrary.open(address) as library:
             assert not library.writable and len(library.catalogue.all_cases()) == len(HOSTILE)
@@ -257,7 +260,7 @@ def columns_of(postgres: PostgresServer, space: str) -> set[str]:
 
 
 def test_a_new_library_has_the_tables_of_the_program(postgres, database):
-    ServerLibrary.create(database).close()
+    ServerLibrary.create(server_address(database)).close()
     postgres.execute("CREATE SCHEMA expected", "library")
     engine = sa.create_engine(
         "postgresql+psycopg://", creator=lambda: psycopg.connect(postgres.address("library"))

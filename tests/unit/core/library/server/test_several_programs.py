@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from semblance.core.errors import ServerUnavailable
-from semblance.core.library.address import server_address
+from semblance.core.library.location import server_address
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import CaseRecord, FileRecord, JudgementRecord
 from semblance.core.library.server.library import ServerLibrary
@@ -32,12 +32,12 @@ def add_cases(library: ServerLibrary, writer: int, number: int) -> None:
 
 
 def test_writers_and_readers_at_once_lose_nothing_and_see_whole_transactions(database):
-    ServerLibrary.create(database).close()
+    ServerLibrary.create(server_address(database)).close()
     counts: list[int] = []
     done = threading.Event()
 
     def write(writer: int) -> None:
-        with ServerLibrary.open(database, writable=True) as library:
+        with ServerLibrary.open(server_address(database), writable=True) as library:
             made = library.features.make("f", "raw", 1, {}, [("a", "g"), ("b", "g")], dtype="float64")
             for number in range(ROUNDS):
                 add_cases(library, writer, number)
@@ -50,7 +50,7 @@ def test_writers_and_readers_at_once_lose_nothing_and_see_whole_transactions(dat
                 )
 
     def read() -> None:
-        with ServerLibrary.open(database) as library:
+        with ServerLibrary.open(server_address(database)) as library:
             while not done.is_set():
                 counts.append(len(library.catalogue.all_cases()))
 
@@ -63,7 +63,7 @@ def test_writers_and_readers_at_once_lose_nothing_and_see_whole_transactions(dat
         finally:
             done.set()
         reader.result()
-    with ServerLibrary.open(database, writable=True) as library:
+    with ServerLibrary.open(server_address(database), writable=True) as library:
         (made,) = library.features.all()
         rows = library.features.cases_to_extract(made, images=None)
         for start in range(0, len(rows), 256):
@@ -82,8 +82,11 @@ def test_writers_and_readers_at_once_lose_nothing_and_see_whole_transactions(dat
 
 
 def test_other_clients_notice_a_change(database):
-    ServerLibrary.create(database).close()
-    with ServerLibrary.open(database) as one, ServerLibrary.open(database) as other:
+    ServerLibrary.create(server_address(database)).close()
+    with (
+        ServerLibrary.open(server_address(database)) as one,
+        ServerLibrary.open(server_address(database)) as other,
+    ):
         before = other.catalogue.stamp()
         assert other.catalogue.stamp() == before
         add_cases(one, 0, 0)
@@ -95,7 +98,7 @@ def test_a_library_reconnects_after_its_server_restarted():
         database = server.new_database("library")
         address = server_address(database)
         assert address is not None
-        with ServerLibrary.create(database) as library:
+        with ServerLibrary.create(server_address(database)) as library:
             add_cases(library, 0, 0)
             server.stop("immediate")
             for _ in range(2):
@@ -115,7 +118,7 @@ def test_a_library_reconnects_after_its_server_restarted():
 def test_a_transaction_that_the_server_loses_leaves_no_half_case():
     with running_server() as server:
         database = server.new_database("library")
-        with ServerLibrary.create(database) as library:
+        with ServerLibrary.create(server_address(database)) as library:
             add_cases(library, 0, 0)
             with pytest.raises(ServerUnavailable), library.catalogue.transaction() as connection:
                 connection.exec_driver_sql("UPDATE cases SET finding = 'half'")
@@ -127,7 +130,7 @@ def test_a_transaction_that_the_server_loses_leaves_no_half_case():
 
 def make_library(address: str, together: Barrier) -> None:
     together.wait()
-    ServerLibrary.create(address).close()
+    ServerLibrary.create(server_address(address)).close()
 
 
 def test_programs_that_make_a_library_at_once_make_one_and_all_end_well(database):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from semblance.core.errors import ServerUnavailable
-from semblance.core.library.address import server_address
+from semblance.core.library.location import server_address
 from semblance.core.library.records import CaseRecord, FileRecord
 from semblance.core.library.server import connection
 from semblance.core.library.server.library import ServerLibrary
@@ -40,7 +40,7 @@ def network(postgres) -> Iterator[Network]:
 @pytest.fixture
 def through(network, postgres, database) -> str:
     """The address of the library, reached through the network."""
-    ServerLibrary.create(database).close()
+    ServerLibrary.create(server_address(database)).close()
     return database.replace(f":{postgres.port}/", f":{network.port}/")
 
 
@@ -52,7 +52,7 @@ def add_case(library: ServerLibrary, name: str) -> None:
 
 
 def test_reading_and_writing_say_that_the_server_does_not_answer(network, through):
-    with ServerLibrary.open(through, writable=True) as library:
+    with ServerLibrary.open(server_address(through), writable=True) as library:
         add_case(library, "a")
         network.fall_silent()
         with pytest.raises(ServerUnavailable, match="does not answer"):
@@ -60,7 +60,7 @@ def test_reading_and_writing_say_that_the_server_does_not_answer(network, throug
         with pytest.raises(ServerUnavailable, match="does not answer"):
             add_case(library, "b")
         with pytest.raises(ServerUnavailable, match="does not answer"):
-            ServerLibrary.open(through)
+            ServerLibrary.open(server_address(through))
         network.recover()
         add_case(library, "c")
         assert [case.case_id for case in library.catalogue.all_cases()] == ["s/a", "s/c"]
@@ -71,7 +71,7 @@ def test_who_watches_is_told_that_the_server_is_away_and_what_was_missed(network
     assert next(events).kind == WATCHING
     network.fall_silent()
     assert next(events).kind == AWAY
-    with ServerLibrary.open(database, writable=True) as library:
+    with ServerLibrary.open(server_address(database), writable=True) as library:
         add_case(library, "a")
     network.recover()
     assert next(events).kind == BACK
@@ -83,8 +83,8 @@ def test_who_watches_is_told_that_the_server_is_away_and_what_was_missed(network
 @pytest.mark.parametrize("is_answered", [True, False], ids=["idle", "with an answer on its way"])
 def test_a_writer_that_vanishes_soon_lets_others_write(network, through, database, is_answered):
     with (
-        ServerLibrary.open(through, writable=True) as lost,
-        ServerLibrary.open(database, writable=True) as other,
+        ServerLibrary.open(server_address(through), writable=True) as lost,
+        ServerLibrary.open(server_address(database), writable=True) as other,
     ):
         add_case(other, "a")
         with pytest.raises(ServerUnavailable), lost.catalogue.transaction() as running:

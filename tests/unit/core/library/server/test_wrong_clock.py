@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import datetime
+from dataclasses import replace
 
 import pytest
 
-from semblance.core.library.address import local_folder, server_address, set_away
+from semblance.core.library.location import local_folder, server_address
 from semblance.core.library.open_library import open_library
 from semblance.core.library.server.library import ServerLibrary
 from semblance.core.library.server.local_copy import KEPT_DAYS, copy_facts
@@ -21,7 +22,7 @@ from semblance.core.workflows.library.edit_cases import set_finding, set_patient
 from semblance.core.workflows.library.exports import check_audit, list_audit
 from semblance.core.workflows.library.local_copies import remove_ended_copies, renew_copy
 from semblance.core.workflows.library.undo_edits import redo, undo
-from semblance.core.workflows.maintenance.manage_projects import create_project, list_projects
+from semblance.core.workflows.maintenance.share_library import create_project, list_projects
 from tests.helpers.clock import change_clock
 from tests.helpers.server_writes import prepare, write_one
 
@@ -31,7 +32,7 @@ WRONG = pytest.mark.parametrize("hours", [-30, 30], ids=["behind", "ahead"])
 @pytest.fixture
 def library(database):
     """The address of a library with a few cases."""
-    with ServerLibrary.create(database) as made:
+    with ServerLibrary.create(server_address(database)) as made:
         prepare(made)
         write_one(made, 1)
     return server_address(database)
@@ -107,9 +108,5 @@ def test_a_clock_that_is_set_back_makes_no_copy_younger(library, monkeypatch):
     assert copy_facts(library).days == 0
     change_clock(monkeypatch, days=KEPT_DAYS + 1)
     assert copy_facts(library) is None
-    set_away(library, away=True)
-    try:
-        with pytest.raises(Exception, match="no copy"):
-            open_library(library)
-    finally:
-        set_away(library, away=False)
+    with pytest.raises(Exception, match="no copy"):
+        open_library(replace(library, is_away=True))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from semblance.core.library.address import servers_folder
+from semblance.core.library.location import servers_folder
 from semblance.core.workflows.library import local_copies
 
 SIZE = 1000

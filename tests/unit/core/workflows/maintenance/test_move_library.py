@@ -9,9 +9,9 @@ import pytest
 
 from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.library import copy_library as copying
-from semblance.core.library.address import library_path
 from semblance.core.library.copy_library import digests
 from semblance.core.library.export_log import log_export, read_exports
+from semblance.core.library.location import library_location
 from semblance.core.library.open_library import open_library
 from semblance.core.tasks import Cancelled
 from semblance.core.workflows.library.edit_cases import remove_cases, set_finding
@@ -52,7 +52,7 @@ def features(path: Path) -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_a_library_is_moved_to_a_server_and_back_completely(tmp_path, full, database):
-    server, back = library_path(database), tmp_path / "back.semblance"
+    server, back = library_location(database), tmp_path / "back.semblance"
     before, values = held(full), features(full)
     moved = move_library(full, server)
     assert moved.rows > 60 and moved.files >= 4 and moved.thumbnails == 2
@@ -73,7 +73,7 @@ def test_a_library_is_moved_to_a_server_and_back_completely(tmp_path, full, data
 
 
 def test_edits_and_deleted_files_are_undone_in_the_new_home(full, database):
-    server = library_path(database)
+    server = library_location(database)
     with open_library(full) as library:
         before = [tuple(r) for r in library.catalogue.all_cases()]
         (metric,) = [record.name for record in library.metrics()]
@@ -92,7 +92,7 @@ def test_edits_and_deleted_files_are_undone_in_the_new_home(full, database):
 
 
 def test_a_move_that_is_interrupted_leaves_nothing_and_can_be_made_again(tmp_path, full, database):
-    server, folder = library_path(database), tmp_path / "new.semblance"
+    server, folder = library_location(database), tmp_path / "new.semblance"
 
     class Interrupting:
         def __init__(self, after: int) -> None:
@@ -136,7 +136,7 @@ def test_what_is_written_while_it_moves_keeps_the_source(tmp_path, full, monkeyp
 
 
 def test_both_homes_are_backed_up_into_the_same_file_and_restored_into_either(tmp_path, full, postgres):
-    server, other = (library_path(postgres.new_database(name)) for name in ("one", "two"))
+    server, other = (library_location(postgres.new_database(name)) for name in ("one", "two"))
     move_library(full, server)
     before = held(server)
     back_up(server, tmp_path / "b.zip")
