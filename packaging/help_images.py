@@ -1,4 +1,7 @@
-"""Makes the images of the tutorial from the running program: ``python packaging/tutorial_images.py DEMO FOLDER``."""
+"""Makes the images of the help and of the README from the running program: ``packaging/help_images.py DEMO TOP``.
+
+They are written into the folders ``resources/help/images`` and ``resources/screenshots`` of ``TOP``.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QWidget
 
 from semblance.app.application import make_application
-from semblance.app.screenshot import settle, temporary_settings
+from semblance.app.screenshot import image_of_window, settle, temporary_settings
 from semblance.app.search.feedback import mark_cards
 from semblance.app.shell import search_operations
 from semblance.app.shell.theme import set_theme
@@ -28,7 +31,7 @@ MAX_WIDTH = 760
 
 
 def make_images(library: Path, folder: Path) -> list[Path]:
-    """Open the demo ``library``, run the steps of the tutorial, and save an image of each into ``folder``.
+    """Open the demo ``library``, show what the help describes step by step, and save an image of each into ``folder``.
 
     Raises:
         SemblanceError: The window did not become idle, or a file cannot be written.
@@ -49,6 +52,10 @@ def make_images(library: Path, folder: Path) -> list[Path]:
             ("compare", _show_comparison),
             ("refine", _show_judgements),
             ("two_metrics", _show_two_metrics),
+            ("train", _show_training),
+            ("evaluation", _show_evaluation),
+            ("map", _show_map),
+            ("full_size", _show_full_size),
         )
         for name, step in steps:
             widget = step(window)
@@ -104,6 +111,27 @@ def _show_two_metrics(window: MainWindow) -> QWidget:
     return window
 
 
+def _show_training(window: MainWindow) -> QWidget:
+    window.parts.full.leave_page("two_metrics")
+    window.workspaces.choose("research")
+    window.parts.layout.show_side("train")
+    return window.parts.layout.docks["side"]
+
+
+def _show_evaluation(window: MainWindow) -> QWidget:
+    return window.parts.layout.docks["evaluation"]
+
+
+def _show_map(window: MainWindow) -> QWidget:
+    window.context.actions["map"].trigger()
+    return window.parts.layout.docks["evaluation"]
+
+
+def _show_full_size(window: MainWindow) -> QWidget:
+    window.context.actions["view_large"].trigger()
+    return window
+
+
 def _save(window: MainWindow, widget: QWidget, file: Path) -> Path:
     image_of_window = window.grab().toImage()
     area = (
@@ -129,5 +157,8 @@ def _save(window: MainWindow, widget: QWidget, file: Path) -> Path:
 
 
 if __name__ == "__main__":
-    for image in make_images(make_demo(Path(sys.argv[1])), Path(sys.argv[2])):
+    demo, top = make_demo(Path(sys.argv[1])), Path(sys.argv[2])
+    readme = top / "resources" / "screenshots" / "read.png"
+    image_of_window(demo, Query(case=demo_query(demo)), readme)
+    for image in (readme, *make_images(demo, top / "resources" / "help" / "images")):
         sys.stdout.write(f"{image}\n")
