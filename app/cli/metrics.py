@@ -132,7 +132,7 @@ def card(
     as_json: Json = False,
 ) -> None:
     """Show the card of a metric: data, split, scores and weaknesses; or compare two cards."""
-    from semblance.core.reports.write_card import card_markdown, comparison_markdown
+    from semblance.core.reports.card_document import card_markdown, comparison_markdown
     from semblance.core.workflows.reports.metric_cards import compared_cards, metric_card, write_metric_card
 
     if against is not None:
@@ -187,7 +187,7 @@ def import_metric(
     as_json: Json = False,
 ) -> None:
     """Import a metric into a library that has the features it needs."""
-    from semblance.core.reports.card_facts import UNVERIFIED
+    from semblance.core.reports.card_document import UNVERIFIED
     from semblance.core.workflows.metrics.metric_exchange import import_file
 
     with ConsoleReporter() as reporter:

@@ -97,7 +97,7 @@ def _show_status(document: Mapping[str, Any]) -> None:
 def _show_opening(document: Mapping[str, Any]) -> None:
     from semblance.core.language import translate
     from semblance.core.library.vault import VaultOpening
-    from semblance.core.workflows.reports.build_card_document import opening_text
+    from semblance.core.workflows.reports.metric_cards import opening_text
 
     opening = VaultOpening.from_json(document)
     echo(f"opening {opening.number}, {opening.time}, '{opening.metric}': {translate(opening_text(opening))}")

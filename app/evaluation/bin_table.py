@@ -7,7 +7,7 @@ from PySide6.QtGui import QFocusEvent, QKeyEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableWidget, QTableWidgetItem, QWidget
 
 from semblance.app.shell.theme import theme, theme_signals
-from semblance.core.evaluation.reliability import Bin
+from semblance.core.evaluation.calibration import Bin
 from semblance.core.language import format_number, localise_number, tr
 from semblance.core.reports.curves import interval_text
 

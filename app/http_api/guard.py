@@ -12,7 +12,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from semblance.app.http_api.problems import problem_response
+from semblance.app.http_api.application import problem_response
 from semblance.core.log import describe_failure, logger
 from semblance.core.network.connection_limits import is_loopback
 

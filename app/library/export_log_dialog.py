@@ -14,8 +14,8 @@ from semblance.app.shell.theme import theme
 from semblance.app.widgets.dialog import Dialog, closing_row, dialog_layout, resize_dialog
 from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.widgets.tables import PlainTable
+from semblance.core.csv_cells import csv_text
 from semblance.core.language import tr, tr_n
-from semblance.core.reports.csv_table import csv_text
 
 _COLUMNS = (tr("When"), tr("By"), tr("What"), tr("Kind of file"), tr("Files"), tr("Patients"))
 _WIDTHS = (150, 100, 150, 150, 60)

@@ -17,8 +17,8 @@ from semblance.app.shell.file_dialogs import choose_target
 from semblance.app.shell.theme import set_look
 from semblance.app.widgets.dialog import Dialog, closing_row, dialog_layout, resize_dialog
 from semblance.app.widgets.tables import PlainTable
+from semblance.core.csv_cells import csv_text
 from semblance.core.language import tr, tr_n, tr_name
-from semblance.core.reports.csv_table import csv_text
 from semblance.core.workflows.library.library_snapshot import LibrarySnapshot
 
 _COLUMNS = (tr("File"), tr("State"), tr("Reason"))

@@ -16,8 +16,8 @@ from semblance.app.shell.theme import theme
 from semblance.app.widgets.dialog import Dialog, closing_row, dialog_layout, resize_dialog
 from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.widgets.tables import PlainTable
+from semblance.core.csv_cells import csv_text
 from semblance.core.language import tr, tr_n, tr_name, translate
-from semblance.core.reports.csv_table import csv_text
 from semblance.core.workflows.maintenance.problems import Problem, VerificationResult
 
 _COLUMNS = (tr("Part"), tr("Found"), tr("What to do"))

@@ -9,7 +9,7 @@ from semblance.app.shell import exports, library_operations, search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job
 from semblance.core.language import tr, translate
-from semblance.core.reports.card_facts import UNVERIFIED
+from semblance.core.reports.card_document import UNVERIFIED
 from semblance.core.workflows.metrics import metric_exchange
 from semblance.core.workflows.reports import metric_cards
 

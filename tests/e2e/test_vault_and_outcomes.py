@@ -26,7 +26,7 @@ from semblance.core.searches.query import Query
 from semblance.core.workflows.evaluation.scored_metrics import scored_metrics, scores_csv
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
-from semblance.core.workflows.reports.build_card_document import LATER_OPENING
+from semblance.core.workflows.reports.metric_cards import LATER_OPENING
 from semblance.core.workflows.searches.batch_queries import held_out_cases
 from semblance.core.workflows.searches.outcomes import drift_report, followed_searches
 from tests.helpers.tables import PLAIN, write_table

@@ -13,8 +13,13 @@ from skimage.draw import polygon2mask
 from semblance.core.errors import BadInput
 from semblance.core.imaging.outline import Ellipse, MaskOutline, Polygon
 from semblance.core.imaging.region import Region, region_of_mask
-from semblance.core.reports.dicom import coordinates
-from semblance.core.reports.dicom.coordinates import MAX_CORNERS, RegionOutline, image_regions, polylines
+from semblance.core.reports.dicom import structured_report
+from semblance.core.reports.dicom.structured_report import (
+    MAX_CORNERS,
+    RegionOutline,
+    image_regions,
+    polylines,
+)
 from tests.helpers.dicom_files import CT, ROOT
 
 
@@ -67,7 +72,7 @@ def test_any_pixels_are_enclosed_once(mask):
 
 def test_a_part_with_more_corners_than_dicom_can_hold_is_cut(monkeypatch):
     assert 8 * MAX_CORNERS < 2**16
-    monkeypatch.setattr(coordinates, "MAX_CORNERS", 20)
+    monkeypatch.setattr(structured_report, "MAX_CORNERS", 20)
     mask = np.zeros((20, 40), dtype=bool)
     mask[10:] = True
     mask[5:10, ::2] = True

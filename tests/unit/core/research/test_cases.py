@@ -12,9 +12,8 @@ from PIL import Image
 from semblance.core.errors import BadInput
 from semblance.core.evaluation.splits import check_leakage_between
 from semblance.core.library.library import Library
-from semblance.core.research import tables
-from semblance.core.research.cases import ExperimentCases
-from semblance.core.research.read_cases import read_cases
+from semblance.core.research import export
+from semblance.core.research.cases import ExperimentCases, read_cases
 from semblance.core.research.results import live_table
 from semblance.core.research.spec import CasesSpec
 from semblance.core.workflows.features.extract_features import extract_features
@@ -80,7 +79,7 @@ def test_repeats_of_one_split_have_no_interval_or_comparison(tmp_path, a, b):
     state = measure(tmp_path / "e", chosen)
     made = document(state)
     assert made["comparisons"] == []
-    assert "mean over 3 splits" in tables.latex(made)
+    assert "mean over 3 splits" in export.latex(made)
     for row in [*made["results"], *live_table(state)["results"]]:
         for score in row["scores"].values():
             assert score["ci95"] is None

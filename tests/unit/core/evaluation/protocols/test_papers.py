@@ -8,17 +8,18 @@ import numpy as np
 import pytest
 
 from semblance.core.errors import BadArguments, BadInput
-from semblance.core.evaluation.builtin_tables import builtin_table
 from semblance.core.evaluation.data import EvaluationData
+from semblance.core.evaluation.data_sources import builtin_table
 from semblance.core.evaluation.protocols import get_protocol
-from semblance.core.evaluation.protocols.protocol import LearnerSpec
-from semblance.core.evaluation.protocols.runner import repeat_seed
+from semblance.core.evaluation.protocols.protocol import LearnerSpec, repeat_seed
 from semblance.core.evaluation.result import EvaluationResult
-from semblance.core.evaluation.splits import halves
+from semblance.core.evaluation.splits import folds, halves, three_parts
 from semblance.core.metrics import registry
 from semblance.core.metrics.estimators.fixed_distances import Euclidean
 from semblance.core.metrics.steps import parse_steps
 from semblance.core.tasks import SILENT, Cancelled, Reporter
+from tests.helpers.blobs import blobs
+from tests.helpers.naive_protocols import run_protocol, squared, standardised, vote_credit
 
 STEPS = parse_steps("standardise")
 EUCLIDEAN = LearnerSpec("euclidean")
@@ -305,3 +306,192 @@ def test_cancelling_leaves_the_last_partial_result():
     with pytest.raises(Cancelled):
         run(builtin_table("iris"), "euclidean", repeats=5, reporter=listener)
     assert listener.partials[-1].repeats == 2
+
+
+def scores_of(name, data, *learners, repeats=1, seed=0, **settings):
+    specs = [one if isinstance(one, LearnerSpec) else LearnerSpec(one) for one in learners]
+    return get_protocol(name, **settings).run(data, specs, steps=STEPS, repeats=repeats, seed=seed)
+
+
+def wrong(Z, y, query, gallery, k):
+    """1 minus the credit of the majority of the k nearest."""
+    nearest = sorted(gallery, key=lambda row: ((Z[query] - Z[row]) ** 2).sum())[:k]
+    counts = {f: sum(y[row] == f for row in nearest) for f in set(y)}
+    winners = [f for f in counts if counts[f] == max(counts.values())]
+    return 1 - (y[query] in winners) / len(winners)
+
+
+@pytest.mark.parametrize("train_on", ["four", "one"])
+@pytest.mark.parametrize("patients", [0, 2])
+def test_metricboost_scores_are_those_of_loops(train_on, patients):
+    data = blobs(n=60, patients=patients)
+    result = scores_of("metricboost", data, "euclidean", seed=3, train_on=train_on)
+    triplets, nearest = [], []
+    for split in folds(data.y.tolist(), data.groups, repeat_seed(3, 0), 5):
+        train, test = (split.train, split.test) if train_on == "four" else (split.test, split.train)
+        Z, y = standardised(data, train), data.y
+        own = np.arange(60) if data.groups is None else data.groups
+        right = [
+            ((Z[i] - Z[j]) ** 2).sum() < ((Z[i] - Z[k]) ** 2).sum()
+            for i in test
+            for j in test
+            for k in test
+            if own[i] not in (own[j], own[k]) and y[j] == y[i] != y[k]
+        ]
+        triplets.append(np.mean(right))
+        nearest.append(1 - np.mean([wrong(Z, y, query, train, 1) for query in test]))
+    scores = result.results[0].scores
+    assert scores["triplet_accuracy"].values == pytest.approx(triplets, rel=1e-12)
+    assert scores["knn_accuracy@1"].values == pytest.approx(nearest, rel=1e-12)
+    assert result.results[0].curves["knn_accuracy"].mean[0] == pytest.approx(np.mean(nearest))
+    sizes = (48.0, 12.0) if train_on == "four" else (12.0, 48.0)
+    if not patients:
+        assert (result.split.n_train, result.split.n_test) == sizes
+    assert result.split.rule == ("5 folds" if train_on == "four" else "one of 5 folds to train on")
+
+
+def test_metricboost_repeats_are_five_folds_each_and_metricboost_learns_20_rounds():
+    data = builtin_table("iris")
+    result = scores_of("metricboost", data, "metricboost", repeats=2)
+    assert result.results[0].params["rounds"] == 20
+    assert len(result.results[0].scores["triplet_accuracy"].values) == 10
+    own = scores_of("metricboost", data, LearnerSpec("metricboost", {"rounds": 3}), "bdm")
+    assert own.results[0].params["rounds"] == 3
+    assert own.results[1].params["rounds"] != 20
+    with pytest.raises(BadArguments, match="one of four, one"):
+        get_protocol("metricboost", train_on="two")
+    with pytest.raises(BadInput, match="too few cases"):
+        scores_of("metricboost", EvaluationData(np.eye(4), np.array(list("abab"))), "euclidean")
+
+
+def test_a_tested_part_without_triplets_has_no_triplet_accuracy():
+    data = EvaluationData(np.random.default_rng(0).normal(size=(10, 2)), np.array(list("abcdefghij")))
+    result = scores_of("metricboost", data, "euclidean").results[0]
+    assert "triplet_accuracy" not in result.scores
+    assert result.scores["knn_accuracy@1"].values == (0.0,) * 5
+
+
+def test_boostmetric_errors_are_those_of_loops():
+    data = blobs(n=90)
+    result = scores_of("boostmetric", data, "euclidean", seed=5, repeats=3)
+    tested, validated = [], []
+    for repeat in range(3):
+        split = three_parts(data.y.tolist(), None, repeat_seed(5, repeat), 0.15, 0.15)
+        Z, y = standardised(data, split.train), data.y
+        tested.append([np.mean([wrong(Z, y, q, split.train, k) for q in split.test]) for k in (1, 3, 5)])
+        validated.append(np.mean([wrong(Z, y, q, split.train, 3) for q in split.validation]))
+    one = result.results[0]
+    for place, k in enumerate((1, 3, 5)):
+        assert one.scores[f"knn_error@{k}"].values == pytest.approx([row[place] for row in tested])
+        assert one.curves["knn_error"].mean[k - 1] == pytest.approx(np.mean([row[place] for row in tested]))
+    assert one.scores["validation_knn_error@3"].values == pytest.approx(validated)
+    assert one.curves["validation_knn_error"].mean[2] == pytest.approx(np.mean(validated))
+    assert 62 <= result.split.n_train <= 64
+    low, high = one.scores["knn_error@3"].ci95
+    assert low < one.scores["knn_error@3"].mean < high
+
+
+def test_boostmetric_needs_three_parts():
+    with pytest.raises(BadInput, match="3 parts"):
+        scores_of("boostmetric", EvaluationData(np.eye(2), np.array(["a", "b"])), "euclidean")
+    tiny = scores_of("boostmetric", EvaluationData(np.eye(4)[:, :2], np.array(list("abab"))), "euclidean")
+    assert "knn_error@1" in tiny.results[0].scores
+    assert "validation_knn_error@3" not in tiny.results[0].scores
+
+
+def errors(Z, y, queries, galleries, k):
+    """Plain and balanced error."""
+    right = [vote_credit(Z, y, query, gallery, k) for query, gallery in zip(queries, galleries, strict=True)]
+    per_finding = [
+        np.mean([r for r, q in zip(right, queries, strict=True) if y[q] == f]) for f in set(y[queries])
+    ]
+    return 1 - np.mean(right), 1 - np.mean(per_finding)
+
+
+def test_errors_are_those_of_loops_at_the_k_best_inside_the_training_half():
+    data = blobs(n=60)
+    result = run_protocol("online", data, "euclidean", seed=9).results[0]
+    split = halves(data.y.tolist(), None, repeat_seed(9, 0))
+    Z, y = standardised(data, split.train), data.y
+    inside = [
+        errors(Z, y, split.train, [[r for r in split.train if r != q] for q in split.train], k)
+        for k in range(1, 26)
+    ]
+    outside = [errors(Z, y, split.test, [split.train] * len(split.test), k) for k in range(1, 26)]
+    plain_k, balanced_k = (int(np.argmin([round(pair[side], 12) for pair in inside])) for side in (0, 1))
+    score = {name: summary.mean for name, summary in result.scores.items()}
+    assert score["chosen_k"] == plain_k + 1
+    assert score["knn_error"] == pytest.approx(outside[plain_k][0])
+    assert score["balanced_error"] == pytest.approx(outside[balanced_k][1])
+    assert score["knn_error@5"] == pytest.approx(outside[4][0])
+    assert score["balanced_error@10"] == pytest.approx(outside[9][1])
+    assert score["knn_error_best_on_test"] == pytest.approx(min(pair[0] for pair in outside))
+    assert score["balanced_error_best_on_test"] == pytest.approx(min(pair[1] for pair in outside))
+    assert "predictive_loss" not in score
+    assert result.curves["knn_error"].mean == pytest.approx([pair[0] for pair in outside])
+
+
+def test_loss_updates_and_rank_are_recorded_while_learning():
+    data = builtin_table("wine")
+    result = run_protocol(
+        "online", data, LearnerSpec("passive_aggressive", {"passes": 30, "C": 0.1}), repeats=3
+    )
+    document = json.loads(json.dumps(result.to_json(), allow_nan=False))["results"][0]
+    scores, curves = document["scores"], document["curves"]
+    loss = curves["predictive_loss"]["mean"]
+    assert loss[-1] == pytest.approx(scores["predictive_loss"]["mean"])
+    assert loss[0] > loss[-1]
+    assert 0 < scores["updates"]["mean"] <= 30 * 240
+    low, high = scores["updates"]["ci95"]
+    assert low < scores["updates"]["mean"] < high
+    assert curves["effective_dimension"]["mean"][-1] == scores["effective_dimension"]["mean"]
+    assert 1 <= scores["effective_dimension"]["mean"] <= 13
+    assert len(loss) == len(curves["effective_dimension"]["mean"])
+
+
+def test_rules_and_ndcg_are_those_of_loops():
+    data = blobs(n=50)
+    result = run_protocol("ccml", data, "euclidean", seed=3)
+    assert result.split.rule == "10 folds"
+    y = data.y
+    totals = {"knn": [], "mean": [], "likelihood": [], "ndcg": []}
+    for split in folds(y.tolist(), None, repeat_seed(3, 0), 10):
+        Z = standardised(data, split.train)
+        totals["knn"].append(1 - np.mean([vote_credit(Z, y, query, split.train, 3) for query in split.test]))
+        mean, likelihood, gains = [], [], []
+        for query in split.test:
+            near = {
+                f: sorted(squared(Z, query, row) for row in split.train if y[row] == f)[:3] for f in "abc"
+            }
+            by_mean = min("abc", key=lambda f: sum(near[f]) / len(near[f]))
+            roots = [value**0.5 for f in "abc" for value in near[f]]
+            share = {f: np.mean(y[split.train] == f) for f in "abc"}
+            by_likelihood = max("abc", key=lambda f: -sum(near[f]) / (2 * np.var(roots)) + np.log(share[f]))
+            mean.append(by_mean != y[query])
+            likelihood.append(by_likelihood != y[query])
+            order = sorted(split.train, key=lambda row: squared(Z, query, row))
+            gain = sum((y[row] == y[query]) / np.log2(i + 2) for i, row in enumerate(order[:5]))
+            gains.append(gain / sum(1 / np.log2(i + 2) for i in range(5)))
+        totals["mean"].append(np.mean(mean))
+        totals["likelihood"].append(np.mean(likelihood))
+        totals["ndcg"].append(np.mean(gains))
+    scores = result.results[0].scores
+    assert scores["knn_error@3"].values == pytest.approx(totals["knn"])
+    assert scores["ccknn_error@3"].values == pytest.approx(totals["mean"])
+    assert scores["ccknn_likelihood_error@3"].values == pytest.approx(totals["likelihood"])
+    assert scores["ndcg@5"].values == pytest.approx(totals["ndcg"])
+    assert set(result.results[0].curves) == {"knn_error", "ccknn_error", "ndcg"}
+
+
+def test_repeats_are_ten_folds_each():
+    result = run_protocol("ccml", builtin_table("iris"), "euclidean", repeats=2)
+    assert len(result.results[0].scores["knn_error"].values) == 20
+    with pytest.raises(BadInput, match="too few cases"):
+        run_protocol("ccml", blobs(n=8), "euclidean")
+
+
+def test_few_relevant_cases_are_the_ideal_of_ndcg():
+    y = np.array(["a"] * 30 + ["b"] * 11)
+    X = np.random.default_rng(0).normal(size=(41, 2)) + 50 * (y == "b")[:, None]
+    scores = run_protocol("ccml", EvaluationData(X, y), "euclidean").results[0].scores
+    assert scores["ndcg@20"].mean == pytest.approx(1.0)

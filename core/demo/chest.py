@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from semblance.core.demo.development import Grey, develop
-from semblance.core.demo.film import Film, pose
-from semblance.core.demo.outlines import blob, ellipse, path, smooth, tube
-from semblance.core.demo.strokes import Points, random_curve
+from semblance.core.demo.drawing import Points, blob, ellipse, path, random_curve, smooth, tube
+from semblance.core.demo.radiograph import Film, Grey, develop, pose
 
 SHAPE = (304, 320)
 

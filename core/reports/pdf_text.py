@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import re
 import threading
+import unicodedata
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,7 @@ from reportlab.pdfbase import pdfmetrics
 from reportlab.pdfbase.cidfonts import UnicodeCIDFont
 from reportlab.pdfbase.ttfonts import TTFError, TTFont
 
-from semblance.core.reports.bidirectional import visual_order
+from semblance.core.language import LEFT_TO_RIGHT_MARK, has_right_to_left
 
 REGULAR, BOLD = "Report", "Report-Bold"
 _WIDE, _WIDE_BOLD = "Wide", "Wide-Bold"
@@ -46,6 +47,11 @@ _VIEWER_FONTS = (
     (0xFAFF, _HAN),
 )
 _lock = threading.Lock()
+
+_RIGHT_TO_LEFT = frozenset({"R", "AL"})
+_STRONG = _RIGHT_TO_LEFT | {"L"}
+_NUMBERS = frozenset({"EN", "AN"})
+_MIRRORED = str.maketrans("()[]{}<>«»", ")(][}{><»«")
 
 
 @functools.cache
@@ -170,3 +176,57 @@ def markup(text: str, bold: bool = False) -> str:
 def width_of(text: str, size: float, bold: bool = False) -> float:
     """The width of ``text`` in points."""
     return float(sum(pdfmetrics.stringWidth(part, font, size) for font, part in runs(text, bold)))
+
+
+def visual_order(line: str) -> str:
+    """``line`` as it is drawn from left to right: joined Arabic letters, then the order of the Unicode Bidirectional
+    Algorithm (UAX 9) without explicit embeddings. Lines without such letters stay as they are."""
+    if not has_right_to_left(line):
+        return line
+    from arabic_reshaper import reshape
+
+    line = reshape(line)
+    kinds = [unicodedata.bidirectional(one) for one in line]
+    levels = _levels(kinds)
+    order = list(range(len(line)))
+    for level in range(max(levels, default=0), 0, -1):
+        # Rule L2: from the highest level on, reverse every run of at least this level.
+        shown, start = [levels[place] for place in order], 0
+        while start < len(order):
+            end = start
+            while end < len(order) and shown[end] >= level:
+                end += 1
+            order[start:end] = order[start:end][::-1]
+            start = max(end, start + 1)
+    drawn = (line[place].translate(_MIRRORED) if levels[place] % 2 else line[place] for place in order)
+    return "".join(drawn).replace(LEFT_TO_RIGHT_MARK, "")
+
+
+def _levels(kinds: list[str]) -> list[int]:
+    """The embedding level of every character of a line, given their bidirectional classes."""
+    base = int(next((kind for kind in kinds if kind in _STRONG), "L") in _RIGHT_TO_LEFT)
+    # "L", "R", "number" (right to left for its neighbours) or "" (a space or sign) for every character.
+    directions: list[str] = []
+    right = bool(base)
+    for place, kind in enumerate(kinds):
+        if kind in _STRONG:
+            right = kind in _RIGHT_TO_LEFT
+            directions.append("R" if right else "L")
+        elif kind in _NUMBERS or _joins_numbers(kinds, place):
+            directions.append("number" if right else "L")
+        else:
+            directions.append(directions[-1] if kind == "NSM" and directions else "")
+    for place, direction in enumerate(directions):
+        if not direction:
+            # Rules N1 and N2: between two parts of one direction it has theirs, else that of the line.
+            after = next((one for one in directions[place:] if one), "")
+            before = directions[place - 1] if place else ""
+            sides = {"L" if one == "L" or not (one or base) else "R" for one in (before, after)}
+            directions[place] = sides.pop() if len(sides) == 1 else "LR"[base]
+    levels = {"L": 2 * base, "R": 1, "number": 2}
+    return [levels[one] for one in directions]
+
+
+def _joins_numbers(kinds: list[str], place: int) -> bool:
+    """Whether a separator stands between two digits: the point of 12.5."""
+    return kinds[place] in ("CS", "ES") and kinds[max(place - 1, 0) : place + 2 : 2] == ["EN", "EN"]

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from semblance.core.language import count_label, join_texts, set_language, tr_lazy, translate
-from semblance.core.reports.bidirectional import visual_order
 from semblance.core.reports.document import VoteFacts
+from semblance.core.reports.pdf_text import visual_order
 from tests.helpers.reports import report
 
 ALEF, BET, GIMEL = "\u05d0", "\u05d1", "\u05d2"
