@@ -11,61 +11,37 @@ import secrets
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from http import HTTPStatus
 from importlib.metadata import version
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, FastAPI, Query, Request, Response
-from fastapi.exceptions import RequestValidationError
 from fastapi.middleware.cors import CORSMiddleware
 from fastapi.openapi.docs import get_swagger_ui_html
-from fastapi.responses import HTMLResponse, JSONResponse
+from fastapi.responses import HTMLResponse
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from fastapi_offline import FastAPIOffline
 from pydantic import BaseModel, Field
-from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp
 
 from semblance import resources
-from semblance.app.http_api.guard import Guard
-from semblance.app.http_api.server import ADMITTED
-from semblance.core.engine import Engine, WorkerEnded
-from semblance.core.errors import BadArguments, BadInput, SemblanceError
+from semblance.app.http_api.connections import ADMITTED
+from semblance.app.http_api.guard import RESPONSES, Guard, Problem, add_handlers
+from semblance.core.engine import Engine
 from semblance.core.imaging.formats import DICOM, HEAD_BYTES, sniff
 from semblance.core.imaging.region import Region
 from semblance.core.library.location import LibraryLocation
-from semblance.core.log import describe_failure, logger
+from semblance.core.log import logger
 from semblance.core.purpose import PURPOSE
 from semblance.core.workflows.network.answer_requests import (
     REPORT_FORMATS,
     ReportFormat,
     SearchRequest,
-    UnknownCase,
     answer_report,
     answer_search,
     answer_thumbnail,
     describe_served_library,
 )
-
-MEDIA_TYPE = "application/problem+json"
-SCHEMA = {
-    "type": "object",
-    "description": "Why there is no answer, and what to do.",
-    "properties": {
-        "title": {"type": "string"},
-        "status": {"type": "integer"},
-        "detail": {"type": "string"},
-    },
-    "required": ["title", "status", "detail"],
-}
-#: For the description of each route.
-RESPONSES: dict[int | str, dict[str, Any]] = {
-    status: {"description": HTTPStatus(status).phrase, "content": {MEDIA_TYPE: {"schema": SCHEMA}}}
-    for status in (400, 401, 403, 404, 408, 413, 415, 421, 422, 503)
-}
-#: Errors whose cause is not the request.
-_OWN_FAULTS = (500, 503)
 
 #: Bytes of an image in a request, and requests that are answered or wait at a time.
 MAX_BYTES, MAX_REQUESTS = 64 << 20, 32
@@ -84,62 +60,6 @@ _MEDIA_TYPES = {
     ".csv": "text/csv; charset=utf-8",
     ".json": "application/json",
 }
-
-
-class Problem(HTTPException):
-    """A request that is refused: HTTP ``status_code`` and a ``detail`` of whole sentences."""
-
-
-def problem_response(status: int, detail: str, headers: dict[str, str] | None = None) -> JSONResponse:
-    """The response that describes an error."""
-    document = {"title": HTTPStatus(status).phrase, "status": status, "detail": detail}
-    return JSONResponse(document, status, headers, MEDIA_TYPE)
-
-
-def add_handlers(application: FastAPI) -> None:
-    """Answer every error of ``application`` as a problem."""
-    application.add_exception_handler(HTTPException, _refused)
-    application.add_exception_handler(RequestValidationError, _invalid)
-    application.add_exception_handler(SemblanceError, _failed)
-    application.add_exception_handler(ClientDisconnect, _left)
-    application.add_exception_handler(Exception, _defect)
-
-
-async def _refused(request: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, HTTPException)
-    detail = error.detail
-    if not isinstance(error, Problem):
-        detail = f"{request.method} {request.url.path} is not a request that Semblance answers. See /docs."
-    return problem_response(error.status_code, detail, dict(error.headers or {}))
-
-
-async def _invalid(_: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, RequestValidationError)
-    details = [f"{'.'.join(map(str, one['loc'][1:]))}: {one['msg']}." for one in error.errors()]
-    return problem_response(422, f"A parameter is not valid. {' '.join(details)}")
-
-
-async def _left(_: Request, __: Exception) -> JSONResponse:
-    return problem_response(400, "The client left before the answer.")
-
-
-async def _failed(_: Request, error: Exception) -> JSONResponse:
-    if isinstance(error, UnknownCase):
-        status = 404
-    elif isinstance(error, BadArguments):
-        status = 400
-    elif isinstance(error, BadInput):
-        status = 422
-    else:
-        status = 503 if isinstance(error, WorkerEnded) else 500
-    if status in _OWN_FAULTS:
-        logger.error("a request failed: %s", describe_failure(error))
-    return problem_response(status, str(error))
-
-
-async def _defect(_: Request, error: Exception) -> JSONResponse:
-    logger.error("a request failed: %s", describe_failure(error))
-    return problem_response(500, f"A defect in Semblance ({type(error).__name__}). The log has details.")
 
 
 @dataclass(frozen=True)

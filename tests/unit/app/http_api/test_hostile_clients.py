@@ -13,8 +13,7 @@ import time
 
 import pytest
 
-from semblance.app.http_api import application
-from semblance.app.http_api import server as http_server
+from semblance.app.http_api import application, connections
 from semblance.app.http_api.application import Settings
 from semblance.core import log
 from tests.helpers.certificates import pair
@@ -290,7 +289,7 @@ CHUNKS = {
 @pytest.mark.parametrize("kind", CHUNKS)
 def test_a_chunk_that_is_none_ends_the_request(server, monkeypatch, kind, token):
     monkeypatch.setattr(application, "BODY_S", 1.0)
-    monkeypatch.setattr(http_server, "HEAD_S", 1.0)
+    monkeypatch.setattr(connections, "HEAD_S", 1.0)
     given = {"token": None} if token == "no token" else {}
     sent = request("/v1/search", PNG, CHUNKED, method="POST", body=b"1\r\na\r\n" + CHUNKS[kind], **given)
     answered = ask(server.address, sent)
@@ -355,9 +354,9 @@ def test_the_work_for_one_who_left_ends(server, settings):
 
 @pytest.mark.parametrize("kind", HOLDS)
 def test_many_who_hold_connections_keep_nobody_out(settings, monkeypatch, caplog, kind):
-    monkeypatch.setattr(http_server, "MAX_CONNECTIONS", 8)
-    monkeypatch.setattr(http_server, "HEAD_S", 3600.0)
-    monkeypatch.setattr(http_server, "READ_S", 3600.0)
+    monkeypatch.setattr(connections, "MAX_CONNECTIONS", 8)
+    monkeypatch.setattr(connections, "HEAD_S", 3600.0)
+    monkeypatch.setattr(connections, "READ_S", 3600.0)
     with running_server(settings) as running, many(running.address, 40, *HOLDS[kind]):
         for _ in range(5):
             assert answers(running)
@@ -366,8 +365,8 @@ def test_many_who_hold_connections_keep_nobody_out(settings, monkeypatch, caplog
 
 @pytest.mark.parametrize("kind", HOLDS)
 def test_one_who_takes_too_long_is_ended(settings, monkeypatch, kind):
-    monkeypatch.setattr(http_server, "HEAD_S", 0.3)
-    monkeypatch.setattr(http_server, "READ_S", 0.3)
+    monkeypatch.setattr(connections, "HEAD_S", 0.3)
+    monkeypatch.setattr(connections, "READ_S", 0.3)
     first, again = HOLDS[kind]
     with running_server(settings) as running, connect(running.address, receive_bytes=2048) as opened:
         opened.sendall(first)
@@ -397,7 +396,7 @@ def test_many_whose_handshake_does_not_begin_keep_nobody_out(settings, monkeypat
     made = server_module.make_server
     context = server_module.watching_tls(own.certificate, own.key, None)
     monkeypatch.setattr("tests.helpers.http_server.make_server", lambda asked: made(asked, context))
-    monkeypatch.setattr(http_server, "MAX_CONNECTIONS", 8)
+    monkeypatch.setattr(connections, "MAX_CONNECTIONS", 8)
     sent = request("/openapi.json", CLOSE, token=None)
 
     def encrypted_answer(address: str) -> int:
@@ -412,7 +411,7 @@ def test_many_whose_handshake_does_not_begin_keep_nobody_out(settings, monkeypat
                     assert encrypted_answer(running.address) == 200
         plain = ask(running.address, sent)
         assert plain == []
-        monkeypatch.setattr(http_server, "HEAD_S", 0.3)
+        monkeypatch.setattr(connections, "HEAD_S", 0.3)
         with connect(running.address) as opened:
             assert read_answers(opened) == []
     assert caplog.records == []

@@ -2,13 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from semblance.app.cli.show_results import (
-    show_cases,
-    show_import,
-    show_info,
-    show_scores,
-    show_table_scores,
-)
+from semblance.app.cli.evaluation import show_scores, show_table_scores
+from semblance.app.cli.libraries import show_import, show_info
+from semblance.app.cli.search import show_cases
 
 
 def interval(mean, low=None, high=None):
