@@ -31,7 +31,7 @@ from semblance.app.research.result_dialog import (
     p_value_text,
 )
 from semblance.app.shell.context import Context
-from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.event_loop import one_shot
 from semblance.app.shell.jobs import Lane
 from semblance.app.shell.theme import colour, plain_tip, theme, theme_signals
 from semblance.app.widgets.labels import ElidedLabel, WrappedLabel

@@ -1,4 +1,7 @@
-"""The commands: id, text, menu, key and icon. Menus, buttons, the palette, the help and the settings use this list."""
+"""The commands: text, menu, key, icon, other words for each, and when it can be run.
+
+Menus, buttons, the palette, the help and the settings use this list.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,139 @@ from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QAction, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QWidget
 
-from semblance.app.shell.command_entries import CommandEntry
-from semblance.app.shell.command_synonyms import SYNONYMS
 from semblance.app.shell.icons import icon
 from semblance.app.shell.keys import CommandKeys, normal
 from semblance.app.shell.settings import Settings
+from semblance.app.shell.state import State
 from semblance.core.language import tr
+from semblance.core.library.location import ServerAddress
+
+#: Id of a command -> words that are not in its own text or menu.
+SYNONYMS = {
+    "new_library_folder": tr("create import dicom images"),
+    "new_library": tr("create import csv medmnist"),
+    "open_library": tr("load change recent"),
+    "open_server": tr("PostgreSQL database address connect shared department password"),
+    "demo": tr("example sample"),
+    "import_more": tr("import dicom images"),
+    "import_file": tr("import csv"),
+    "pacs": tr("server DICOMweb DIMSE query retrieve archive study network"),
+    "send_to_pacs": tr("store STOW C-STORE archive export report structured"),
+    "watch": tr("listen receive DICOM listener folder SCP automatic import"),
+    "import_labels": tr("csv findings patients diagnoses table annotations"),
+    "not_read": tr("failed ignored errors problems"),
+    "relink": tr("relink missing lost path"),
+    "back_up": tr("backup copy archive"),
+    "restore": tr("backup"),
+    "update_indexes": tr("HNSW pgvector candidates approximate nearest neighbour server build renew"),
+    "check_library": tr("doctor repair integrity damaged"),
+    "exports": tr("audit privacy"),
+    "report": tr("pdf html csv json print export save images de-identified anonymised anonymized"),
+    "deidentify": tr("anonymise anonymize pseudonymise names remove privacy export burnt-in text clean"),
+    "open_report": tr("import json"),
+    "quit": tr("exit leave end"),
+    "settings": tr(
+        "preferences options configuration memory processes cores log presets name defaults mouse wheel privacy "
+        "language font"
+    ),
+    "undo_edit": tr("back revert change"),
+    "redo_edit": tr("again repeat change"),
+    "edit_history": tr("log changes undo"),
+    "findings": tr("diagnoses classes rename merge colour color order add new"),
+    "set_finding": tr("label diagnosis class annotate change"),
+    "set_patient": tr("person identity change"),
+    "join_lesions": tr("same duplicates copies group join merge"),
+    "split_lesions": tr("not the same duplicates copies group split"),
+    "detect_lesions": tr("duplicates copies near-duplicates find group"),
+    "remove_cases": tr("delete cases"),
+    "find_case": tr("filter finding text"),
+    "close_messages": tr("dismiss errors warnings"),
+    "reset_window": tr("WL windowing brightness contrast grey levels auto"),
+    "theme": tr("night day colours mode appearance"),
+    "text_larger": tr("zoom font size bigger"),
+    "text_smaller": tr("zoom font size"),
+    "language": tr("german translation"),
+    "read": tr("clinical reading view"),
+    "research": tr("train evaluation learners view"),
+    "layout": tr("windows panels default"),
+    "glide": tr("animation movement"),
+    "full_screen": tr("maximise"),
+    "ask_case": tr("query retrieve similar"),
+    "compare": tr("side by side second monitor window measure difference blink"),
+    "hang": tr("hanging mammogram four views prior current studies compare"),
+    "view_large": tr("zoom enlarge large viewer invert rotate flip measure ruler"),
+    "why": tr("explain reason contributions"),
+    "refine": tr("feedback thumbs clicks"),
+    "header": tr("dicom tags metadata"),
+    "paste_image": tr("paste query screenshot insert"),
+    "ask_file": tr("query open similar upload"),
+    "save_search": tr("keep name store"),
+    "branch_search": tr("copy duplicate fork"),
+    "searches": tr("saved history open"),
+    "rank_again": tr("refresh update renew"),
+    "region": tr("rectangle ellipse polygon outline roi brush mass wand"),
+    "whole_image": tr("remove region"),
+    "same_patient": tr("include exclude patients"),
+    "alike": tr("copies duplicates"),
+    "diverse": tr("diversity variety"),
+    "show_alike": tr("copies duplicates"),
+    "no_good_match": tr("outlier unusual"),
+    "set_prevalence": tr("prior pretest probability frequency"),
+    "judge_alike": tr("thumb up similar yes"),
+    "judge_not_alike": tr("thumb down dissimilar no"),
+    "judge_closer": tr("triplet judge"),
+    "ask_next": tr("question active learning"),
+    "undo_judgement": tr("back revert click"),
+    "redo_judgement": tr("again click"),
+    "reset_judgements": tr("reset clear start over"),
+    "save_refined": tr("keep store learnt"),
+    "prepare": tr("automatic measure features train recommended metric"),
+    "extract": tr("compute calculate gabor descriptors"),
+    "train": tr("learn fit model bdm"),
+    "prepare_slider": tr("visual likeness"),
+    "stop_training": tr("cancel abort end"),
+    "experiments": tr("compare learners grid cross-validation significance"),
+    "reader_studies": tr(
+        "MRMC observer performance radiologists sensitivity specificity kappa washout blinded"
+    ),
+    "agreement": tr("Cohen Fleiss kappa Krippendorff alpha inter-rater inter-observer concordance"),
+    "outcomes": tr("follow-up later diagnosis biopsy histology Brier calibration drift monitoring"),
+    "vault": tr("sealed held-out set lock patients final evaluation open"),
+    "compare_encoders": tr("own ONNX network model backbone random weights Gabor pixels benchmark"),
+    "score": tr("measure score held-out"),
+    "map": tr("t-SNE plot scatter embedding"),
+    "data_check": tr("label errors conflicts outliers duplicates quality laterality text blank"),
+    "two_metrics": tr("side by side rank shifts"),
+    "metric_card": tr("facts details model scores"),
+    "export_metric": tr("save file share"),
+    "import_metric": tr("load open file"),
+    "manage_metrics": tr("rename duplicate delete copy remove"),
+    "save_plot": tr("export svg pdf figures charts"),
+    "help": tr("manual documentation guide"),
+    "tutorial": tr("introduction first steps learn guide"),
+    "words": tr("words terms"),
+    "whats_new": tr("changelog changes version release news"),
+    "keyboard": tr("keys shortcuts wheel help"),
+    "copy_details": tr("error problem support version diagnostics"),
+    "go_library": tr("grid list patients studies series"),
+    "go_query": tr("image viewer invert rotate flip measure ruler brush"),
+    "go_notes": tr("comment remark bookmark"),
+    "go_evaluation": tr("ROC curve AUC scores calibration confusion training plots accuracy"),
+    "log_folder": tr("record errors support file"),
+    "about": tr("version licence license"),
+}
+
+#: Conditions of commands that change cases, features or metrics, and of those that save judgements and searches.
+_OF_EDITS = (
+    "editable",
+    "editable on a server",
+    "features",
+    "can score",
+    "edits",
+    "undone edits",
+    "can save metric",
+)
+_OF_MARKS = ("writable", "can judge", "can save search", "can add concepts", "concepts")
 
 
 @dataclass(frozen=True)
@@ -23,7 +153,7 @@ class Command:
     """A command of the menus and the palette.
 
     ``menu``: a key of :data:`MENUS`, also the category in the palette. ``needs``: the condition under which the
-    command is enabled, one of :func:`semblance.app.shell.command_conditions.available`. Empty: always enabled.
+    command is enabled, one of :func:`semblance.app.shell.actions.available`. Empty: always enabled.
     ``shortcut`` and ``second_shortcut``: its keys as long as the user chose no other.
     """
 
@@ -223,6 +353,23 @@ def _without_checked(run: Callable[[], object], _checked: bool = False) -> None:
     run()
 
 
+@dataclass(frozen=True)
+class CommandEntry:
+    """A command in the palette.
+
+    ``icon``: the name of an icon, or empty. A command that is not ``enabled`` is listed but cannot be run.
+    ``synonyms``: other words that find it.
+    """
+
+    text: str
+    category: str
+    run: Callable[[], object]
+    shortcut: str = ""
+    icon: str = ""
+    enabled: bool = True
+    synonyms: str = ""
+
+
 class Actions(QObject):
     """The commands as Qt actions, enabled by what is open."""
 
@@ -321,3 +468,73 @@ class Actions(QObject):
             for command in COMMANDS
             if command.id != "palette"
         ]
+
+
+def available(state: State) -> set[str]:
+    """The conditions of commands that are met now."""
+    out: set[str] = set()
+    if state.library is not None:
+        out.add("library")
+        if len(state.library.metrics) > 1:
+            out.add("two metrics")
+        if state.can_write:
+            out.add("writable")
+        if state.can_edit:
+            out.add("editable")
+            if state.library.feature_sets:
+                out.add("features")
+    if state.metric is not None:
+        out.add("metric")
+        if "editable" in out:
+            out.add("can score")
+        if state.metric.scores:
+            out.add("scores")
+    if state.query is not None:
+        out.add("query")
+        if "writable" in out:
+            out.add("can save search")
+    if state.ranking is not None:
+        out.add("ranking")
+    out |= _judgement_conditions(state) | _edit_conditions(state)
+    if state.training is not None and state.training.running:
+        out.add("training")
+    return out
+
+
+def refused(state: State) -> dict[str, str]:
+    """Condition of commands -> why it is not met, where rights are the reason."""
+    of_edits, of_marks = state.why_not_edited, state.why_not_written
+    found = dict.fromkeys(_OF_EDITS, of_edits) if of_edits else {}
+    if state.library is not None and not isinstance(state.library.path, ServerAddress):
+        found["editable on a server"] = tr(
+            "In a library in a folder all cases are compared, without an index."
+        )
+    return found | (dict.fromkeys(_OF_MARKS, of_marks) if of_marks else {})
+
+
+def _edit_conditions(state: State) -> set[str]:
+    out: set[str] = set()
+    if state.library is None or not state.can_edit:
+        return out
+    if isinstance(state.library.path, ServerAddress):
+        out.add("editable on a server")
+    if state.last_edit is not None:
+        out.add("edits")
+    if state.last_undone_edit is not None:
+        out.add("undone edits")
+    return out
+
+
+def _judgement_conditions(state: State) -> set[str]:
+    out = {"can judge"} if state.can_judge else set()
+    if state.metric is not None and state.can_write:
+        out.add("can add concepts")
+    if state.judgement_count:
+        out.add("judgements")
+        if state.can_edit:
+            out.add("can save metric")
+    if state.own_judgement_count:
+        out.add("own judgements")
+    if state.ranked_search is not None and state.judgement_count < len(state.ranked_search.entries):
+        out.add("undone judgements")
+    return out

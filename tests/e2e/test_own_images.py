@@ -15,7 +15,7 @@ from pytestqt.qtbot import QtBot
 from semblance.app.reports import report_commands
 from semblance.app.reports.report_dialog import ReportDialog
 from semblance.app.screenshot import settle
-from semblance.app.widgets.cards.card_parts import card_feedback_buttons
+from semblance.app.widgets.cards.card_layout import card_feedback_buttons
 from semblance.core.searches.query import Query
 from tests.helpers.images import striped_folder
 from tests.helpers.windows import open_window, wait_for

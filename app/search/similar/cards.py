@@ -12,12 +12,13 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QPushButton, QToolTip
 
 from semblance.app.search.feedback import mark_cards
 from semblance.app.shell.context import Context
-from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.event_loop import one_shot
 from semblance.app.shell.jobs import Job, Lane
 from semblance.app.shell.kept_views import KeptView
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import set_look, theme, theme_signals
-from semblance.app.widgets.cards.case_grid import NONE, CaseGrid
+from semblance.app.widgets.cards.card_view import NONE
+from semblance.app.widgets.cards.case_grid import CaseGrid
 from semblance.app.widgets.labels import ElidedLabel
 from semblance.app.widgets.thumbnail_loader import Done, ThumbnailLoader, ThumbnailSource
 from semblance.core.errors import BadInput, SemblanceError

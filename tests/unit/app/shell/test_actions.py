@@ -6,10 +6,9 @@ import pytest
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QWidget
 
-from semblance.app.shell.actions import COMMANDS, MENUS, Actions
-from semblance.app.shell.command_entries import matches
-from semblance.app.shell.command_synonyms import SYNONYMS
+from semblance.app.shell.actions import COMMANDS, MENUS, SYNONYMS, Actions
 from semblance.app.window.main_window import MainWindow
+from semblance.app.window.palette import matches
 from semblance.core.language import ENGLISH, LANGUAGES
 from tests.helpers.icons import icon_names
 from tests.translations import translated_texts

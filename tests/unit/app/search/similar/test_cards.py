@@ -12,7 +12,7 @@ from semblance.app.search.feedback import mark_cards as operations
 from semblance.app.search.similar.cards import CardSlices
 from semblance.app.shell import search_operations
 from semblance.app.shell.settings import AUTHOR
-from semblance.app.widgets.cards.card_parts import card_feedback_buttons
+from semblance.app.widgets.cards.card_layout import card_feedback_buttons
 from semblance.app.widgets.cards.case_grid import CaseGrid
 from semblance.app.widgets.cards.case_model import CaseModel
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
