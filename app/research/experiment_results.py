@@ -20,7 +20,7 @@ from semblance.app.research.experiment_tables import (
 )
 from semblance.app.research.query_preview import QueryPreview
 from semblance.app.shell.context import Context
-from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.event_loop import one_shot
 from semblance.app.shell.theme import theme, theme_signals
 from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
 from semblance.app.widgets.layouts import vbox

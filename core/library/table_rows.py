@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from semblance.core.library.clear_features import clear_features
 from semblance.core.library.database import in_batches
+from semblance.core.library.feature_chunks import clear_features
 from semblance.core.library.lesion_group_rows import DETECTED, remove_from_groups
 from semblance.core.library.records import FileRecord, SourceRecord
 from semblance.core.library.schema import cases, files

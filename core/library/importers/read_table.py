@@ -11,7 +11,7 @@ import numpy as np
 
 from semblance.core.errors import BadInput
 from semblance.core.imaging.zip_archive import open_regular_file
-from semblance.core.library.finding_names import FindingNames
+from semblance.core.library.findings import FindingNames
 from semblance.core.library.importers.csv_table import CsvTable
 from semblance.core.library.importers.csv_text import DELIMITERS, CsvFile
 from semblance.core.library.importers.encodings import whole_lines

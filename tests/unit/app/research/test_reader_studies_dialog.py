@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QLabel
 from semblance.app.research.reader_studies_dialog import ReaderStudiesDialog
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.core.library.location import server_address
-from semblance.core.library.rights import RIGHTS
+from semblance.core.library.records import RIGHTS
 from semblance.core.research.reader_study.design import Arm, StudyCase, StudyDesign
 from semblance.core.workflows.research import reader_study
 from semblance.core.workflows.research.reader_study import ReaderProgress, StudyStatus
