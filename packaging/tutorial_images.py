@@ -18,9 +18,9 @@ from semblance.app.shell import search_operations
 from semblance.app.shell.theme import set_theme
 from semblance.app.window.main_window import MainWindow
 from semblance.core.errors import SemblanceError
+from semblance.core.searches.feedback.judgements import likeness_judgement
 from semblance.core.searches.query import Query
 from semblance.core.workflows.demo import demo_query, make_demo
-from semblance.core.workflows.searches.refine_metric import likeness_judgement
 
 SIZE = (1280, 800)
 #: Wider images do not fit beside the contents of the help.

@@ -101,12 +101,11 @@ def report(
 ) -> None:
     """Write a report of a search, or of many. It is de-identified unless --identified is given."""
     from semblance.core.reports.options import ReportOptions, read_logo
-    from semblance.core.searches.feedback.judgements import QueryMarks
     from semblance.core.searches.query import Query
     from semblance.core.searches.search import Search
     from semblance.core.workflows.metrics.current_metric import current_metric
     from semblance.core.workflows.reports.write_reports import write_report_files, write_reports
-    from semblance.core.workflows.searches.feedback.order_by_marks import check_marks
+    from semblance.core.workflows.searches.feedback.order_by_marks import check_given_marks
     from semblance.core.workflows.searches.open_metrics import open_search_metric
 
     queries = [value for value in (case, image, cases) if value is not None]
@@ -118,8 +117,7 @@ def report(
     options = ReportOptions(
         page, clinic, head, comment, identified, free_text, dicom, bool(clean), estimate, reader
     )
-    marks = QueryMarks(case_ids(like), case_ids(unlike))
-    if cases is not None and marks:
+    if cases is not None and (like or unlike):
         raise BadArguments("Marks belong to one query.", "Leave out --like and --unlike, or --cases.")
     part = parse_region(region)
     metric = metric or current_metric(library)
@@ -128,11 +126,11 @@ def report(
             search = Search(
                 metric,
                 Query(composed(case) if case else case, image, part),
-                like=tuple(map(Query, marks.liked)),
-                unlike=tuple(map(Query, marks.disliked)),
+                like=case_ids(like),
+                unlike=case_ids(unlike),
                 without_patient=without_patient,
             )
-            check_marks(open_search_metric(library, search, reporter), search.query, marks)
+            check_given_marks(open_search_metric(library, search, reporter), search)
             files = write_report_files(library, search, out, options, reporter=reporter)
             document = {"report": str(out), "files": [str(file) for file in files]}
             print_document(document, as_json, _show_files)

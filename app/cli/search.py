@@ -115,7 +115,6 @@ def search(
     ] = False,
 ) -> None:
     """Search a library for the cases most similar to a case or an image."""
-    from semblance.core.searches.feedback.judgements import QueryMarks
     from semblance.core.searches.query import Query, check_one_query
     from semblance.core.workflows.metrics.current_metric import current_metric
     from semblance.core.workflows.searches.explain_distance import result_with_reasons
@@ -135,7 +134,8 @@ def search(
             without=left_out,
             without_patient=without_patient,
             candidates=candidates,
-            marks=QueryMarks(case_ids(like), case_ids(unlike)),
+            like=case_ids(like),
+            unlike=case_ids(unlike),
             reporter=reporter,
         )
         shown = (

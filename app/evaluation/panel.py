@@ -44,7 +44,7 @@ from semblance.core.workflows.evaluation.scored_metrics import ScoredMetric
 from semblance.core.workflows.library.library_snapshot import LibrarySnapshot
 
 if TYPE_CHECKING:
-    from semblance.app.evaluation.map.map_page import MapPage
+    from semblance.app.evaluation.map_page import MapPage
 
 OVERVIEW, ACCURACY_TAB, ROC_TAB, CALIBRATION_TAB, TRAINING_TAB, MAP_TAB, TABLE = range(7)
 TABS = (
@@ -163,7 +163,7 @@ class EvaluationPanel(Panel):
 
     @lazy_part
     def map(self) -> MapPage:
-        from semblance.app.evaluation.map.map_page import MapPage
+        from semblance.app.evaluation.map_page import MapPage
 
         page = MapPage(self._context, self._thumbnails)
         self._pages.addWidget(page)

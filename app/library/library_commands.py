@@ -7,25 +7,40 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal
-from PySide6.QtWidgets import QDialog, QWidget
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QDialog,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QWidget,
+)
 
-from semblance.app.library.demo_library import open_demo
-from semblance.app.library.import_dialog import ImportDialog, default_library
-from semblance.app.library.prepare_operations import import_and_prepare, prepare_for_searching
-from semblance.app.library.server_dialog import OpenServerDialog
-from semblance.app.library.table_settings import TableSettings
-from semblance.app.library.unreadable_files_dialog import UnreadableFilesDialog
+from semblance.app.library.import_dialog import ImportDialog, TableSettings, default_library
+from semblance.app.library.open_server_dialog import OpenServerDialog
+from semblance.app.library.prepare_operations import (
+    PreparationView,
+    import_and_prepare,
+    prepare_for_searching,
+)
 from semblance.app.shell import library_operations, plot_operations, search_operations
-from semblance.app.shell.command_conditions import available
+from semblance.app.shell.actions import available
 from semblance.app.shell.context import Context
-from semblance.app.shell.file_dialogs import choose_file, choose_folder
+from semblance.app.shell.file_dialogs import choose_file, choose_folder, choose_target
 from semblance.app.shell.jobs import Lane
 from semblance.app.shell.messages import Action
-from semblance.core.language import tr
+from semblance.app.shell.theme import set_look
+from semblance.app.widgets.dialog import Dialog, closing_row, dialog_layout, resize_dialog
+from semblance.app.widgets.tables import PlainTable
+from semblance.core.csv_cells import csv_text
+from semblance.core.language import tr, tr_n, tr_name
 from semblance.core.library.importers.importer import Recognition
 from semblance.core.library.importers.registry import get_importer
 from semblance.core.library.location import LibraryLocation, ServerAddress
 from semblance.core.searches.query import Query
+from semblance.core.workflows import demo
+from semblance.core.workflows.library.library_snapshot import LibrarySnapshot
+from semblance.core.workflows.library.prepare_library import Preparation
 from semblance.core.workflows.library.preview_table import preview_of_table
 
 
@@ -176,3 +191,84 @@ class LibraryCommands(QObject):
     def _ask_file(self, title: str) -> Path | None:
         filters = ";;".join((tr("Zip, table or arrays (*.zip *.csv *.parquet *.npz)"), tr("All files (*)")))
         return choose_file(self._parent, title, filters)
+
+
+def open_demo(context: Context) -> None:
+    """Open the demo library. If it does not exist, a job creates it, and it is shown while it grows."""
+    folder = demo.usual_folder()
+    job = context.jobs.run(tr("Making the demo library"), demo.make_demo, folder, channel="demo")
+    view = PreparationView(context, folder, job, ())
+
+    def show_part(part: object) -> None:
+        # The import and the training report parts too.
+        if isinstance(part, Preparation):
+            view.show(part)
+
+    def show(library: LibraryLocation) -> None:
+        if view.was_opened:
+            view.finish(None)
+        else:
+            library_operations.open_library(context, library)
+
+    job.partial.connect(show_part)
+    context.follow(job, show)
+
+
+_COLUMNS = (tr("File"), tr("State"), tr("Reason"))
+
+
+class UnreadableFilesDialog(Dialog):
+    """A table of (file, state, reason). A check box adds the ignored files. The list can be saved as CSV."""
+
+    def __init__(
+        self, library: LibrarySnapshot, save: Callable[[Path, str], object], parent: QWidget | None = None
+    ) -> None:
+        """``save`` is called with the chosen file and the list as CSV text."""
+        super().__init__(parent)
+        self._library, self._save_text = library, save
+        self.setWindowTitle(tr("Files that could not be read"))
+        resize_dialog(self, 760, 420)
+        self._count = QLabel()
+        set_look(self._count, role="second")
+        self._show_ignored = QCheckBox(tr("Show ignored files too"))
+        self._show_ignored.toggled.connect(self._fill)
+        self.table = PlainTable(_COLUMNS, tr("Files that could not be read"))
+        self.table.setColumnWidth(0, 320)
+        save_list = QPushButton(tr("Save list…"))
+        save_list.clicked.connect(self._save)
+        header = QHBoxLayout()
+        header.addWidget(self._count, 1)
+        header.addWidget(self._show_ignored)
+        column = dialog_layout(self)
+        column.addLayout(header)
+        column.addWidget(self.table, 1)
+        column.addLayout(closing_row(self, save_list))
+        self._fill()
+
+    def rows(self) -> list[tuple[str, str, str]]:
+        """The rows of the table: file, state and reason."""
+        files = (
+            self._library.files_without_cases
+            if self._show_ignored.isChecked()
+            else self._library.unusable_files
+        )
+        return [
+            (f"{source}/{path}" if path else source, state, reason) for source, path, state, reason in files
+        ]
+
+    def _fill(self) -> None:
+        rows = self.rows()
+        self._count.setText(
+            tr_n("{n} file", "{n} files", len(rows)) if rows else tr("Every file could be read.")
+        )
+        self.table.fill([(path, state, tr_name(reason)) for path, state, reason in rows])
+
+    def _save(self) -> None:
+        file, _ = choose_target(
+            self,
+            tr("Save list"),
+            tr("{library} unreadable files", library=self._library.name) + ".csv",
+            f"{tr('Table')} (*.csv)",
+        )
+        if file:
+            self._save_text(file, csv_text(_COLUMNS, self.rows()))

@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QObject
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtWidgets import (
+    QPushButton,
+    QWidget,
+)
 from shiboken6 import isValid
 
-from semblance.app.library import maintenance
-from semblance.app.library.export_log_dialog import ExportLogDialog
-from semblance.app.library.verify_dialog import VerifyDialog
+from semblance.app.shell import library_operations as libraries
 from semblance.app.shell import plot_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_file, choose_target
+from semblance.app.shell.jobs import Lane
+from semblance.app.shell.local_time import local_time
 from semblance.app.shell.state import Change
-from semblance.core.language import tr
-from semblance.core.library.location import LibraryLocation
+from semblance.app.shell.theme import theme
+from semblance.app.widgets.dialog import Dialog, closing_row, dialog_layout, resize_dialog
+from semblance.app.widgets.labels import WrappedLabel
+from semblance.app.widgets.tables import PlainTable
+from semblance.core.csv_cells import csv_text
+from semblance.core.language import format_number, tr, tr_n, tr_name, translate
+from semblance.core.library.location import LibraryLocation, library_location
 from semblance.core.library.records import SUFFIX
-from semblance.core.workflows.maintenance.problems import VerificationResult
+from semblance.core.limits import size_text
+from semblance.core.workflows.library.exports import list_exports
+from semblance.core.workflows.maintenance import backup, verify_library
+from semblance.core.workflows.maintenance.backup import RestoreResult
+from semblance.core.workflows.maintenance.problems import Problem, VerificationResult
+from semblance.core.workflows.searches import index_candidates
+from semblance.core.workflows.searches.index_candidates import IndexedMetric
 
 _BACKUP = tr("Backup of a library (*.zip)")
 
@@ -38,7 +52,7 @@ class MaintenanceCommands(QObject):
             "back_up": self.back_up,
             "restore": self.restore,
             "check_library": self.verify,
-            "update_indexes": lambda: maintenance.update_indexes(context),
+            "update_indexes": self.update_indexes,
             "exports": self.show_exports,
         }
 
@@ -53,23 +67,45 @@ class MaintenanceCommands(QObject):
             self._context.messages.info(
                 tr("The search index of {names} is older than the features.", names=", ".join(found[1])),
                 tr("Searches compare all cases until it is updated."),
-                [(tr("Update"), lambda: maintenance.update_indexes(self._context))],
+                [(tr("Update"), self.update_indexes)],
                 topic="outdated indexes",
                 library=found[0],
             )
 
     def back_up(self) -> None:
         """Choose a file and back up the open library into it."""
-        library = self._context.state.library
+        context, library = self._context, self._context.state.library
         if library is None:
             return
         name = tr("{name} backup", name=library.name) + ".zip"
-        chosen, _ = choose_target(self._parent, tr("Back up this library"), name, _BACKUP)
-        if chosen:
-            maintenance.back_up(self._context, chosen)
+        file, _ = choose_target(self._parent, tr("Back up this library"), name, _BACKUP)
+        if not file:
+            return
+        job = context.jobs.run(
+            tr("Backing up {name}", name=library.path.name), backup.back_up, library.path, file
+        )
+
+        def show(summary: dict[str, Any]) -> None:
+            size = size_text(summary["bytes"])
+            if summary["missing"]:
+                context.messages.warning(
+                    tr(
+                        "Saved {name} ({size}). {missing:,} files of the library are missing and not included.",
+                        name=file.name,
+                        size=size,
+                        missing=len(summary["missing"]),
+                    ),
+                    tr("File > Verify library… names them."),
+                )
+            else:
+                context.messages.info(
+                    tr("Saved and checked {name} ({size}), without images.", name=file.name, size=size)
+                )
+
+        context.follow(job, show)
 
     def restore(self) -> None:
-        """Choose a backup and a new name, and restore the backup."""
+        """Choose a backup and a new name, restore the backup and open it."""
         kinds = f"{_BACKUP};;{tr('All files (*)')}"
         chosen = choose_file(self._parent, tr("Restore a backup"), kinds)
         if not chosen:
@@ -81,50 +117,272 @@ class MaintenanceCommands(QObject):
             proposed,
             tr("Library (*{ending})", ending=SUFFIX),
         )
-        if library:
-            maintenance.restore(self._context, chosen, library)
+        if not library:
+            return
+        context = self._context
+        job = context.jobs.run(tr("Restoring {name}", name=chosen.name), backup.restore, chosen, library)
+
+        def show(result: RestoreResult) -> None:
+            if result.missing:
+                context.messages.warning(
+                    tr("{missing:,} image files are not at their path.", missing=result.missing),
+                    tr("Choose File > Find moved images… to find them."),
+                )
+            libraries.open_library(context, library_location(result.library))
+
+        context.follow(job, show)
+
+    def update_indexes(self) -> None:
+        """Build or update the search indexes of the open library on its server, and show what was measured."""
+        context, path = self._context, self._context.state.path
+        if path is None:
+            return
+        job = context.jobs.run(
+            tr("Updating the search indexes"),
+            index_candidates.index_candidates,
+            path,
+            channel=f"index {path}",
+        )
+
+        def show(done: list[IndexedMetric]) -> None:
+            lines = [
+                tr("{metric}: all cases are compared. {why}", metric=one.metric, why=translate(one.none))
+                if one.candidates is None
+                else tr(
+                    "{metric}: {candidates} candidates contain {recall} of the 20 nearest.",
+                    metric=one.metric,
+                    candidates=format_number(one.candidates, ","),
+                    recall=format_number(one.recall or 0.0, ".1%"),
+                )
+                for one in done
+            ]
+            context.messages.info(
+                tr_n("{n} search index was updated.", "{n} search indexes were updated.", len(done)),
+                " ".join(lines),
+            )
+            if context.state.path == path:
+                libraries.renew(context)
+
+        context.follow(job, show)
 
     def show_exports(self) -> None:
         """Show what was exported from the open library, by whom and when."""
+        context, path = self._context, self._context.state.path
+        if path is None:
+            return
 
         def save(path: Path, text: str) -> None:
-            plot_operations.save_scores(self._context, path, text, what="list of exports")
+            plot_operations.save_scores(context, path, text, what="list of exports")
 
         def show(exports: list[dict[str, Any]]) -> None:
             dialog = ExportLogDialog(exports, save, self._parent)
             dialog.finished.connect(dialog.deleteLater)
             dialog.show()
 
-        maintenance.read_exports(self._context, show)
+        job = context.jobs.run(
+            tr("Reading the export log"), list_exports, path, channel="exports", quiet=True, lane=Lane.READ
+        )
+        job.done.connect(show)
+        job.failed.connect(context.messages.error)
 
     def verify(self) -> VerifyDialog | None:
-        """Verify the open library and show the result."""
-        library = self._context.state.library
+        """Verify the open library and show the result. Its button repairs the library."""
+        context, library = self._context, self._context.state.path
         if library is None:
             return None
 
         def save(path: Path, text: str) -> None:
             # Its paths may contain patients' names.
-            plot_operations.save_scores(self._context, path, text, what="list of a check", identified=True)
+            plot_operations.save_scores(context, path, text, what="list of a check", identified=True)
 
         dialog = VerifyDialog(save, self._parent)
 
         def show(result: VerificationResult) -> None:
             if isValid(dialog):
-                dialog.show_result(result, writable=self._context.state.can_edit)
+                dialog.show_result(result, writable=context.state.can_edit)
 
         def fail(*_: object) -> None:
             if isValid(dialog):
                 dialog.fail()
 
         def start(repair: bool) -> None:
-            job = maintenance.verify(self._context, show, repair=repair)
-            if job is not None:
-                job.failed.connect(fail)
-                job.cancelled.connect(fail)
+            name = library.name
+            title = tr("Repairing {name}", name=name) if repair else tr("Verifying {name}", name=name)
+            job = context.jobs.run(
+                title, verify_library.verify_library, library, repair=repair, channel="check"
+            )
+
+            def read_again_and_show(result: VerificationResult) -> None:
+                if repair and context.state.path == library:
+                    libraries.renew(context)
+                show(result)
+
+            context.follow(job, read_again_and_show)
+            job.failed.connect(fail)
+            job.cancelled.connect(fail)
 
         dialog.repair_requested.connect(lambda: start(True))
         dialog.finished.connect(dialog.deleteLater)
         start(False)
         dialog.show()
         return dialog
+
+
+_PROBLEM_COLUMNS = (tr("Part"), tr("Found"), tr("What to do"))
+_PROBLEM_WIDTHS = (100, 360)
+
+
+class VerifyDialog(Dialog):
+    """A table of problems, each with its remedy or what was repaired."""
+
+    repair_requested = Signal()
+
+    def __init__(self, save: Callable[[Path, str], object], parent: QWidget | None = None) -> None:
+        """``save`` is called with the chosen file and the list as CSV text."""
+        super().__init__(parent)
+        self._save_text = save
+        self._result: VerificationResult | None = None
+        self.setWindowTitle(tr("Verify library"))
+        resize_dialog(self, 860, 440)
+        self._summary = WrappedLabel(tr("Verifying…"))
+        self.table = PlainTable(_PROBLEM_COLUMNS, tr("Findings"))
+        for column, width in enumerate(_PROBLEM_WIDTHS):
+            self.table.setColumnWidth(column, theme().px(width))
+        self._usable = WrappedLabel(role="second")
+        self.repair_button = QPushButton(tr("Repair"))
+        self.repair_button.clicked.connect(self._request_repair)
+        self.save_list = QPushButton(tr("Save list…"))
+        self.save_list.clicked.connect(self._save)
+        layout = dialog_layout(self)
+        layout.addWidget(self._summary)
+        layout.addWidget(self.table, 1)
+        layout.addWidget(self._usable)
+        layout.addLayout(closing_row(self, self.repair_button, self.save_list))
+        self._enable(writable=False)
+
+    def show_result(self, result: VerificationResult, *, writable: bool) -> None:
+        """Show the result of a verification or repair. *Repair* needs a ``writable`` library."""
+        self._result = result
+        damaged = len(result.unrepaired_problems)
+        if damaged:
+            summary = tr_n("{n} thing is damaged or missing.", "{n} things are damaged or missing.", damaged)
+        elif result.findings:
+            summary = tr("No data is lost. The list says what to do.")
+        else:
+            summary = tr("No problems were found.")
+        moved = (
+            " " + tr("Damaged files are stored in {folder}.", folder=result.moved_to)
+            if result.moved_to
+            else ""
+        )
+        self._summary.setText(f"{summary} {tr('Checked: {what}.', what=translate(result.counted))}{moved}")
+        self._usable.setText(tr("Can be used: {what}", what=" ".join(map(translate, result.works))))
+        top_left = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop
+        self.table.fill([_problem_cells(problem) for problem in result.findings], top_left)
+        self.table.resizeRowsToContents()
+        self._enable(writable=writable)
+
+    def fail(self) -> None:
+        """Show that the library could not be verified. The message bar says why."""
+        self._summary.setText(tr("The library could not be verified."))
+        self._enable(writable=False)
+
+    def _enable(self, *, writable: bool) -> None:
+        problems = self._result.findings if self._result is not None else []
+        self.repair_button.setEnabled(writable and any(not problem.repaired for problem in problems))
+        self.save_list.setEnabled(bool(problems))
+
+    def _request_repair(self) -> None:
+        self._summary.setText(tr("Repairing…"))
+        self.repair_button.setEnabled(False)
+        self.repair_requested.emit()
+
+    def _save(self) -> None:
+        file, _ = choose_target(self, tr("Save list"), "check.csv", f"{tr('Table')} (*.csv)")
+        if file and self._result is not None:
+            rows = [(*_problem_cells(problem), " ".join(problem.files)) for problem in self._result.findings]
+            self._save_text(file, csv_text((*_PROBLEM_COLUMNS, tr("Files")), rows))
+
+
+def _problem_cells(problem: Problem) -> tuple[str, str, str]:
+    return (
+        tr_name(problem.part),
+        translate(problem.says),
+        tr("Done: {what}", what=problem.repaired) if problem.repaired else translate(problem.remedy),
+    )
+
+
+_EXPORT_COLUMNS = (tr("When"), tr("By"), tr("What"), tr("Kind of file"), tr("Files"), tr("Patients"))
+_EXPORT_WIDTHS = (150, 100, 150, 150, 60)
+
+
+class ExportLogDialog(Dialog):
+    """The log of exports, the newest first. Rows can be copied, and the list can be saved as CSV."""
+
+    def __init__(
+        self,
+        exports: Sequence[Mapping[str, Any]],
+        save: Callable[[Path, str], object],
+        parent: QWidget | None = None,
+    ) -> None:
+        """``exports`` come from :func:`semblance.core.workflows.library.exports.list_exports`; ``save`` is called
+        with the chosen file and the list as CSV text."""
+        super().__init__(parent)
+        self._save_text = save
+        self._rows = [_export_cells(export) for export in reversed(exports)]
+        self.setWindowTitle(tr("Export log"))
+        resize_dialog(self, 760, 420)
+        count = tr_n("{n} export", "{n} exports", len(exports))
+        self._summary = WrappedLabel(
+            tr("{exports}, newest first. File names are not logged.", exports=count)
+            if exports
+            else tr("Nothing has been exported from this library.")
+        )
+        self.table = PlainTable(_EXPORT_COLUMNS, tr("Export log"))
+        for column, width in enumerate(_EXPORT_WIDTHS):
+            self.table.setColumnWidth(column, theme().px(width))
+        self.table.fill(self._rows)
+        self.copy_button = QPushButton(tr("Copy"))
+        self.copy_button.setToolTip(tr("Copy the selected rows, or all rows (Ctrl+C)"))
+        self.copy_button.clicked.connect(self.table.copy)
+        self.save_list = QPushButton(tr("Save list…"))
+        self.save_list.clicked.connect(self._save)
+        for button in (self.copy_button, self.save_list):
+            button.setEnabled(bool(exports))
+        layout = dialog_layout(self)
+        layout.addWidget(self._summary)
+        layout.addWidget(self.table, 1)
+        layout.addLayout(closing_row(self, self.copy_button, self.save_list))
+
+    def _save(self) -> None:
+        file, _ = choose_target(self, tr("Save list"), "exports.csv", f"{tr('Table')} (*.csv)")
+        if file:
+            self._save_text(file, csv_text(_EXPORT_COLUMNS, self._rows))
+
+
+def _export_cells(export: Mapping[str, Any]) -> tuple[str, ...]:
+    return (
+        local_time(export["time"], seconds=True),
+        export["by"],
+        _EXPORT_NAMES.get(export["what"], export["what"]),
+        export["kind"],
+        str(export["files"]),
+        tr("identifiable") if export["identified"] else tr("de-identified"),
+    )
+
+
+#: Kind of export in the log -> its name on screen.
+_EXPORT_NAMES = {
+    "backup": tr("Backup"),
+    "damaged line": tr("Damaged line"),
+    "experiment": tr("Experiment"),
+    "list of a check": tr("List of a check"),
+    "list of exports": tr("Export log"),
+    "list of files not read": tr("List of files that could not be read"),
+    "metric": tr("Metric"),
+    "metric card": tr("Metric card"),
+    "plots": tr("Plots"),
+    "report": tr("Report"),
+    "reports": tr("Reports"),
+    "scores": tr("Scores"),
+}

@@ -21,13 +21,14 @@ from semblance.app.library.patient_view import PatientView
 from semblance.app.library.prepare_operations import measure_visible
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
-from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.event_loop import one_shot
 from semblance.app.shell.jobs import Lane
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import plain_tip, set_look, theme, theme_signals
 from semblance.app.widgets.buttons import GRID_OR_LIST, ViewSwitch, key_button
 from semblance.app.widgets.cards.card_layout import NO_PLACE
-from semblance.app.widgets.cards.case_grid import NONE, CaseGrid
+from semblance.app.widgets.cards.card_view import NONE
+from semblance.app.widgets.cards.case_grid import CaseGrid
 from semblance.app.widgets.cards.case_model import CaseModel
 from semblance.app.widgets.fields import SearchField
 from semblance.app.widgets.finding_chips import chip_pixmap

@@ -8,15 +8,19 @@ from pathlib import Path
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QDialog, QWidget
 
-from semblance.app.metrics import extract_features, metric_exchange, slider_operations
+from semblance.app.metrics import emphasis_slider, extract_dialog
 from semblance.app.metrics.card_dialog import MetricCardDialog
+from semblance.app.metrics.emphasis_slider import PrepareSliderDialog
 from semblance.app.metrics.extract_dialog import ExtractDialog
 from semblance.app.metrics.manage_dialog import ManageDialog
-from semblance.app.metrics.prepare_slider_dialog import PrepareSliderDialog
+from semblance.app.shell import file_dialogs, library_operations, search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_file, choose_target
-from semblance.core.language import tr
+from semblance.core.language import tr, translate
+from semblance.core.reports.card_document import UNVERIFIED
+from semblance.core.workflows.metrics import metric_exchange
 from semblance.core.workflows.metrics.metric_exchange import SUFFIX
+from semblance.core.workflows.reports import metric_cards
 
 _FILES = tr("Metric (*{ending})", ending=SUFFIX)
 
@@ -53,7 +57,7 @@ class MetricCommands(QObject):
             return
 
         def save(name: str, path: Path) -> None:
-            metric_exchange.write_card(self._context, name, path)
+            self._write(metric_cards.write_metric_card, name, path)
 
         dialog = MetricCardDialog(state.metric, state.library.metrics, save, self._parent)
         dialog.exec()
@@ -67,12 +71,39 @@ class MetricCommands(QObject):
         path, _ = choose_target(self._parent, tr("Export metric"), f"{metric.name}{SUFFIX}", _FILES)
         if path:
             path = path if path.suffix == SUFFIX else path.with_name(f"{path.name}{SUFFIX}")
-            metric_exchange.export_metric(self._context, metric.name, path)
+            self._write(metric_exchange.export_metric, metric.name, path)
+
+    def _write(self, workflow: Callable[..., Path], name: str, path: Path) -> None:
+        """Write a card or file of the metric ``name`` into ``path``."""
+        context, library = self._context, self._context.state.path
+        if library is not None:
+            job = context.jobs.run(tr("Saving {name}", name=path.name), workflow, library, name, path)
+            file_dialogs.report_saved_file(context, job, path)
 
     def import_metric(self) -> None:
-        """Choose the file of a metric and import it into the open library."""
-        if file := choose_file(self._parent, tr("Import metric"), f"{_FILES};;{tr('All files (*)')}"):
-            metric_exchange.import_metric(self._context, file)
+        """Choose the file of a metric, import it into the open library and rank by it."""
+        context, state, path = self._context, self._context.state, self._context.state.path
+        file = choose_file(self._parent, tr("Import metric"), f"{_FILES};;{tr('All files (*)')}")
+        if not file or path is None:
+            return
+        job = context.jobs.run(
+            tr("Importing {name}", name=file.name), metric_exchange.import_file, path, file
+        )
+
+        def show(imported: tuple[str, bool]) -> None:
+            name, unverified = imported
+            context.messages.info(
+                tr("{name} is in the library.", name=name), translate(UNVERIFIED) if unverified else ""
+            )
+
+            def rank_by_metric() -> None:
+                state.set_metric(name)
+                search_operations.rank(context)
+
+            if state.path == path:
+                library_operations.renew(context, rank_by_metric)
+
+        context.follow(job, show)
 
     def extract(self) -> None:
         """Choose an extractor and its parameters, and extract features in the background."""
@@ -81,7 +112,7 @@ class MetricCommands(QObject):
             return
         dialog = ExtractDialog(library, self._parent)
         if dialog.exec() == QDialog.DialogCode.Accepted:
-            extract_features.extract(self._context, dialog.extractor(), dialog.settings(), dialog.name())
+            extract_dialog.extract(self._context, dialog.extractor(), dialog.settings(), dialog.name())
         dialog.deleteLater()
 
     def prepare_slider(self) -> None:
@@ -91,5 +122,5 @@ class MetricCommands(QObject):
             return
         dialog = PrepareSliderDialog(state.library, state.features, self._parent)
         if dialog.exec() == QDialog.DialogCode.Accepted:
-            slider_operations.prepare_slider(self._context, dialog.request())
+            emphasis_slider.prepare_slider(self._context, dialog.request())
         dialog.deleteLater()

@@ -6,23 +6,24 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+import numpy as np
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import (
     QCheckBox,
     QFormLayout,
     QFrame,
+    QGridLayout,
+    QLabel,
     QLineEdit,
     QPushButton,
     QWidget,
 )
 
 from semblance.app.metrics import train_metric
-from semblance.app.metrics.further_sets_field import FurtherSetsField
-from semblance.app.metrics.training_data_section import TrainingDataSection
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job
 from semblance.app.shell.lazy_part import lazy_part
-from semblance.app.shell.state import Change
+from semblance.app.shell.state import Change, State
 from semblance.app.shell.theme import plain_tip, set_look, theme, theme_signals
 from semblance.app.widgets.fields import NoWheelComboBox
 from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
@@ -30,9 +31,9 @@ from semblance.app.widgets.layouts import PanelScrollArea, hbox, vbox
 from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.parameter_form import ParameterForm
 from semblance.app.widgets.section_header import SectionHeader
-from semblance.core.errors import BadArguments
+from semblance.core.errors import BadArguments, BadInput
 from semblance.core.features.fusion import Fusion
-from semblance.core.language import as_lazy, tr, tr_name
+from semblance.core.language import as_lazy, tr, tr_n, tr_name
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.records import unique_name
 from semblance.core.metrics.learner import Learner
@@ -41,6 +42,7 @@ from semblance.core.metrics.steps.extractor_steps import chosen_steps, default_s
 from semblance.core.metrics.steps.sequence import parse_steps, steps_text
 from semblance.core.parameters import Parameter, Value
 from semblance.core.workflows.features.fuse_features import can_be_fused
+from semblance.core.workflows.metrics.supervision import check_accepts_judgements
 from semblance.core.workflows.metrics.train_request import HELD_OUT, TrainRequest
 
 if TYPE_CHECKING:
@@ -454,3 +456,149 @@ class _LearnerRow(QWidget):
         column = vbox(self, spacing=1)
         column.addWidget(self.box)
         column.addWidget(summary)
+
+
+VISUAL = "visual_neighbours"
+
+
+class TrainingDataSection(QWidget):
+    """Check boxes of three sources. ``changed`` is emitted when one is ticked or unticked."""
+
+    changed = Signal()
+
+    def __init__(self, state: State) -> None:
+        super().__init__()
+        self._state = state
+        self.findings = QCheckBox(tr("findings"))
+        self.visual = QCheckBox(tr("visual neighbours"))
+        self.judgements = QCheckBox(tr("judgements"))
+        self._counts = {box: QLabel() for box in (self.findings, self.visual, self.judgements)}
+        tips = (
+            tr("Cases of one finding are similar, of two dissimilar"),
+            tr("The nearest neighbours of each case are similar, whatever their finding"),
+            tr("The judgements of this search. They count more than findings of the same pair"),
+        )
+        grid = QGridLayout()
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setVerticalSpacing(4)
+        grid.setColumnStretch(0, 1)
+        for row, ((box, count), tip) in enumerate(zip(self._counts.items(), tips, strict=True)):
+            box.setToolTip(tip)
+            set_look(count, role="second")
+            grid.addWidget(box, row, 0)
+            grid.addWidget(count, row, 1)
+        self.findings.setChecked(True)
+        self.visual.setChecked(True)
+        column = vbox(self, spacing=6)
+        column.addWidget(SectionHeader(tr("Learn from")))
+        column.addLayout(grid)
+        for box in self._counts:
+            box.toggled.connect(self.changed)
+
+    def update_counts(
+        self, learners: Sequence[type[Learner]], settings: Sequence[dict[str, Value]], held_out: float
+    ) -> None:
+        """Show the numbers of pairs for ``learners`` and their ``settings``."""
+        counts = self._state.columns.finding_counts[:-1]
+        training = np.round(counts * (1.0 - held_out)).astype(np.int64)
+        cases = int(training.sum())
+        self._show_count(self.findings, cases * (cases - 1) // 2, is_estimate=True)
+        neighbours = [
+            int(str(values.get(VISUAL, next(p.default for p in learner.parameters if p.name == VISUAL))))
+            for learner, values in zip(learners, settings, strict=True)
+            if any(parameter.name == VISUAL for parameter in learner.parameters)
+        ]
+        self.visual.setVisible(bool(neighbours))
+        self._counts[self.visual].setVisible(bool(neighbours))
+        self._show_count(self.visual, max(neighbours, default=0) * cases, is_estimate=True)
+        judgements = self._judgement_count()
+        if not judgements and self.judgements.isChecked():
+            self.judgements.setChecked(False)
+        self.judgements.setEnabled(bool(judgements))
+        self._show_count(self.judgements, judgements)
+        if not judgements:
+            self._counts[self.judgements].setText(tr("none in this search"))
+
+    @property
+    def ledger(self) -> str:
+        """The ledger whose judgements are learnt from, or an empty text."""
+        return self._state.ledger if self.judgements.isChecked() else ""
+
+    def settings_in_use(self, learner: type[Learner], settings: dict[str, Value]) -> dict[str, Value]:
+        """``settings``, without visual neighbours if those are not ticked."""
+        has_visual = any(parameter.name == VISUAL for parameter in learner.parameters)
+        return settings if self.visual.isChecked() or not has_visual else {**settings, VISUAL: 0}
+
+    def problem(self, learners: Sequence[type[Learner]]) -> str:
+        """Why the learners cannot be trained with the ticked sources, or an empty text."""
+        if self.judgements.isChecked():
+            for learner in learners:
+                try:
+                    check_accepts_judgements(learner)
+                except BadInput as error:
+                    return str(error)
+        elif not self.findings.isChecked() and any(learner.accepts for learner in learners):
+            return tr("Nothing to learn from is ticked. Tick findings, judgements or both.")
+        return ""
+
+    def _judgement_count(self) -> int:
+        """The number of different pairs and comparisons that were not undone."""
+        ranked_search = self._state.ranked_search
+        if ranked_search is None:
+            return 0
+        judgements_in_force = (entry.judgement for entry in ranked_search.entries if entry.undone is None)
+        return len(
+            {(judgement.query_key, judgement.case, judgement.other) for judgement in judgements_in_force}
+        )
+
+    def _show_count(self, box: QCheckBox, pairs: int, *, is_estimate: bool = False) -> None:
+        text = tr_n("{n} pair", "{n} pairs", pairs)
+        if is_estimate:
+            text = tr("about {pairs}", pairs=text)
+        self._counts[box].setText(text)
+        box.setAccessibleName(tr("Learn from {source}, {pairs}", source=box.text(), pairs=text))
+
+
+class FurtherSetsField(QWidget):
+    """A check box for each feature set that can be used beside the chosen one. ``changed``: others are ticked."""
+
+    changed = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setAccessibleName(tr("Further feature sets"))
+        self._boxes: dict[str, QCheckBox] = {}
+        self._column = vbox(self, spacing=2)
+
+    @property
+    def names(self) -> list[str]:
+        """The sets that are offered."""
+        return list(self._boxes)
+
+    @property
+    def ticked(self) -> list[str]:
+        """The sets that are ticked."""
+        return [name for name, box in self._boxes.items() if box.isChecked()]
+
+    def set_names(self, names: Sequence[str]) -> None:
+        """Offer these sets. Those that were ticked stay so."""
+        if list(names) == self.names:
+            return
+        ticked = self.ticked
+        for box in self._boxes.values():
+            self._column.removeWidget(box)
+            box.hide()
+            box.deleteLater()
+        self._boxes = {}
+        for name in names:
+            box = QCheckBox(name)
+            box.setAccessibleName(tr("Use {name} too", name=name))
+            box.setToolTip(
+                tr("Each set has its own steps. Before the learner weighs them, all count the same")
+            )
+            box.setChecked(name in ticked)
+            box.toggled.connect(self.changed)
+            self._boxes[name] = box
+            self._column.addWidget(box)
+        if ticked != self.ticked:
+            self.changed.emit()

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QWidget
 
-from semblance.app.network.server_box import ServerBox
+from semblance.app.network.server_dialog import ServerBox
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job, Lane
 from semblance.app.shell.state import Change

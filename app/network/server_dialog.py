@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QPushButton, QWidget
 
-from semblance.app.network.certificate_file import CertificateFile
+from semblance.app.shell.file_dialogs import choose_file
+from semblance.app.shell.settings import Settings
 from semblance.app.shell.theme import theme
 from semblance.app.widgets.dialog import Dialog, accept_button, action_row, dialog_layout, form
 from semblance.app.widgets.fields import NoWheelComboBox, spin_box
 from semblance.app.widgets.labels import WrappedLabel
+from semblance.app.widgets.layouts import line_with_buttons
 from semblance.app.widgets.message_lines import ErrorLine
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr, translate
-from semblance.core.network.servers import DICOMWEB, DIMSE, Server, check_server
+from semblance.core.network.servers import DICOMWEB, DIMSE, Server, check_server, read_servers
 
 _PORT = 104
 
@@ -166,3 +169,77 @@ def _box(items: tuple[tuple[str, str], ...], chosen: str) -> QComboBox:
         box.addItem(text, data)
     box.setCurrentIndex(box.findData(chosen))
     return box
+
+
+_SERVER = "pacs_server"
+
+
+class ServerBox(NoWheelComboBox):
+    """Lists the saved servers, first the one that was used last. ``chosen``: another one may be chosen now."""
+
+    chosen = Signal()
+
+    def __init__(self, settings: Settings, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._settings = settings
+        self._servers: list[Server] = []
+        self.setAccessibleName(tr("PACS server"))
+        self.currentIndexChanged.connect(lambda _: self._choose())
+
+    def load(self, choose: str = "") -> None:
+        """Read the servers, and choose the one named ``choose`` or used last.
+
+        Raises:
+            SemblanceError: their file cannot be read; then there are none.
+        """
+        self._servers = []
+        try:
+            self._servers = read_servers()
+        finally:
+            names = [server.name for server in self._servers]
+            choose = choose or self._settings.text(_SERVER)
+            self.blockSignals(True)
+            self.clear()
+            for server in self._servers:
+                self.addItem(f"{server.name}  ({server.address})", server.name)
+            if choose in names:
+                self.setCurrentIndex(names.index(choose))
+            self.blockSignals(False)
+            self._choose()
+
+    def server(self) -> Server | None:
+        """The chosen server."""
+        place = self.currentIndex()
+        return self._servers[place] if 0 <= place < len(self._servers) else None
+
+    def _choose(self) -> None:
+        server = self.server()
+        if server is not None:
+            self._settings.set_text(_SERVER, server.name)
+        self.chosen.emit()
+
+
+class CertificateFile(QWidget):
+    """``line`` has the path, typed or chosen; ``title`` says of what."""
+
+    def __init__(self, title: str, text: str = "", placeholder: str = "") -> None:
+        super().__init__()
+        self.setAccessibleName(title)
+        self.line = QLineEdit(text)
+        self.line.setAccessibleName(title)
+        self.line.setPlaceholderText(placeholder)
+        button = QPushButton(tr("Choose…"))
+        button.setAutoDefault(False)
+        button.setAccessibleName(tr("Choose {what}", what=title))
+        button.clicked.connect(lambda _=False: self._choose(title))
+        line_with_buttons(self.line, button, owner=self)
+
+    @property
+    def path(self) -> Path | None:
+        """The file, ``None`` without one."""
+        text = self.line.text().strip()
+        return Path(text).expanduser() if text else None
+
+    def _choose(self, title: str) -> None:
+        if file := choose_file(self, title, begin=self.line.text()):
+            self.line.setText(str(file))

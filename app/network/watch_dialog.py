@@ -10,7 +10,7 @@ from pathlib import Path
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QWidget
 
-from semblance.app.network.certificate_file import CertificateFile
+from semblance.app.network.server_dialog import CertificateFile
 from semblance.app.shell import library_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_folder

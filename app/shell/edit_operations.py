@@ -11,8 +11,8 @@ from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job, Lane
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr, tr_n, translate
-from semblance.core.library.edit_records import Reversal
 from semblance.core.library.location import LibraryLocation
+from semblance.core.library.records import Reversal
 from semblance.core.searches.query import Query
 from semblance.core.workflows.library import edit_lesions, undo_edits
 from semblance.core.workflows.library.edit_cases import EditResult, LabelConflict
@@ -215,9 +215,6 @@ def _leave_removed_cases(context: Context) -> None:
     def remains(query: Query) -> bool:
         return query.case is None or state.columns.index_of_id(query.case) >= 0
 
-    if state.search is not None:
-        like, unlike = state.search.like, state.search.unlike
-        state.change_search(like=tuple(filter(remains, like)), unlike=tuple(filter(remains, unlike)))
     if state.query is not None and not remains(state.query):
         state.set_query(None)
         state.set_ranked_search(None)

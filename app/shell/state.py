@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from semblance.core.imaging.region import Region
     from semblance.core.library.case_columns import CaseColumns
-    from semblance.core.library.edit_records import Edit
+    from semblance.core.library.records import Edit
     from semblance.core.searches.feedback.judgements import QueryMarks
     from semblance.core.workflows.imaging.card_images import WindowLevel
     from semblance.core.workflows.library.library_snapshot import LibrarySnapshot, MetricFacts
@@ -311,8 +311,9 @@ class State(QObject):
             self._notify(Change.METRIC)
 
     def set_query(self, query: Query | None) -> None:
-        """Set the query, or none. Unless only the region changes, examples are removed, its patient is left out of the
-        training no longer, and there is no ranking until the query has its own. The ledger stays."""
+        """Set the query, or none. Unless only the region changes, its patient is left out of the training no longer,
+        what was noted for the report is removed, and there is no ranking until the query has its own. The ledger
+        stays."""
         before, target = self._search.query, query or _NO_QUERY
         changes: dict[str, Any] = {"query": target}
         change = Change.QUERY | Change.SEARCH

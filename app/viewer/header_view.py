@@ -1,9 +1,9 @@
-"""The header of an image file: a table with search. Identifying values are hidden by default."""
+"""The header of an image file: a table with search, and its dialog. Identifying values are hidden by default."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QAction, QGuiApplication, QKeyEvent, QKeySequence
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
+from PySide6.QtGui import QAction, QColor, QGuiApplication, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QCheckBox,
@@ -17,19 +17,100 @@ from PySide6.QtWidgets import (
 
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job, Lane
-from semblance.app.shell.theme import set_look, theme, theme_signals
-from semblance.app.viewer.header_model import COLUMNS, HeaderModel
+from semblance.app.shell.query_source import QuerySource
+from semblance.app.shell.theme import plain_tip, set_look, theme, theme_signals
+from semblance.app.widgets.dialog import Dialog, closing_row, dialog_layout, resize_dialog
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.fields import SearchField
 from semblance.app.widgets.labels import ElidedLabel
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.tables import make_read_only
+from semblance.core.csv_cells import csv_line, safe_text
 from semblance.core.errors import SemblanceError
+from semblance.core.imaging.dicom.header_lines import HeaderLine
 from semblance.core.imaging.image_address import ImageAddress
-from semblance.core.language import tr
+from semblance.core.language import tr, translate
 from semblance.core.library.location import LibraryLocation
 from semblance.core.workflows.imaging import read_header
 from semblance.core.workflows.imaging.read_header import HeaderTable
+
+COLUMNS = (tr("Tag"), tr("Name"), tr("VR"), tr("Value"))
+HIDDEN = tr("hidden")
+_INDENT = "    "
+_VALUE = 3
+_Index = QModelIndex | QPersistentModelIndex
+
+
+class HeaderModel(QAbstractTableModel):
+    """``found``: the lines that are shown."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._lines: list[HeaderLine] = []
+        self._search_text = ""
+        self.identifying_shown = False
+        self.found: list[HeaderLine] = []
+
+    def set_lines(self, lines: list[HeaderLine]) -> None:
+        self._lines = lines
+        self._apply()
+
+    def search(self, text: str) -> None:
+        """Show only lines that have every word of ``text`` in tag, name or visible value."""
+        self._search_text = text
+        self._apply()
+
+    def set_identifying_shown(self, on: bool) -> None:
+        """Show or hide values that can identify the patient."""
+        self.identifying_shown = on
+        self._apply()
+
+    def value(self, line: HeaderLine) -> str:
+        """The value as it is shown."""
+        return HIDDEN if line.identifying and line.value and not self.identifying_shown else line.value
+
+    def row_text(self, row: int) -> str:
+        """The columns of a row, separated by tabs."""
+        line = self.found[row]
+        cells = (line.tag, _INDENT * line.depth + line.name, line.vr, self.value(line))
+        return csv_line(map(safe_text, cells), "\t")
+
+    def _apply(self) -> None:
+        terms = self._search_text.casefold().split()
+        self.beginResetModel()
+        self.found = [line for line in self._lines if all(word in self._text(line) for word in terms)]
+        self.endResetModel()
+
+    def _text(self, line: HeaderLine) -> str:
+        return f"{line.tag} {line.tag.replace(',', '')} {line.name} {self.value(line)}".casefold()
+
+    # Qt
+
+    def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own default
+        return 0 if parent.isValid() else len(self.found)
+
+    def columnCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own default
+        return 0 if parent.isValid() else len(COLUMNS)
+
+    def headerData(
+        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
+    ) -> object:
+        if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
+            return COLUMNS[section]
+        return None
+
+    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        line = self.found[index.row()]
+        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
+            name = _INDENT * line.depth + translate(line.name)
+            text = (line.tag, name, line.vr, translate(self.value(line)))[index.column()]
+            return plain_tip(text.strip()) if role == Qt.ItemDataRole.ToolTipRole else text
+        if role == Qt.ItemDataRole.ForegroundRole:
+            look = theme()
+            hidden = index.column() == _VALUE and line.identifying and not self.identifying_shown
+            return QColor(look.text if index.column() in (1, _VALUE) and not hidden else look.third)
+        return None
+
 
 _ROW = 24
 
@@ -203,3 +284,45 @@ class HeaderView(QWidget):
             self.pages.setCurrentWidget(self.table)
             self.copy_button.setEnabled(True)
         self.count_label.setText(text)
+
+
+class HeaderDialog(Dialog):
+    """Shows one header. Another :meth:`read` replaces it."""
+
+    def __init__(self, context: Context, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(tr("File header"))
+        resize_dialog(self, 860, 600)
+        self.view = HeaderView(context, "header")
+        column = dialog_layout(self)
+        column.addWidget(self.view, 1)
+        column.addLayout(closing_row(self, self.view.copy_button))
+        self._state = context.state
+        #: What is shown, while the dialog is open.
+        self._source: QuerySource | None = None
+        self._state.on_other_source(self, lambda: self._source, self._follow_source)
+
+    def read(self, library: LibraryLocation | None, image: int | ImageAddress, place: int | None) -> None:
+        """Show the header of a case's image or of a file, of a volume that of slice ``place``."""
+        index = self._state.columns.index_of_row(image) if isinstance(image, int) else -1
+        case = self._state.columns.ids[index] if index >= 0 else None
+        self._source = QuerySource(
+            library, case, image.container if isinstance(image, ImageAddress) else None
+        )
+        self.view.read(library, image, place)
+
+    def _follow_source(self, source: QuerySource | None) -> None:
+        """Show the header of another query in place of the one before."""
+        columns = self._state.columns
+        index = columns.index_of_id(source.case) if source is not None and source.case is not None else -1
+        if index >= 0:
+            self.read(self._state.path, int(columns.case_row[index]), None)
+        elif source is not None and source.image is not None:
+            self.read(self._state.path, ImageAddress(source.image), None)
+        else:
+            self.reject()
+
+    def done(self, result: int) -> None:
+        self._source = None
+        self.view.cancel()
+        super().done(result)

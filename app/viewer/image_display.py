@@ -10,7 +10,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from semblance.app.shell import theme as looks
-from semblance.app.viewer import overlay_text
+from semblance.app.viewer import overlay
 from semblance.app.viewer.region_tool import RegionTool
 from semblance.app.viewer.rendering import Renderer
 from semblance.app.viewer.view_settings import ViewSettings
@@ -270,8 +270,8 @@ class ImageDisplay(QWidget):
 
     @property
     def zoom_text(self) -> str:
-        return overlay_text.zoom_text(self._view.zoom * self.devicePixelRatioF())
+        return overlay.zoom_text(self._view.zoom * self.devicePixelRatioF())
 
     @property
     def size_text(self) -> str:
-        return overlay_text.size_text(self.image, self.region.region)
+        return overlay.size_text(self.image, self.region.region)

@@ -13,9 +13,8 @@ from semblance.app.shell.kept_views import KeptView, KeptViews
 from semblance.app.shell.settings import Settings
 from semblance.app.viewer.histogram import HistogramStrip
 from semblance.app.viewer.image_view import ImageView
-from semblance.app.viewer.overlay_text import slice_text
-from semblance.app.viewer.slice_bar import SliceBar
-from semblance.app.viewer.slices import Slices
+from semblance.app.viewer.overlay import slice_text
+from semblance.app.viewer.slices import SliceBar, Slices
 from semblance.app.viewer.view_settings import ViewSettings
 from semblance.app.viewer.window_level import Window, window_on_values
 from semblance.core.imaging.cut_planes import cut_planes

@@ -1,4 +1,4 @@
-"""Overlay text and the scale of an image, outlined in black so that they can be read on any grey level."""
+"""What lies over an image, outlined so that it can be seen on any grey level: texts, the scale and regions."""
 
 from __future__ import annotations
 
@@ -6,12 +6,19 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from math import ceil
 
-from PySide6.QtCore import QPointF, QRect, Qt
-from PySide6.QtGui import QFontMetricsF, QImage, QPainter, QPainterPath, QPen
+import numpy as np
+import numpy.typing as npt
+from PySide6.QtCore import QPointF, QRect, QRectF, Qt
+from PySide6.QtGui import QFontMetricsF, QImage, QPainter, QPainterPath, QPen, QPolygonF, QTransform
 
 from semblance.app.shell.theme import OUTCOME, SMALL, colour, font, theme
 from semblance.app.viewer.viewport import Viewport
-from semblance.core.language import localise_number
+from semblance.app.viewer.window_level import Window, window_text
+from semblance.core.imaging.display import DisplayImage
+from semblance.core.imaging.image import SliceFacts
+from semblance.core.imaging.outline import Ellipse, MaskOutline, Polygon
+from semblance.core.imaging.region import Region
+from semblance.core.language import format_number, localise_number, tr
 
 MARGIN = 8
 #: Sides below which no text, or no scale, is drawn.
@@ -188,3 +195,139 @@ def _text_image(text: str, size: int, _scale: float, ratio: float) -> QImage:
     painter.fillPath(path, colour("#FFFFFF"))
     painter.end()
     return image
+
+
+def slice_text(place: int, n: int, facts: SliceFacts) -> str:
+    """Such as ``Slice 20 of 40, instance 20, z −134.5 mm``: the number in the volume, the file's, and the position."""
+    text = tr("Slice {place} of {n}", place=place + 1, n=n)
+    if facts.instance is not None:
+        text = tr("{text}, instance {number}", text=text, number=facts.instance)
+    if facts.axis:
+        # With a true minus sign, and without one before 0.0.
+        position = format_number(round(facts.position_mm, 1) + 0.0, ".1f").replace("-", "−")
+        text = f"{text}, {facts.axis} {position} mm"
+    return text
+
+
+def thickness_text(facts: SliceFacts) -> str:
+    """The thickness of a slice; empty where the file does not say it."""
+    thickness = facts.thickness_mm
+    return "" if thickness is None else tr("Thickness {mm} mm", mm=format_number(thickness, ".4g"))
+
+
+def zoom_text(zoom: float) -> str:
+    """100 % is one screen pixel for an image pixel."""
+    return tr("Zoom {percent} %", percent=f"{zoom * 100:.0f}")
+
+
+def size_text(image: DisplayImage | None, region: Region | None) -> str:
+    """Width and height of the region, or of the image, in millimetres; empty without spacing."""
+    if image is None or image.spacing_mm is None:
+        return ""
+    width, height = (image.width, image.height) if region is None else (region.width, region.height)
+    return localise_number(f"{width * image.spacing_mm[1]:.1f} × {height * image.spacing_mm[0]:.1f} mm")
+
+
+def window_level_text(image: DisplayImage, window: Window | None) -> str:
+    """Width and level of the current window; empty for colour."""
+    return window_text(image, window) if window else ""
+
+
+def value_text(image: DisplayImage | None, pixel_under_mouse: tuple[int, int] | None) -> str:
+    """Position and value of the pixel under the mouse, such as ``x 120  y 64   −37 HU``; empty without one."""
+    if image is None or pixel_under_mouse is None:
+        return ""
+    x, y = pixel_under_mouse
+    stored = image.levels[0][y // image.reduced, x // image.reduced]
+    if image.is_colour:
+        return f"x {x}  y {y}   {' '.join(str(int(channel)) for channel in stored)}"
+    value = image.value(float(stored))
+    whole = image.slope == round(image.slope) and image.intercept == round(image.intercept)
+    number = format_number(value, ".0f" if whole else ".4g")
+    return f"x {x}  y {y}   {number} {image.unit}".rstrip().replace("-", "−")
+
+
+_CASING, _LINE = 3.5, 1.5
+
+
+def box_of(region: Region, view: Viewport) -> QRectF:
+    """The region's rectangle in widget pixels."""
+    left, top, right, bottom = view.box(region.x, region.y, region.x + region.width, region.y + region.height)
+    return QRectF(left, top, right - left, bottom - top)
+
+
+def paint_region(
+    painter: QPainter, region: Region, view: Viewport, shade: str, *, dashed: bool = False
+) -> None:
+    """The outline of ``region`` in ``shade`` with a dark casing."""
+    if region.outline is None:
+        paint_box(painter, box_of(region, view), shade, dashed=dashed)
+        return
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+    stroke(painter, to_widget(view).map(path_of(region)), shade, dashed=dashed)
+
+
+def paint_box(painter: QPainter, box: QRectF, shade: str, *, dashed: bool = False) -> None:
+    """A rectangle of the widget in ``shade`` with a dark casing."""
+    # On the middle of pixels a line of 1.5 px is sharp.
+    left, top = round(box.left()) + 0.5, round(box.top()) + 0.5
+    path = QPainterPath()
+    path.addRect(QRectF(left, top, round(box.right()) - 0.5 - left, round(box.bottom()) - 0.5 - top))
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+    stroke(painter, path, shade, dashed=dashed)
+
+
+def stroke(painter: QPainter, path: QPainterPath, shade: str, *, dashed: bool = False) -> None:
+    """``path``, in widget pixels, as a cased line."""
+    outline_pen, line = QPen(colour("#000000", 0.66), _CASING), QPen(colour(shade), _LINE)
+    for pen in (outline_pen, line):
+        pen.setJoinStyle(Qt.PenJoinStyle.MiterJoin)
+    if dashed:
+        line.setDashPattern([4, 3])
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    for pen in (outline_pen, line):
+        painter.setPen(pen)
+        painter.drawPath(path)
+
+
+def to_widget(view: Viewport) -> QTransform:
+    """From image to widget pixels."""
+    x, y = view.to_widget(0, 0)
+    right, down = view.to_widget(1, 0), view.to_widget(0, 1)
+    return QTransform(right[0] - x, right[1] - y, down[0] - x, down[1] - y, x, y)
+
+
+@lru_cache(maxsize=64)
+def path_of(region: Region) -> QPainterPath:
+    """The outline in image pixels; a mask's runs along the edges of its pixels."""
+    path = QPainterPath()
+    outline = region.outline
+    if isinstance(outline, Ellipse):
+        centre = QPointF(region.x + outline.centre[0], region.y + outline.centre[1])
+        path.addEllipse(centre, *outline.radii)
+    elif isinstance(outline, Polygon):
+        path.addPolygon(QPolygonF([QPointF(region.x + x, region.y + y) for x, y in outline.points]))
+        path.closeSubpath()
+    elif isinstance(outline, MaskOutline):
+        _add_edges(path, outline.mask(region.height, region.width), region.x, region.y)
+    else:
+        path.addRect(QRectF(region.x, region.y, region.width, region.height))
+    return path
+
+
+def _add_edges(path: QPainterPath, mask: npt.NDArray[np.bool_], x: int, y: int) -> None:
+    padded = np.pad(mask, 1).astype(np.int8)
+    for row, begin, end in _runs(np.diff(padded, axis=0)[:, 1:-1] != 0):
+        path.moveTo(x + begin, y + row)
+        path.lineTo(x + end, y + row)
+    for column, begin, end in _runs(np.diff(padded, axis=1)[1:-1].T != 0):
+        path.moveTo(x + column, y + begin)
+        path.lineTo(x + column, y + end)
+
+
+def _runs(lines: npt.NDArray[np.bool_]) -> list[list[int]]:
+    """[line, first, behind the last] of every run of true in every line."""
+    steps = np.diff(np.pad(lines, ((0, 0), (1, 1))).astype(np.int8), axis=1)
+    begins, ends = np.nonzero(steps == 1), np.nonzero(steps == -1)
+    runs: list[list[int]] = np.column_stack([begins[0], begins[1], ends[1]]).tolist()
+    return runs

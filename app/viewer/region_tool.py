@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject, QPointF, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence, QPainter, QPen
 
 from semblance.app.shell.theme import colour, theme
-from semblance.app.viewer.region_painting import box_of, paint_region
+from semblance.app.viewer.overlay import box_of, paint_region
 from semblance.app.viewer.viewport import Viewport
 from semblance.core.imaging.outline import Ellipse, MaskOutline
 from semblance.core.imaging.region import Region

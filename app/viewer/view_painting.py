@@ -6,7 +6,7 @@ from PySide6.QtCore import QLineF, QPointF, QRect, Qt
 from PySide6.QtGui import QPainter, QPen
 
 from semblance.app.shell.theme import SMALL, colour, theme
-from semblance.app.viewer import overlay_text
+from semblance.app.viewer import overlay
 from semblance.app.viewer.image_display import ImageDisplay, SecondImage
 from semblance.app.viewer.linking import linked_view
 from semblance.app.viewer.overlay import (
@@ -16,9 +16,9 @@ from semblance.app.viewer.overlay import (
     letter_bottom,
     letter_inset,
     letter_side,
+    paint_region,
 )
 from semblance.app.viewer.pointer import Pointer
-from semblance.app.viewer.region_painting import paint_region
 from semblance.app.viewer.rendering import SQUARES_MIN_ZOOM, Renderer
 from semblance.app.viewer.viewport import Orientation, Viewport
 from semblance.app.widgets.text_cache import CENTRE, text_cache
@@ -135,11 +135,11 @@ def _paint_overlay_text(painter: QPainter, view: ImageDisplay, renderer: Rendere
         Qt.Corner.TopLeftCorner: (*view.notes, view.problem),
         Qt.Corner.TopRightCorner: (
             *_lines(view),
-            overlay_text.thickness_text(image.slice_facts),
+            overlay.thickness_text(image.slice_facts),
             view.zoom_text,
         ),
-        Qt.Corner.BottomLeftCorner: (overlay_text.value_text(image, view.pixel_under_mouse), view.size_text),
-        Qt.Corner.BottomRightCorner: (overlay_text.window_level_text(image, view.window_level),),
+        Qt.Corner.BottomLeftCorner: (overlay.value_text(image, view.pixel_under_mouse), view.size_text),
+        Qt.Corner.BottomRightCorner: (overlay.window_level_text(image, view.window_level),),
     }
     row_mm = image.spacing_mm[0] if image.spacing_mm is not None else None
     draw_overlay_text(painter, view.rect(), view.viewport, texts, row_mm, lower=view.edges is not None)

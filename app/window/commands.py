@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QApplication, QDialog, QMainWindow, QMessageBox
+from PySide6.QtWidgets import QApplication, QDialog, QMainWindow, QMenu, QMessageBox, QWidget
 
 from semblance.app.evaluation import score_metric
 from semblance.app.library.edit_commands import EditCommands
@@ -18,27 +18,26 @@ from semblance.app.library.prepare_operations import prepare_for_searching
 from semblance.app.metrics.metric_commands import MetricCommands
 from semblance.app.network.pacs_commands import PacsCommands
 from semblance.app.reports.report_commands import ReportCommands
-from semblance.app.research.experiment_commands import ExperimentCommands
+from semblance.app.research.research_commands import ResearchCommands
 from semblance.app.search.feedback import mark_cards
-from semblance.app.search.feedback.examples import ExampleCommands
+from semblance.app.search.feedback.concepts_section import ConceptCommands
 from semblance.app.search.feedback.save_refined_dialog import SaveRefinedDialog
 from semblance.app.search.saved.searches_dialog import SearchCommands
 from semblance.app.search.similar.panel import GLIDE
 from semblance.app.search.similar.prevalence_dialog import edit_prevalences
 from semblance.app.shell import search_operations
-from semblance.app.shell.command_conditions import available
+from semblance.app.shell.actions import available
 from semblance.app.shell.context import Context
 from semblance.app.shell.log_folder import open_log_folder, versions_text
 from semblance.app.shell.settings import TEXT_SCALES
 from semblance.app.shell.theme import set_theme
-from semblance.app.viewer.header_dialog import HeaderDialog
+from semblance.app.viewer.header_view import HeaderDialog
 from semblance.app.viewer.image_pane import ImagePane
-from semblance.app.window.dock_layout import DockLayout
+from semblance.app.window.docks import DockLayout
 from semblance.app.window.full_pages import FullPages
 from semblance.app.window.help_dialog import HelpDialog
 from semblance.app.window.help_files import WHATS_NEW
 from semblance.app.window.palette import CommandPalette
-from semblance.app.window.panel_focus import PanelFocus
 from semblance.app.window.panels import Panels
 from semblance.app.window.top_bar import TopBar
 from semblance.app.window.workspaces import READ, RESEARCH, WorkspaceChoice
@@ -50,6 +49,92 @@ from semblance.core.purpose import PURPOSE
 
 #: Errors whose details are copied for a bug report.
 _COPIED_ERRORS = 5
+
+
+class PanelFocus:
+    """The commands that move the focus to a panel."""
+
+    def __init__(
+        self, context: Context, panels: Panels, layout: DockLayout, full: FullPages, top: TopBar
+    ) -> None:
+        self._context, self._panels, self._layout = context, panels, layout
+        self._full, self._top = full, top
+        self.commands: dict[str, Callable[[], object]] = {
+            "go_library": self.to_library,
+            "go_query": self.to_query,
+            "go_ranking": self.to_ranking,
+            "go_side": self.to_side,
+            "go_evaluation": self.to_evaluation,
+            "go_metric": self.to_metric,
+            "menus": top.go_to_menus,
+        }
+
+    def to_library(self) -> None:
+        """Focus the cases of the library and expand the panel. In a narrow window a second call collapses it."""
+        # A collapsed list may still have the focus.
+        is_open = not self._layout.docks["library"].collapsed
+        if self._layout.is_narrow and is_open and self._panels.library.grid.hasFocus():
+            self._layout.collapse_library()
+            return
+        self._full.leave()
+        self._show("library")
+        self._layout.open_library_panel()
+        _focus(self._panels.library.grid)
+
+    def to_query(self) -> None:
+        """Focus the query's image."""
+        self._full.leave()
+        self._show("query")
+        _focus(self._panels.query.focus_target())
+
+    def to_ranking(self) -> None:
+        """Focus the similar cases."""
+        self._full.leave()
+        grid = self._panels.ranking.grid
+        _focus(grid)
+        if grid.current() < 0 and len(grid.model()):
+            grid.set_current(grid.model().case_row(0))
+
+    def to_side(self) -> None:
+        """Focus the tabs of the side panel."""
+        self._full.leave()
+        self._show("side")
+        _focus(self._panels.side.header.tab_chooser)
+
+    def to_evaluation(self) -> None:
+        """Focus the tabs of the evaluation."""
+        self._full.leave()
+        self._show("evaluation")
+        _focus(self._panels.evaluation.header.tab_chooser)
+
+    def to_metric(self) -> None:
+        """Focus the choice of the metric. A page on the whole window stays open."""
+        _focus(self._top.metric_choice)
+
+    def panel_of_keyboard(self) -> str:
+        """The name of the help page of the focused panel."""
+        if self._context.state.library is None:
+            return "getting_started"
+        widget = QApplication.focusWidget()
+        pages = self._full.pages() | {"ranking": self._panels.ranking}
+        while widget is not None:
+            if widget in pages.values():
+                return next(name for name, page in pages.items() if widget is page)
+            if self._panels.side.is_question(widget):
+                return "ask_next"
+            if widget in self._layout.docks.values():
+                name = widget.objectName()
+                return self._panels.side.current if name == "side" else name
+            widget = widget.parentWidget()
+        return "ranking"
+
+    def _show(self, dock: str) -> None:
+        self._layout.show_dock(dock)
+
+
+def _focus(widget: QWidget) -> None:
+    widget.window().activateWindow()
+    widget.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
 
 class Commands(QObject):
@@ -84,13 +169,13 @@ class Commands(QObject):
         self.edits = EditCommands(context, window, self.selected_cases)
         self.metrics = MetricCommands(context, window)
         self.searches = SearchCommands(context, window, panels.thumbnails, record_view)
-        self.examples = ExampleCommands(context, window, panels.concepts, self.selected_cases)
-        self.examples.name_requested.connect(self.name_concept)
+        self.concepts = ConceptCommands(context, window, panels.concepts, self.selected_cases)
+        self.concepts.name_requested.connect(self.name_concept)
         self.reports = ReportCommands(context, window, panels.cases_shown)
         self.reports.help_requested.connect(self.show_help)
-        self.experiments = ExperimentCommands(context, window, panels.thumbnails)
-        self.experiments.case_requested.connect(full.view_case)
-        self.experiments.help_requested.connect(self.show_help)
+        self.research = ResearchCommands(context, window, panels.thumbnails)
+        self.research.case_requested.connect(full.view_case)
+        self.research.help_requested.connect(self.show_help)
         self.pacs = PacsCommands(context, window, self.selected_cases)
         self.pacs.retrieved.connect(partial(prepare_for_searching, context))
         self.pacs.help_requested.connect(self.show_help)
@@ -103,9 +188,9 @@ class Commands(QObject):
             **self.edits.commands,
             **self.metrics.commands,
             **self.searches.commands,
-            **self.examples.commands,
+            **self.concepts.commands,
             **self.reports.commands,
-            **self.experiments.commands,
+            **self.research.commands,
             **self.pacs.commands,
         }
         glide = context.actions["glide"]
@@ -160,6 +245,7 @@ class Commands(QObject):
             "judge_alike": partial(self.judge, 1),
             "judge_not_alike": partial(self.judge, -1),
             "judge_closer": self.judge_closer,
+            "mark_image": partial(mark_cards.mark_image_file, self._context, self._window),
             "ask_next": self._full.ask_next,
             "undo_judgement": self._full.undo_judgement,
             "redo_judgement": partial(mark_cards.redo, self._context),
@@ -299,8 +385,16 @@ class Commands(QObject):
     # Metrics
 
     def judge(self, verdict: int) -> None:
-        """Judge the current case: more (1) or less (-1) like this."""
-        self._panels.ranking.card_feedback.judge(verdict)
+        """Mark the selected cases as more (1) or less (-1) like the query."""
+        self._panels.ranking.card_feedback.judge(verdict, self.selected_cases().tolist())
+
+    def fill_marks(self, menu: QMenu, case_row: int) -> None:
+        """Add the marks of the case of a menu and of the cases selected with it."""
+        rows = self.selected_cases().tolist()
+        if not self._full.comparing:
+            self._panels.ranking.card_feedback.fill_menu(
+                menu, rows if case_row in rows else [case_row], is_ranking=self._panels.is_in_ranking()
+            )
 
     def judge_closer(self) -> None:
         """Mark the current case as closer to the query than another."""
@@ -410,7 +504,7 @@ class Commands(QObject):
 
     def show_jobs(self) -> None:
         """Show the list of jobs."""
-        from semblance.app.window.jobs_dialog import JobsDialog
+        from semblance.app.window.status_line import JobsDialog
 
         JobsDialog(self._context, self._window).show()
 

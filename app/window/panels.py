@@ -29,8 +29,8 @@ from semblance.core.language import tr
 from semblance.core.workflows.imaging import card_images
 
 if TYPE_CHECKING:
-    from semblance.app.research.data_check.page import DataCheckPage
-    from semblance.app.research.two_metrics.page import TwoMetricsPage
+    from semblance.app.research.data_check_page import DataCheckPage
+    from semblance.app.research.two_metrics_page import TwoMetricsPage
     from semblance.app.search.compare.compare_page import ComparePage
     from semblance.app.search.feedback.questions_page import QuestionsPage
     from semblance.app.search.hanging_page import HangingPage
@@ -174,7 +174,7 @@ class Panels(QObject):
 
     @lazy_part
     def two_metrics(self) -> TwoMetricsPage:
-        from semblance.app.research.two_metrics.page import TwoMetricsPage
+        from semblance.app.research.two_metrics_page import TwoMetricsPage
 
         made = TwoMetricsPage(self._context, self.thumbnails)
         self._add_page(made, "two_metrics")
@@ -184,7 +184,7 @@ class Panels(QObject):
 
     @lazy_part
     def data_check(self) -> DataCheckPage:
-        from semblance.app.research.data_check.page import DataCheckPage
+        from semblance.app.research.data_check_page import DataCheckPage
 
         made = DataCheckPage(self._context, self.thumbnails)
         self._add_page(made, "data_check")
@@ -205,13 +205,15 @@ class Panels(QObject):
     def library(self) -> LibraryPanel:
         made = LibraryPanel(self._context, self.thumbnails)
         made.set_plain(self._workspaces.current.plain)
+        for command in ("judge_alike", "judge_not_alike"):
+            self._context.actions.limit_shortcut_to(command, made)
         made.menu_requested.connect(self.case_menu_requested)
         made.collapse_button.clicked.connect(self.collapse_requested)
         return made
 
     @lazy_part
     def query(self) -> QueryPanel:
-        made = QueryPanel(self._context, thumbnails=self.thumbnails)
+        made = QueryPanel(self._context)
         made.add_footer(self.judgements)
         made.set_plain(self._workspaces.current.plain)
         made.help_requested.connect(lambda: self.help_requested.emit("query"))

@@ -37,14 +37,14 @@ SHOW_MODULES = (
 #: Modules for the larger dialogs and the map.
 LATER_MODULES = (
     "semblance.core.workflows.evaluation.map_library",
-    "semblance.app.evaluation.map.map_page",
+    "semblance.app.evaluation.map_page",
     "semblance.core.evaluation.protocols.registry",
     "semblance.app.research.experiment_results",
     "semblance.app.research.experiments_dialog",
     "semblance.app.research.reader_studies_dialog",
     "semblance.app.research.vault_dialog",
-    "semblance.app.research.data_check.page",
-    "semblance.app.research.two_metrics.page",
+    "semblance.app.research.data_check_page",
+    "semblance.app.research.two_metrics_page",
     "platformdirs",
 )
 

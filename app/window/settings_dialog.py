@@ -17,8 +17,8 @@ from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Lane
 from semblance.app.shell.settings import AUTHOR, SIMILAR_CASES, TEXT_SCALES
 from semblance.app.shell.theme import set_look
+from semblance.app.viewer.image_menu import delete_preset
 from semblance.app.viewer.view_settings import DRAG_SPEED, DRAG_SPEEDS, WHEEL_REVERSED, ViewSettings
-from semblance.app.viewer.window_presets import delete_preset
 from semblance.app.widgets.dialog import Dialog, closing_row, dialog_layout, form, help_button, resize_dialog
 from semblance.app.widgets.fields import NoWheelComboBox, NumberField
 from semblance.app.widgets.labels import WrappedLabel

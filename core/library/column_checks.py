@@ -221,10 +221,10 @@ def telling_notes(names: Sequence[str], found: Iterable[tuple[int, float]], sour
     listed = ", ".join(f"'{names[place]}' ({score:.3f})" for place, score in best[:_LISTED])
     return [
         tr_lazy_n(
-            "'{source}': one column alone tells the finding: {columns}, where 1 is perfect. Check that it was not made "
-            "from the finding. To leave it out, choose the other columns with --set columns=.",
-            "'{source}': each of {n} columns alone tells the finding: {columns}, where 1 is perfect. Check that they "
-            "were not made from the finding. To leave them out, choose the other columns with --set columns=.",
+            "'{source}': one column alone determines the finding: {columns}, where 1 is perfect. Check that it was not "
+            "made from the finding. To leave it out, choose the other columns with --set columns=.",
+            "'{source}': each of {n} columns alone determines the finding: {columns}, where 1 is perfect. Check that "
+            "they were not made from the finding. To leave them out, choose the other columns with --set columns=.",
             len(best),
             source=source,
             columns=listed,

@@ -21,8 +21,7 @@ from semblance.core.language import (
     visible,
     visible_lines,
 )
-from semblance.core.library.finding_letters import finding_letters
-from semblance.core.library.finding_styles import PALETTE
+from semblance.core.library.findings import PALETTE, finding_letters
 from semblance.core.reports.formatting import digits_for, library_share_text, prevalence_text, spread_text
 from semblance.core.reports.redaction import CaseNames, Redactor, texts_of
 

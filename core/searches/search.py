@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from semblance.core.json_document import JsonDocument, JsonKeys
 from semblance.core.searches.query import Query
@@ -19,7 +20,8 @@ class Search(JsonDocument):
 
     ``ledger``: the name of the ledger; searches with the same ledger share their judgements. ``strength``: 0 is
     the metric without judgements, 1 uses them as much as their number allows. ``without``: feature groups left
-    out. ``like`` and ``unlike``: positive and negative examples, which count as marks. ``concepts``: (name, amount from
+    out. ``like`` and ``unlike``: cases marked as more and as less like the query that are in no ledger, as a command
+    names them (:attr:`semblance.core.searches.feedback.judgements.Judgement.case`). ``concepts``: (name, amount from
     -1 to 1). ``diverse``: 0 ranks by distance alone, 1 prefers cases unlike those ranked before. ``no_match_rate``: the
     share of the library's own cases that would have no close match. ``without_patient``: where the metric was trained
     on the query or its patient, rank by the same metric trained again without them. ``candidates``: in a library whose
@@ -53,8 +55,8 @@ class Search(JsonDocument):
     ledger: str = ""
     strength: float = 1.0
     without: tuple[str, ...] = ()
-    like: tuple[Query, ...] = ()
-    unlike: tuple[Query, ...] = ()
+    like: tuple[str, ...] = ()
+    unlike: tuple[str, ...] = ()
     concepts: tuple[tuple[str, float], ...] = ()
     hide_same_patient: bool = True
     group_duplicates: bool = True
@@ -67,10 +69,21 @@ class Search(JsonDocument):
     notes: tuple[tuple[str, str], ...] = field(default=(), compare=False)
     in_report: tuple[str, ...] = field(default=(), compare=False)
 
+    @classmethod
+    def _read(cls, data: Mapping[str, Any]) -> Search:
+        marked = {key: _marked(data[key]) for key in ("like", "unlike") if key in data}
+        return super()._read({**data, **marked})
+
     @property
     def is_shifted(self) -> bool:
         """Whether concepts shift the query."""
         return any(amount for _, amount in self.concepts)
+
+
+def _marked(cases: Any) -> list[Any]:
+    """Marked cases by name. The version before this one stored queries; a region of an image cannot be marked."""
+    wholes = (one for one in cases if not (isinstance(one, dict) and one.get("region")))
+    return [one.get("case_id") or one["image"] if isinstance(one, dict) else one for one in wholes]
 
 
 def new_ledger() -> str:

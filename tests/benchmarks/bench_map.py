@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from semblance.app.evaluation.map.map_raster import SHAPES, draw_points, inside_outline, point_width
+from semblance.app.evaluation.map_points import SHAPES, draw_points, inside_outline, point_width
 from semblance.core.evaluation.projection import MAX_MOVED, NeighbourMap, euclidean_distances, principal_axes
 
 N, WIDTH = 100_000, 64

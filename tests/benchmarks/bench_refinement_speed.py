@@ -19,7 +19,7 @@ from semblance.core.library.library import Library
 from semblance.core.library.records import CHUNK
 from semblance.core.metrics.relevance_feedback.triplet_learning import WeightedTriplets, fit_form
 from semblance.core.retrieval.refined_index import RefinedIndex
-from semblance.core.searches.feedback.judgements import Judgement, JudgementKind
+from semblance.core.searches.feedback.judgements import Judgement, JudgementKind, likeness_judgement
 from semblance.core.searches.feedback.ledger import Ledger, contradictions
 from semblance.core.searches.feedback.relevance_feedback import learn
 from semblance.core.searches.query import Query
@@ -28,7 +28,7 @@ from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.open_metrics import close_loaded_metrics
 from semblance.core.workflows.searches.rank_cases import rank_cases
-from semblance.core.workflows.searches.refine_metric import judge, likeness_judgement
+from semblance.core.workflows.searches.refine_metric import judge
 from tests.benchmarks.harness import Row, row, table
 from tests.benchmarks.synthetic_catalogue import catalogue
 from tests.helpers import data as real_data

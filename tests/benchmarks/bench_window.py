@@ -137,7 +137,7 @@ def _train(window: Any, _library: Path, _arriving: Path) -> Callable[[], object]
 
 
 def _extract(window: Any, _library: Path, _arriving: Path) -> Callable[[], object]:
-    from semblance.app.metrics.extract_features import extract
+    from semblance.app.metrics.extract_dialog import extract
 
     extract(window.context, "textons")
     return _nothing

@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from semblance.app.library.label_dialog import LabelDialog
+from semblance.app.library.label_dialogs import LabelDialog
 from semblance.app.metrics.train_metric import train
 from semblance.app.screenshot import settle
 from semblance.core.workflows.evaluation.scored_metrics import is_stale

@@ -12,10 +12,10 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QApplication, QFileDialog, QWidget
 from pytestqt.qtbot import QtBot
 
-from semblance.app.reports import report_operations
+from semblance.app.reports import report_commands
 from semblance.app.reports.report_dialog import ReportDialog
 from semblance.app.screenshot import settle
-from semblance.app.widgets.cards.card_parts import card_feedback_buttons
+from semblance.app.widgets.cards.card_layout import card_feedback_buttons
 from semblance.core.searches.query import Query
 from tests.helpers.images import striped_folder
 from tests.helpers.windows import open_window, wait_for
@@ -113,6 +113,6 @@ def test_from_a_dropped_folder_to_a_report(qtbot: QtBot, tmp_path: Path) -> None
         assert ranking.same_patient + ranking.near_duplicates > 0
 
         report = tmp_path / "report.pdf"
-        report_operations.write_report(window.context, report)
+        report_commands.write_report(window.context, report)
         wait_for(window, report.exists)
         assert report.read_bytes().startswith(b"%PDF")

@@ -18,6 +18,7 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
+from semblance.core.searches.feedback.judgements import likeness_judgement
 from semblance.core.tasks import Reporter
 from tests.kills.small_disk import on_small_disk
 
@@ -86,9 +87,7 @@ def click(library: Path, reporter: Logging) -> None:
         made = len(opened.judgements(LEDGER).read())
     search = Search(METRIC, Query(names[0]), LEDGER)
     for number in range(made, CLICKS):
-        refine_metric.judge(
-            library, search, [refine_metric.likeness_judgement(search, names[1 + number], number % 3 > 0)]
-        )
+        refine_metric.judge(library, search, [likeness_judgement(search, names[1 + number], number % 3 > 0)])
         reporter.write(done=number + 1)
 
 

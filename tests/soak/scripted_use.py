@@ -12,9 +12,9 @@ from PySide6.QtTest import QTest
 from semblance.app.evaluation.panel import OVERVIEW
 from semblance.app.library.prepare_operations import import_and_prepare
 from semblance.app.metrics import train_metric
-from semblance.app.reports import report_operations
+from semblance.app.reports import report_commands
 from semblance.app.screenshot import settle, turn
-from semblance.app.search.feedback import examples, mark_cards
+from semblance.app.search.feedback import mark_cards
 from semblance.app.search.saved import save_search
 from semblance.app.shell import search_operations
 from semblance.app.window.main_window import MainWindow
@@ -72,7 +72,7 @@ def _round(window: MainWindow, library: Path, made: Path, out: Path, number: int
     search_operations.submit_query(context, Query(case=ids[0]))
     settle(window)
     report = out / REPORTS[number % len(REPORTS)]
-    report_operations.write_report(context, report)
+    report_commands.write_report(context, report)
     settle(window)
     report.unlink()
     window.context.actions["theme"].trigger()
@@ -115,12 +115,6 @@ def _judge(window: MainWindow, case: str) -> None:
     window.panels.side.refine.toggle_influence()
     settle(window)
     mark_cards.set_strength(window.context, 1.0)
-    examples.add_case_examples(
-        window.context, [state.ranking.ranked[2].row] if state.ranking else [], like=True
-    )
-    settle(window)
-    examples.remove_all_examples(window.context)
-    settle(window)
     _expect(state.judgement_count == 3, "it is redone")
 
 

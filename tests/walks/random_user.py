@@ -22,11 +22,11 @@ from PySide6.QtWidgets import (
 )
 from shiboken6 import isValid
 
-from semblance.app.evaluation.map.map_page import MapPage
+from semblance.app.evaluation.map_page import MapPage
 from semblance.app.library.panel import LibraryPanel
 from semblance.app.metrics.train_panel import TrainPanel
-from semblance.app.research.data_check.page import DataCheckPage
-from semblance.app.research.two_metrics.page import TwoMetricsPage
+from semblance.app.research.data_check_page import DataCheckPage
+from semblance.app.research.two_metrics_page import TwoMetricsPage
 from semblance.app.search.compare.compare_page import ComparePage
 from semblance.app.search.feedback.concepts_section import ConceptsSection
 from semblance.app.search.feedback.questions_page import QuestionsPage
@@ -65,7 +65,7 @@ PLACES: dict[str, tuple[type[QWidget], tuple[str, ...]]] = {
         RefinePanel,
         (
             "go_ranking", "judge_alike", "judge_not_alike", "judge_closer", "undo_judgement",
-            "redo_judgement", "example_like", "example_unlike", "save_refined", "reset_judgements",
+            "redo_judgement", "save_refined", "reset_judgements",
         ),
     ),
     "new_concept": (ConceptsSection, ("concept_with", "concept_without", "concept_unmark", "undo_concept")),

@@ -51,7 +51,7 @@ def walk(made: Path, seed: int, actions: int, stall_ms: float, trace: bool = Fal
     from PySide6.QtCore import QCoreApplication, QEvent, QEventLoop, QTimer
 
     from semblance.app.application import make_application
-    from semblance.app.library import demo_library
+    from semblance.app.library import library_commands
     from semblance.app.open_window import SWITCH_INTERVAL_S, freeze_garbage_collector
     from semblance.app.screenshot import settle
     from tests.walks.failure_monitor import Watch
@@ -71,7 +71,7 @@ def walk(made: Path, seed: int, actions: int, stall_ms: float, trace: bool = Fal
         files = [*sorted((folder / "files").iterdir()), folder / "not there.png"]
         folders = [folder / "more", folder / "files", folder / "images", library, folder / "nowhere"]
         stub_dialogs(random.Random(seed), files, folders, out)
-        demo_library.open_demo = lambda context: None
+        library_commands.open_demo = lambda context: None
         window = MainWindow()
         messages = window.context.messages
         window.show()

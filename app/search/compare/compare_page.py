@@ -16,7 +16,7 @@ from semblance.app.search.compare.compared_pair import ComparedPair, compared_pa
 from semblance.app.search.feedback.feedback_buttons import FeedbackButtons
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
-from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.event_loop import one_shot
 from semblance.app.shell.icons import icon
 from semblance.app.shell.jobs import SHOW_AFTER_MS, Job, Lane
 from semblance.app.shell.query_source import inside
@@ -29,7 +29,8 @@ from semblance.app.viewer.image_view import ImageView
 from semblance.app.viewer.linked_panes import LinkedPanes
 from semblance.app.viewer.tools import RECTANGLE, RULER, SELECT
 from semblance.app.widgets.buttons import KeyTip
-from semblance.app.widgets.cards.case_grid import NONE, CaseGrid
+from semblance.app.widgets.cards.card_view import NONE
+from semblance.app.widgets.cards.case_grid import CaseGrid
 from semblance.app.widgets.cards.case_model import CaseModel
 from semblance.app.widgets.finding_chips import FindingChip
 from semblance.app.widgets.labels import ElidedLabel, WrappedLabel

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
 from PySide6.QtCore import QObject, QRectF, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QInputDialog, QLabel, QMenu, QPushButton, QSizePolicy, QWidget
@@ -13,7 +14,7 @@ from PySide6.QtWidgets import QInputDialog, QLabel, QMenu, QPushButton, QSizePol
 from semblance.app.search.feedback.mark_cards import author
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
-from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.event_loop import one_shot
 from semblance.app.shell.jobs import Lane
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import colour, set_look, theme, theme_signals
@@ -26,6 +27,7 @@ from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.tab_order import show_in_scroll_areas
 from semblance.core.errors import SemblanceError
 from semblance.core.language import format_number, tr, tr_n, translate
+from semblance.core.library.case_columns import Rows
 from semblance.core.library.location import LibraryLocation
 from semblance.core.searches.feedback.concept_direction import MINIMUM, Separability
 from semblance.core.workflows.searches.feedback import concepts
@@ -77,7 +79,7 @@ class Concepts(QObject):
 
     @property
     def available(self) -> set[str]:
-        """The conditions of commands that are met; see :func:`semblance.app.shell.command_conditions.available`."""
+        """The conditions of commands that are met; see :func:`semblance.app.shell.actions.available`."""
         return ({"concepts"} if self.facts and self._state.can_write else set()) | (
             {"concepts changed"} if self._undo else set()
         )
@@ -550,3 +552,69 @@ class _AmountSlider(NoWheelSlider):
             edge = handle - _HANDLE / 2 if handle > middle else handle + _HANDLE / 2
             painter.fillRect(QRectF(min(middle, edge), y - 1.5, abs(edge - middle), 3), colour(tokens.accent))
         painter.end()
+
+
+class ConceptCommands(QObject):
+    """``selected_cases`` returns the catalogue rows of the selected cases in the focused panel.
+
+    ``name_requested``: ask for the name of a new concept.
+    """
+
+    name_requested = Signal()
+
+    def __init__(
+        self, context: Context, parent: QWidget, concepts: Concepts, selected_cases: Callable[[], Rows]
+    ) -> None:
+        super().__init__(parent)
+        self._context, self._concepts = context, concepts
+        self._selected_cases = selected_cases
+        self.commands: dict[str, Callable[[], object]] = {
+            "new_concept": self.name_requested.emit,
+            "concept_with": partial(self.mark, has=True),
+            "concept_without": partial(self.mark, has=False),
+            "concept_unmark": partial(self.mark, has=None),
+            "undo_concept": concepts.undo,
+        }
+
+    def mark(self, *, has: bool | None) -> None:
+        """Mark the selected cases for the selected concept."""
+        current = self._concepts.current
+        cases = self._context.state.columns.ids_of_rows(self._selected_cases())
+        if current is not None and cases:
+            self._concepts.mark(current.id, cases, has)
+            self._context.messages.info(_mark_message(cases, current.name, has))
+
+    def fill_menu(self, menu: QMenu, case_row: int) -> None:
+        """Add the entries for the case of the menu and the cases selected with it."""
+        rows = self._selected_cases()
+        rows = rows if case_row in rows else np.array([case_row], dtype=np.int64)
+        if not self._context.state.can_write or self._context.state.metric is None:
+            return
+        current = self._concepts.current
+        case = self._context.state.columns.ids_of_rows(rows[:1])[0]
+        concepts = menu.addMenu(tr("Concepts"))
+        for one in self._concepts.facts:
+            keys = ("\tY", "\tN") if one is current else ("", "")
+            has = one.own.get(case)
+            sub = concepts.addMenu(one.name.replace("&", "&&"))
+            for text, value in (
+                (tr("With it") + keys[0], True),
+                (tr("Without it") + keys[1], False),
+                (tr("Remove mark"), None),
+            ):
+                action = sub.addAction(text, partial(self._mark, one.id, rows, value))
+                action.setCheckable(True)
+                action.setChecked(has is value)
+        concepts.addSeparator()
+        concepts.addAction(tr("New concept…"), self.name_requested.emit)
+
+    def _mark(self, concept: int, rows: Rows, has: bool | None) -> None:
+        self._concepts.mark(concept, self._context.state.columns.ids_of_rows(rows), has)
+
+
+def _mark_message(cases: Sequence[str], concept: str, has: bool | None) -> str:
+    """The message after marking ``cases``."""
+    values = {"cases": cases[0] if len(cases) == 1 else tr("{n} cases", n=len(cases)), "concept": concept}
+    if has is None:
+        return tr("{cases}: neither with nor without {concept}.", **values)
+    return tr("{cases}: with {concept}.", **values) if has else tr("{cases}: without {concept}.", **values)

@@ -6,8 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import WeakSet
 
+from PySide6.QtWidgets import QWidget
+
 from semblance.app.shell import library_operations, search_operations
 from semblance.app.shell.context import Context
+from semblance.app.shell.file_dialogs import choose_file
 from semblance.app.shell.jobs import Job, Lane
 from semblance.app.shell.settings import AUTHOR
 from semblance.core.errors import BadInput, SemblanceError
@@ -15,7 +18,7 @@ from semblance.core.language import tr
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.records import account
 from semblance.core.searches.feedback.influence import Influence
-from semblance.core.searches.feedback.judgements import Judgement
+from semblance.core.searches.feedback.judgements import Judgement, is_mark, likeness_judgement
 from semblance.core.searches.search import new_ledger
 from semblance.core.workflows.metrics import score_metric
 from semblance.core.workflows.searches import refine_metric
@@ -49,6 +52,38 @@ def author(context: Context) -> str:
 def judge(context: Context, judgements: Sequence[Judgement], replaced: Sequence[int] = ()) -> Job | None:
     """Save judgements that were made together, and rank again; ``replaced``: ids of judgements to undo."""
     return _change(context, refine_metric.judge, judgements, replaced=replaced, author=author(context))
+
+
+def mark_cases(
+    context: Context, cases: Sequence[str], *, positive: bool, shown: Sequence[str] = ()
+) -> Job | None:
+    """Mark ``cases``, ids or paths of images from outside, as more or as less like the query; an earlier mark on one of
+    them is undone. ``shown``: ids of the cases on screen."""
+    state = context.state
+    if state.search is None or state.ranked_search is None or not state.can_judge or not cases:
+        return None
+    if state.search.strength == 0.0:
+        # The order before the marks is on screen: a mark shows its effect.
+        state.change_search(strength=1.0)
+    search = state.search
+    try:
+        judgements = [likeness_judgement(search, case, positive, shown) for case in cases]
+    except BadInput as error:
+        context.messages.error(error)
+        return None
+    replaced = [
+        entry.id
+        for entry in state.ranked_search.entries
+        if entry.undone is None and is_mark(entry.judgement, search.query) and entry.judgement.case in cases
+    ]
+    return judge(context, judgements, replaced)
+
+
+def mark_image_file(context: Context, parent: QWidget) -> None:
+    """Let the user choose an image that is not in the library, and mark it as more like the query."""
+    title = tr("More like an image file")
+    if chosen := choose_file(parent, title, search_operations.FILE_FILTER):
+        mark_cases(context, [str(chosen.absolute())], positive=True)
 
 
 def undo(context: Context, ids: Sequence[int] = ()) -> Job | None:
@@ -92,7 +127,7 @@ def use_marks_set_aside(context: Context) -> Job | None:
         return None
     aside = state.marks_set_aside
     judgements = [
-        refine_metric.likeness_judgement(search, case, is_liked)
+        likeness_judgement(search, case, is_liked)
         for is_liked, cases in ((True, aside.liked), (False, aside.disliked))
         for case in cases
     ]

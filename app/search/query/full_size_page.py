@@ -19,7 +19,7 @@ from semblance.app.search.query.query_facts import QueryFacts, QueryNotice
 from semblance.app.search.query.region_search import REGION, WHOLE, RegionSearch
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
-from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.event_loop import one_shot
 from semblance.app.shell.icons import icon
 from semblance.app.shell.jobs import SHOW_AFTER_MS, Job, Lane
 from semblance.app.shell.query_source import QuerySource, inside
@@ -29,8 +29,8 @@ from semblance.app.viewer.image_menu import image_menu
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.viewer.image_view import ImageView
 from semblance.app.viewer.plane_views import PlaneViews
-from semblance.app.viewer.slice_bar import RATE, RATES
 from semblance.app.viewer.slice_strip import SliceStrip
+from semblance.app.viewer.slices import RATE, RATES
 from semblance.app.viewer.tool_row import ToolRow
 from semblance.app.widgets.buttons import KeyTip, Segmented
 from semblance.app.widgets.labels import WrappedLabel

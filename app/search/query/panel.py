@@ -15,12 +15,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from semblance.app.search.feedback.examples import ExamplesSection
 from semblance.app.search.query.query_facts import QueryFacts, QueryNotice, region_text
 from semblance.app.search.query.region_search import REGION, WHOLE, RegionSearch
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
-from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.event_loop import one_shot
 from semblance.app.shell.file_dialogs import choose_file
 from semblance.app.shell.jobs import SHOW_AFTER_MS, Job, Lane
 from semblance.app.shell.query_source import QuerySource, inside
@@ -34,7 +33,6 @@ from semblance.app.widgets.drop_target import DropTarget
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.panel import Panel, PanelHeader
 from semblance.app.widgets.tables import NAMES
-from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.errors import SemblanceError
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.language import tr
@@ -57,7 +55,7 @@ class QueryPanel(Panel):
     header_requested = Signal()
     image_shown = Signal()
 
-    def __init__(self, context: Context, *, thumbnails: ThumbnailSource | None = None) -> None:
+    def __init__(self, context: Context) -> None:
         super().__init__(tr("Query"))
         self._context, self._state = context, context.state
         self._source: QuerySource | None = None
@@ -87,7 +85,6 @@ class QueryPanel(Panel):
         self.search_with.setObjectName("search-with")
         self.search_with.setAccessibleName(tr("Search with"))
         self.facts = QueryFacts()
-        self.examples = ExamplesSection(context, thumbnails)
         self._drop = DropTarget(tr("Search with this"), self)
         self._lay_out()
         self._connect()
@@ -115,7 +112,6 @@ class QueryPanel(Panel):
             self._pages,
             self._search_with_row,
             self.facts,
-            self.examples,
             self._footer_area,
         ):
             self._body.addWidget(widget, 1 if widget is self._pages else 0)
@@ -146,10 +142,9 @@ class QueryPanel(Panel):
         self._footer.addWidget(widget)
 
     def set_plain(self, plain: bool) -> None:
-        """Show the image and its facts only, without histogram, judgements, and examples while there are none."""
+        """Show the image and its facts only, without histogram and judgements."""
         self.pane.set_histogram_shown(not plain)
         self._footer_area.setVisible(not plain)
-        self.examples.hide_if_empty(plain)
 
     def set_tool(self, name: str) -> None:
         """One of :data:`semblance.app.viewer.tools.ALL`; the image gets the keyboard."""

@@ -12,24 +12,29 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QPushButton, QToolTip
 
 from semblance.app.search.feedback import mark_cards
 from semblance.app.shell.context import Context
-from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.event_loop import one_shot
 from semblance.app.shell.jobs import Job, Lane
 from semblance.app.shell.kept_views import KeptView
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import set_look, theme, theme_signals
-from semblance.app.widgets.cards.case_grid import NONE, CaseGrid
+from semblance.app.widgets.cards.card_view import NONE
+from semblance.app.widgets.cards.case_grid import CaseGrid
 from semblance.app.widgets.labels import ElidedLabel
 from semblance.app.widgets.thumbnail_loader import Done, ThumbnailLoader, ThumbnailSource
 from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.language import tr
 from semblance.core.library.case_columns import CaseColumns
 from semblance.core.library.location import LibraryLocation
-from semblance.core.searches.feedback.judgements import Judgement, JudgementKind, is_mark
+from semblance.core.searches.feedback.judgements import (
+    Judgement,
+    JudgementKind,
+    comparison_judgement,
+    is_mark,
+)
 from semblance.core.searches.query import Query
 from semblance.core.workflows.imaging import card_images
 from semblance.core.workflows.imaging.card_images import CardImage
 from semblance.core.workflows.searches.rank_cases import RankedSearch
-from semblance.core.workflows.searches.refine_metric import comparison_judgement, likeness_judgement
 
 #: How many of the visible cases a single mark is compared with, at most.
 MAX_VISIBLE = 40
@@ -72,30 +77,17 @@ class CardFeedback(QObject):
 
     def judge(self, mark: int, rows: Sequence[int] = ()) -> None:
         """Mark ``rows``, or the selected cases, as alike (1) or not alike (-1). The same mark again removes it."""
-        search = self._state.search
         selected = [row for row in rows or self._grid.selected().tolist() if row not in self._pending]
-        if search is None or not self._state.can_judge or not selected:
+        if not self._state.can_judge or not selected:
             return
-        if search.strength == 0.0:
-            # The order before the marks is on screen: a mark shows its effect.
-            self._state.change_search(strength=1.0)
-            search = self._state.search
-            assert search is not None
         saved = self._saved_marks()
         unmarked = [row for row in selected if saved.get(row, (0, 0))[0] != mark]
-        try:
-            judgements = [
-                likeness_judgement(search, self._id(row), mark > 0, self._visible_case_ids())
-                for row in unmarked
-            ]
-        except BadInput as error:
-            self._context.messages.error(error)
-            return
         if not unmarked:
             self._follow(mark_cards.undo(self._context, [saved[row][1] for row in selected]), selected, 0)
             return
-        replaced_ids = [saved[row][1] for row in unmarked if row in saved]
-        self._follow(mark_cards.judge(self._context, judgements, replaced_ids), unmarked, mark)
+        ids, shown = list(map(self._id, unmarked)), self._visible_case_ids()
+        job = mark_cards.mark_cases(self._context, ids, positive=mark > 0, shown=shown)
+        self._follow(job, unmarked, mark)
 
     def compare(self, closer_row: int, farther_row: int) -> None:
         """Save that one case is closer to the query than the other."""
@@ -119,11 +111,10 @@ class CardFeedback(QObject):
         if current != NONE and not comparing.finish(current):
             comparing.cancel() if comparing.pending else comparing.begin(current)
 
-    def fill_menu(self, menu: QMenu) -> None:
-        """Add the entries that judge the selected cases."""
+    def fill_menu(self, menu: QMenu, rows: Sequence[int], *, is_ranking: bool) -> None:
+        """Add the entries that mark the cases of ``rows``, and compare them if the menu ``is_ranking``'s."""
         if not self._state.can_judge:
             return
-        rows = self._grid.selected().tolist()
         marks = self.marks()
         menu.addSeparator()
         for mark, text, key in ((1, tr("More like this"), "U"), (-1, tr("Less like this"), "D")):
@@ -131,7 +122,7 @@ class CardFeedback(QObject):
             action = menu.addAction(f"{label}\t{key}", partial(self.judge, mark, rows))
             action.setCheckable(True)
             action.setChecked(all(marks.get(row) == mark for row in rows))
-        if len(rows) == 1 and self._state.refusal is None:
+        if is_ranking and len(rows) == 1 and self._state.refusal is None:
             pending = self._grid.comparison.closer
             compare_label = (
                 tr("Mark as closer than…") if pending in (NONE, rows[0]) else tr("Mark as the farther case")

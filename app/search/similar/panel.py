@@ -17,11 +17,12 @@ from semblance.app.search.similar.ranking_options import CountedSwitch, RankingO
 from semblance.app.search.similar.summary_strip import SummaryStrip
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
-from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.event_loop import one_shot
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import theme
 from semblance.app.widgets.buttons import ViewSwitch
-from semblance.app.widgets.cards.case_grid import NONE, CaseGrid
+from semblance.app.widgets.cards.card_view import NONE
+from semblance.app.widgets.cards.case_grid import CaseGrid
 from semblance.app.widgets.cards.case_model import JUDGEMENT_TEXTS, CaseModel
 from semblance.app.widgets.empty_state import EmptyState, extraction_message
 from semblance.app.widgets.layouts import hbox, vbox
@@ -445,16 +446,13 @@ def _near_text(
 
 
 def adjustments_text(ranked: RankedSearch | None) -> str:
-    """What changes a ranking besides metric and query: examples, concepts, and groups of features left out.
-    Empty if there is nothing."""
+    """What changes a ranking besides metric, query and marks: concepts, and groups of features left out. Empty if there
+    is nothing."""
     if ranked is None:
         return ""
     search = ranked.search
-    examples = len(search.like) + len(search.unlike)
     concepts = sum(1 for _, amount in search.concepts if amount) if ranked.refused is None else 0
-    parts = [tr_n("{n} example", "{n} examples", examples)] if examples else []
-    parts += [tr_n("{n} concept", "{n} concepts", concepts)] if concepts else []
-    adjustments = [tr("by {what}", what=", ".join(parts))] if parts else []
+    adjustments = [tr("by {what}", what=tr_n("{n} concept", "{n} concepts", concepts))] if concepts else []
     adjustments += (
         [tr("without {groups}", groups=", ".join(map(tr_name, search.without)))] if search.without else []
     )

@@ -11,9 +11,11 @@ from PySide6.QtGui import QImage, QPainter, QPen, QPixmap, QRegion
 
 from semblance.app.shell.icons import icon_pixmap
 from semblance.app.shell.theme import BASE, SMALL, Theme, colour, theme
-from semblance.app.widgets.cards.card_layout import DISTANCE_HEIGHT, NOTE_HEIGHT, CardLayout
-from semblance.app.widgets.cards.card_parts import (
+from semblance.app.widgets.cards.card_layout import (
+    DISTANCE_HEIGHT,
+    NOTE_HEIGHT,
     ROW_END_MARGIN,
+    CardLayout,
     bar_length,
     caption_line,
     card_feedback_buttons,

@@ -4,24 +4,94 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Set
+from collections.abc import Mapping, Set
 from dataclasses import replace
 from itertools import groupby
 
-from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, Signal
-from PySide6.QtGui import QCursor, QFocusEvent, QHelpEvent, QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QFrame, QToolTip, QWidget
+from PySide6.QtCore import QEasingCurve, QEvent, QObject, QPoint, QRect, QSize, Qt, QVariantAnimation, Signal
+from PySide6.QtGui import (
+    QCursor,
+    QFocusEvent,
+    QGuiApplication,
+    QHelpEvent,
+    QPainter,
+    QPaintEvent,
+    QResizeEvent,
+)
+from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QFrame, QStyle, QToolTip, QWidget
 
 from semblance.app.shell import theme as themes
-from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.event_loop import one_shot
 from semblance.app.shell.theme import colour, plain_tip, theme
-from semblance.app.widgets.cards.card_animation import CardAnimation
 from semblance.app.widgets.cards.card_layout import NO_PLACE, SMALL_CARDS, CardLayout, CardStyle
 from semblance.app.widgets.cards.card_painter import CardPainter, CardState, ScaledImages
 from semblance.app.widgets.cards.case_model import CaseModel
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr
 from semblance.core.library.case_columns import ImageState
+
+LONGEST_MS = 150
+#: More cards are not animated.
+MAX_CARDS = 400
+
+
+class CardAnimation(QObject):
+    """Positions of moving cards by place. ``moved``: draw a new frame."""
+
+    moved = Signal()
+    ended = Signal()
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._paths: dict[int, tuple[QPoint, QPoint]] = {}
+        self._timeline = QVariantAnimation(self)
+        self._timeline.setStartValue(0.0)
+        self._timeline.setEndValue(1.0)
+        self._timeline.setEasingCurve(QEasingCurve.Type.OutCubic)
+        self._timeline.valueChanged.connect(lambda _: self.moved.emit())
+        self._timeline.finished.connect(self.stop)
+
+    @property
+    def places(self) -> list[int]:
+        """The places of cards that are moving."""
+        return list(self._paths)
+
+    def start(self, paths: Mapping[int, tuple[QPoint, QPoint]]) -> None:
+        """Move the card of each place from the first point to the second."""
+        self._timeline.stop()
+        duration = min(LONGEST_MS, system_duration())
+        moving = {place: path for place, path in paths.items() if path[0] != path[1]}
+        self._paths = moving if duration > 0 and len(moving) <= MAX_CARDS else {}
+        if self._paths:
+            self._timeline.setDuration(duration)
+            self._timeline.start()
+
+    def stop(self) -> None:
+        """Move every card to its place at once."""
+        if self._paths:
+            self._timeline.stop()
+            self._paths = {}
+            self.moved.emit()
+            self.ended.emit()
+
+    def position(self, place: int) -> QPoint | None:
+        """The upper left corner of a moving card; ``None`` for one that does not move."""
+        path = self._paths.get(place)
+        if path is None:
+            return None
+        done = float(self._timeline.currentValue())
+        start, end = path
+        return QPoint(
+            round(start.x() + done * (end.x() - start.x())), round(start.y() + done * (end.y() - start.y()))
+        )
+
+
+def system_duration() -> int:
+    """The system's animation time in ms; 0 if animations are switched off or nothing is displayed."""
+    if QGuiApplication.platformName() in ("offscreen", "minimal"):
+        return 0
+    return QApplication.style().styleHint(QStyle.StyleHint.SH_Widget_Animation_Duration)
+
 
 NONE = -1
 #: The processor time that a frame may take to draw cards after a jump to another place.

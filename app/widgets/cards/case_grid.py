@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from PySide6.QtCore import QEvent, QPoint, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal
 from PySide6.QtGui import (
     QContextMenuEvent,
     QDragEnterEvent,
@@ -18,18 +18,162 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QApplication, QToolTip, QWidget
 
 from semblance.app.shell.theme import plain_tip
-from semblance.app.widgets.cards.card_comparison import CardComparison
-from semblance.app.widgets.cards.card_layout import NO_PLACE
+from semblance.app.widgets.cards.card_layout import NO_PLACE, feedback_at, is_on_near_duplicates, is_on_relink
 from semblance.app.widgets.cards.card_painter import CardState
-from semblance.app.widgets.cards.card_parts import feedback_at, is_on_near_duplicates, is_on_relink
 from semblance.app.widgets.cards.card_view import NONE, CardView
-from semblance.app.widgets.cards.case_drag import drag, mime_data
+from semblance.app.widgets.cards.case_drag import drag, dragged_case, mime_data
 from semblance.app.widgets.cards.case_model import CaseModel
-from semblance.app.widgets.cards.case_selection import Selection
 from semblance.core.language import tr
-from semblance.core.library.case_columns import ImageState, Rows
+from semblance.core.library.case_columns import CaseColumns, ImageState, Indices, Rows
 
-__all__ = ["NONE", "CaseGrid"]
+NO_ROWS: Rows = np.empty(0, dtype=np.int64)
+
+
+class Selection:
+    """``rows`` (k,): selected catalogue rows, ascending; none while only the current case is selected.
+
+    ``anchor``: the row at which a range starts.
+    """
+
+    def __init__(self) -> None:
+        self.rows = NO_ROWS
+        self.anchor = NONE
+
+    def __contains__(self, row: int) -> bool:
+        place = int(np.searchsorted(self.rows, row))
+        return place < len(self.rows) and int(self.rows[place]) == row
+
+    def select_only(self, row: int) -> None:
+        """Select ``row`` alone."""
+        self.rows, self.anchor = NO_ROWS, row
+
+    def replace(self, rows: Rows, anchor: int) -> None:
+        """Select ``rows``, ascending, instead."""
+        self.rows, self.anchor = rows, anchor
+
+    def toggle(self, row: int, current: int) -> None:
+        """Add ``row`` to the selection or remove it. Without a selection ``current`` counts as selected."""
+        chosen = self.rows if len(self.rows) or current == NONE else np.array([current], dtype=np.int64)
+        self.rows, self.anchor = np.setxor1d(chosen, [row]), row
+
+    def extend_to(self, model: CaseModel, place: int, current: int) -> None:
+        """Select all cases from the anchor to ``place``."""
+        if self.anchor == NONE:
+            self.anchor = current
+        start = model.place_of(self.anchor) if self.anchor != NONE else place
+        first, last = sorted((start if start >= 0 else place, place))
+        self._select(model.columns, model.order[first : last + 1])
+
+    def select_all(self, model: CaseModel) -> None:
+        """Select all cases of ``model``."""
+        self._select(model.columns, model.order)
+
+    def _select(self, columns: CaseColumns, indices: Indices) -> None:
+        is_selected = np.zeros(len(columns), dtype=bool)
+        is_selected[indices] = True
+        self.rows = columns.case_row[is_selected]
+
+    def remove_missing(self, model: CaseModel) -> None:
+        """Deselect the rows that ``model`` does not contain."""
+        self.rows = self.rows[model.contains(self.rows)]
+
+    def ordered_rows(self, model: CaseModel, current: int) -> Rows:
+        """The selected rows in the order shown, or ``current`` if no other is selected."""
+        if not len(self.rows):
+            return self.rows if current == NONE else np.array([current], dtype=np.int64)
+        is_selected = np.zeros(len(model.columns) + 1, dtype=bool)
+        is_selected[model.columns.indices_of_rows(self.rows)] = True
+        # Rows of no case were marked in the last place.
+        return model.columns.case_row[model.order[is_selected[:-1][model.order]]]
+
+
+CLOSER, FARTHER = tr("closer"), tr("than this")
+
+
+class CardComparison(QObject):
+    """``closer``: the row of the closer case while the farther one is not chosen yet.
+
+    ``compared(closer row, farther row)``: both are chosen. ``changed(closer)``: draw the cards again.
+    """
+
+    changed = Signal(int)
+    compared = Signal(int, int)
+
+    def __init__(self, grid: QObject) -> None:
+        super().__init__(grid)
+        self._grid = grid
+        self.closer = self._drop_row = NONE
+        #: Whether cards can be compared.
+        self.enabled = False
+
+    @property
+    def pending(self) -> bool:
+        return self.closer != NONE
+
+    def begin(self, row: int) -> None:
+        """Choose ``row`` as the closer case."""
+        if self.enabled:
+            self._set(row)
+
+    def cancel(self) -> bool:
+        """Cancel a comparison; returns whether there was one."""
+        if not self.pending:
+            return False
+        self._set(NONE)
+        return True
+
+    def finish(self, row: int) -> bool:
+        """Choose ``row`` as the farther case; returns whether that completed a comparison."""
+        closer = self.closer
+        if closer in (NONE, row) or row == NONE:
+            return False
+        self._set(NONE)
+        self.compared.emit(closer, row)
+        return True
+
+    def _set(self, row: int) -> None:
+        if row != self.closer:
+            self.closer = row
+            self.changed.emit(row)
+
+    def role_text(self, row: int, *, targeted: bool) -> str:
+        """The text on a card that takes part in the comparison, else empty.
+
+        ``targeted``: the mouse or the keyboard is at the card.
+        """
+        if row == self.closer:
+            return CLOSER
+        return FARTHER if row == self._drop_row or (self.pending and targeted) else ""
+
+    # Drag and drop
+
+    def accepts(self, event: QDropEvent) -> bool:
+        """Whether one of this grid's own cards is dragged."""
+        return self.enabled and event.source() is self._grid and dragged_case(event.mimeData()) is not None
+
+    def drag_over(self, event: QDropEvent, row: int) -> bool:
+        """A card is dragged over ``row``; returns whether it can be dropped there."""
+        can_drop = self.accepts(event) and row not in (NONE, dragged_case(event.mimeData()))
+        drop_row = row if can_drop else NONE
+        if drop_row != self._drop_row:
+            self._drop_row = drop_row
+            self.changed.emit(self.closer)
+        return can_drop
+
+    def drag_leave(self) -> None:
+        """No card is dragged over the grid any more."""
+        if self._drop_row != NONE:
+            self._drop_row = NONE
+            self.changed.emit(self.closer)
+
+    def drop(self, event: QDropEvent, row: int) -> bool:
+        """A card was dropped on ``row``; returns whether that completed a comparison."""
+        can_drop, dragged = self.drag_over(event, row), dragged_case(event.mimeData())
+        self.drag_leave()
+        if can_drop and dragged is not None:
+            self.compared.emit(dragged, row)
+        return can_drop
+
 
 _ACTIVATE = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)
 

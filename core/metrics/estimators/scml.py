@@ -132,7 +132,7 @@ class SCML(LinearLearner):
         if not used:
             # As BoostMetric: without any direction all cases would be the same.
             weights = np.full(len(bases), 1.0 / len(bases))
-            note = tr_lazy("Nothing was learnt: no direction tells the findings apart. All count equally.")
+            note = tr_lazy("Nothing was learnt: no direction separates the findings. All count equally.")
         counts = {"triplets": len(triplets)}
         return LearntMap(_map(weights, bases) / scale, (note, found.note), counts, rounds=found.rounds)
 

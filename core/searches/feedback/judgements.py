@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from semblance.core.errors import BadInput
@@ -16,6 +17,7 @@ from semblance.core.library.records import JudgementRecord
 from semblance.core.searches.query import Query
 
 if TYPE_CHECKING:
+    from semblance.core.imaging.region import Region
     from semblance.core.searches.search import Search
 
 
@@ -39,9 +41,9 @@ def query_key(query: str, region: Mapping[str, Any] | None) -> str:
 class Judgement:
     """``case`` is (not) like ``query``, or it is closer to ``query`` than ``other`` is.
 
-    ``query`` is a case id, or the path of an image outside the library; ``region`` (JSON) the part of it that was
-    searched with. ``shown``: the cases on screen at that time, with which a single judgement is compared.
-    ``time`` is ISO 8601 in UTC.
+    ``query`` and ``case`` are case ids, or paths of images outside the library (:func:`outside_image`); ``region``
+    (JSON) is the part of the query that was searched with. ``shown``: the cases on screen at that time, with which a
+    single judgement is compared. ``time`` is ISO 8601 in UTC.
 
     Raises:
         BadInput: a case judged against itself, or not the cases its kind needs.
@@ -120,9 +122,9 @@ class Judgement:
 
 @dataclass(frozen=True)
 class QueryMarks(JsonDocument):
-    """Ids of the ``liked`` and of the ``disliked`` cases, in the order they were marked; none is in both.
+    """The ``liked`` and the ``disliked`` cases as :attr:`Judgement.case` names them, in the order they were marked.
 
-    ``liked_images`` and ``disliked_images``: examples that are not whole cases.
+    None is in both.
     """
 
     #: The part ``feedback`` of ``semblance search --json``.
@@ -130,8 +132,6 @@ class QueryMarks(JsonDocument):
 
     liked: tuple[str, ...] = ()
     disliked: tuple[str, ...] = ()
-    liked_images: tuple[Query, ...] = ()
-    disliked_images: tuple[Query, ...] = ()
 
     def without(self, cases: Collection[str]) -> QueryMarks:
         """The marks on other cases than these."""
@@ -140,35 +140,54 @@ class QueryMarks(JsonDocument):
         )
         return replace(self, liked=tuple(liked), disliked=tuple(disliked))
 
-    @property
-    def n_liked(self) -> int:
-        """Number of marks *more like this*."""
-        return len(self.liked) + len(self.liked_images)
-
-    @property
-    def n_disliked(self) -> int:
-        """Number of marks *less like this*."""
-        return len(self.disliked) + len(self.disliked_images)
-
     def __len__(self) -> int:
-        return self.n_liked + self.n_disliked
-
-    def followed_by(self, later: QueryMarks) -> QueryMarks:
-        """Both together; of two marks of one case the later counts."""
-        liked_by_case = dict.fromkeys(self.liked, True) | dict.fromkeys(self.disliked, False)
-        for cases, liked in ((later.liked, True), (later.disliked, False)):
-            for case in cases:
-                liked_by_case.pop(case, None)
-                liked_by_case[case] = liked
-        return QueryMarks(
-            _cases_with(liked_by_case, True),
-            _cases_with(liked_by_case, False),
-            (*self.liked_images, *later.liked_images),
-            (*self.disliked_images, *later.disliked_images),
-        )
+        return len(self.liked) + len(self.disliked)
 
 
 NO_MARKS = QueryMarks()
+
+
+def outside_image(case: str) -> Path | None:
+    """The image that :attr:`Judgement.case` names if it is no case: one from outside is named by its absolute path."""
+    path = Path(case)
+    return path if path.is_absolute() else None
+
+
+def likeness_judgement(search: Search, case: str, positive: bool, shown: Sequence[str] = ()) -> Judgement:
+    """The judgement that ``case`` is, or is not, like the query of the search; ``shown``: the cases on screen.
+
+    Raises:
+        BadInput: the case is the query.
+    """
+    kind = JudgementKind.ALIKE if positive else JudgementKind.NOT_ALIKE
+    return Judgement(kind, *_named(search.query, case), region=_json(search.query.region), shown=tuple(shown))
+
+
+def comparison_judgement(search: Search, case: str, other: str) -> Judgement:
+    """The judgement that ``case`` is closer to the query of the search than ``other``.
+
+    Raises:
+        BadInput: two of the three cases are the same.
+    """
+    return Judgement(JudgementKind.CLOSER, *_named(search.query, case), other, _json(search.query.region))
+
+
+def _named(query: Query, case: str) -> tuple[str, str]:
+    return (query.case if query.case is not None else str(query.image)), case
+
+
+def _json(region: Region | None) -> dict[str, Any] | None:
+    return None if region is None else region.to_json()
+
+
+def given_marks(search: Search) -> list[Judgement]:
+    """The marks that came with ``search`` and are in no ledger, as judgements; none on the query itself."""
+    return [
+        likeness_judgement(search, case, positive)
+        for cases, positive in ((search.like, True), (search.unlike, False))
+        for case in cases
+        if case != _named(search.query, case)[0]
+    ]
 
 
 def key_of_query(query: Query) -> str:

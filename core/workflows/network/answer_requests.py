@@ -213,10 +213,10 @@ def _prepared(library: LibraryLocation, request: SearchRequest) -> Iterator[tupl
         references = _References(opened, request.key, identified=request.identified)
         case = None if request.case is None else references.case_of(request.case)
         like, unlike = (
-            tuple(Query(case=references.case_of(one)) for one in dict.fromkeys(marked))
+            tuple(references.case_of(one) for one in dict.fromkeys(marked))
             for marked in (request.like, request.unlike)
         )
-        named = [_details(opened, one) for one in (case, *(q.case for q in (*like, *unlike))) if one]
+        named = [_details(opened, one) for one in (case, *like, *unlike) if one]
         image = None
         if request.image is not None:
             image = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "image"

@@ -37,7 +37,13 @@ from semblance.core.reports.formatting import beside_chance, spread_text, time_t
 from semblance.core.reports.options import ReportOptions
 from semblance.core.reports.plot import PlotLayout
 from semblance.core.reports.redaction import CaseNames
-from semblance.core.searches.feedback.judgements import Judgement, JudgementKind, QueryMarks, refines
+from semblance.core.searches.feedback.judgements import (
+    Judgement,
+    JudgementKind,
+    QueryMarks,
+    outside_image,
+    refines,
+)
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
@@ -259,25 +265,21 @@ def _order_by_marks(marks: QueryMarks, names: CaseNames | None) -> str:
         "Ordered by {n} marks ({liked} more like the query, {disliked} less). Distances, counts and the estimate are "
         "those of the metric without them.",
         len(marks),
-        liked=marks.n_liked,
-        disliked=marks.n_disliked,
-    )
-    liked, disliked = (
-        [*(Query(case) for case in cases), *images]
-        for cases, images in ((marks.liked, marks.liked_images), (marks.disliked, marks.disliked_images))
+        liked=len(marks.liked),
+        disliked=len(marks.disliked),
     )
     lists = []
-    if liked:
-        lists.append(tr_lazy("More like the query: {cases}.", cases=_named(liked, names)))
-    if disliked:
-        lists.append(tr_lazy("Less like the query: {cases}.", cases=_named(disliked, names)))
+    if marks.liked:
+        lists.append(tr_lazy("More like the query: {cases}.", cases=_named(marks.liked, names)))
+    if marks.disliked:
+        lists.append(tr_lazy("Less like the query: {cases}.", cases=_named(marks.disliked, names)))
     return join_texts([changed, *lists], " ")
 
 
-def _named(examples: Sequence[Query], names: CaseNames | None) -> str:
-    """The first of ``examples`` by name, and the number of the others."""
-    named = [_example(one, names) for one in examples[:_MAX_NAMED]]
-    if more := len(examples) - len(named):
+def _named(marked: Sequence[str], names: CaseNames | None) -> str:
+    """The first of the ``marked`` cases by name, and the number of the others."""
+    named = [_name_of_marked(one, names) for one in marked[:_MAX_NAMED]]
+    if more := len(marked) - len(named):
         named.append(tr_lazy("{n} more", n=more))
     return join_texts(named)
 
@@ -320,10 +322,11 @@ def _notes(search: Search, ranked_search: RankedSearch) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _example(example: Query, names: CaseNames | None) -> str:
+def _name_of_marked(case: str, names: CaseNames | None) -> str:
+    image = outside_image(case)
     if names is None:
-        return example.case or (example.image.name if example.image else "")
-    return names(example.case) if example.case is not None else tr_lazy("an image from outside")
+        return case if image is None else image.name
+    return names(case) if image is None else tr_lazy("an image from outside")
 
 
 def _query_facts(loaded: LoadedMetric, query: Query, options: ReportOptions, images: _Images) -> QueryFacts:

@@ -22,7 +22,7 @@ from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 from semblance.core.network.studies import is_uid
 from semblance.core.reports.dicom.structured_report import PRIVATE_CREATOR, PRIVATE_ELEMENT, PRIVATE_GROUP
-from semblance.core.searches.feedback.judgements import Judgement, JudgementKind
+from semblance.core.searches.feedback.judgements import Judgement, JudgementKind, given_marks
 from semblance.core.searches.feedback.ledger import Ledger
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search, new_ledger
@@ -70,8 +70,6 @@ def embedded_search(
         "without": [digest(group) for group in search.without],
         "concepts": [[digest(name), amount] for name, amount in search.concepts],
         "query": query(search.query),
-        "like": [query(one) for one in search.like],
-        "unlike": [query(one) for one in search.unlike],
         "judgements": [
             {
                 "kind": one.kind.value,
@@ -82,7 +80,7 @@ def embedded_search(
                 "shown": [digest(case) for case in one.shown],
                 "time": one.time,
             }
-            for one in judgements
+            for one in (*given_marks(search), *judgements)
         ],
     }
 
@@ -149,7 +147,7 @@ def _opened(
     concepts = _concepts(library, digest)
     queries = cases if asked.image is None else cases | {values["query"].get("name", ""): str(asked.image)}
     judgements = [_judgement(data, cases, queries) for data in values["judgements"]]
-    known = [one for one in judgements if one is not None]
+    known = [*_examples(values, asked, cases), *(one for one in judgements if one is not None)]
     if known:
         Ledger(library.judgements(ledger)).add(known)
     return Search(
@@ -158,8 +156,8 @@ def _opened(
         ledger,
         float(values["strength"]),
         tuple(groups[group] for group in values["without"] if group in groups),
-        tuple(query(one) for one in values["like"]),
-        tuple(query(one) for one in values["unlike"]),
+        (),
+        (),
         tuple((concepts[name], float(amount)) for name, amount in values["concepts"] if name in concepts),
         bool(values["hide_same_patient"]),
         bool(values["fold_duplicates"]),
@@ -171,6 +169,16 @@ def _opened(
 
 def _concepts(library: Library, digest: Callable[[str], str]) -> dict[str, str]:
     return {digest(concept.name): concept.name for concept in library.concepts.all()}
+
+
+def _examples(values: Mapping[str, Any], query: Query, cases: Mapping[str, str]) -> list[Judgement]:
+    """What the version before this one kept in reports as examples beside the judgements."""
+
+    def marked(key: str) -> tuple[str, ...]:
+        wholes = (one["case"] for one in values.get(key, ()) if "case" in one and one["region"] is None)
+        return tuple(cases[digest] for digest in wholes if digest in cases)
+
+    return given_marks(Search("", query, like=marked("like"), unlike=marked("unlike")))
 
 
 def _judgement(

@@ -14,8 +14,8 @@ from semblance.core.evaluation.subgroups import AGE, ALPHA, FINDING, SubgroupSco
 from semblance.core.language import as_lazy, isolated, join_texts, tr_lazy
 from semblance.core.library.export_log import log_export
 from semblance.core.library.location import LibraryLocation
+from semblance.core.library.metric_scores import check_card
 from semblance.core.library.open_library import open_library
-from semblance.core.library.sealed_cards import check_card
 from semblance.core.library.vault import VaultOpening, stored_openings
 from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.registry import learner_class, learner_title

@@ -29,7 +29,7 @@ from semblance.core.reports.dicom.structured_report import TITLE, RegionOutline,
 from semblance.core.reports.document import ReportDocument
 from semblance.core.reports.options import ACCEPTED, ASSESSMENT, ReportOptions
 from semblance.core.reports.redaction import CaseNames
-from semblance.core.searches.feedback.judgements import Judgement, JudgementKind, is_mark
+from semblance.core.searches.feedback.judgements import Judgement, JudgementKind, given_marks, is_mark
 from semblance.core.searches.feedback.ledger import LedgerEntry
 from semblance.core.searches.query import Query
 from semblance.core.tasks import SILENT, Reporter
@@ -206,15 +206,10 @@ class _Objects:
         return [*made, report]
 
     def _decisions(self, reader: str) -> dict[str, dict[str, bool]]:
-        """By reader the cases that were marked on this query, and whether as more like it; examples of the search are
-        of the present ``reader``."""
+        """By reader the cases that were marked on this query, and whether as more like it; marks that came with the
+        search are of the present ``reader``."""
         found: dict[str, dict[str, bool]] = {}
-        examples = ((self._search.like, True), (self._search.unlike, False))
-        for queries, is_accepted in examples:
-            for one in queries:
-                if one.case is not None and one.region is None and one.case != self._query.case:
-                    found.setdefault(reader, {})[one.case] = is_accepted
-        for judgement in marks_in_force(self._entries, self._query):
+        for judgement in (*given_marks(self._search), *marks_in_force(self._entries, self._query)):
             found.setdefault(judgement.author or reader, {})[judgement.case] = (
                 judgement.kind == JudgementKind.ALIKE
             )

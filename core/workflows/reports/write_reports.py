@@ -80,10 +80,7 @@ def write_report_files(
     )
     if is_assessed:
         marked = marks_in_force(ranked_search.entries, search.query)
-        wanted |= {
-            *(one.case for one in marked),
-            *(one.case for one in (*search.like, *search.unlike) if one.case),
-        }
+        wanted |= {*(one.case for one in marked), *search.like, *search.unlike}
     ranked = ranked_search.result.ranked
     listed = tuple(case for case in ranked if case.rank <= LISTED or case.case_id in wanted)
     ranked_search = replace(ranked_search, result=replace(ranked_search.result, ranked=listed))

@@ -24,7 +24,7 @@ from semblance.core.library.open_library import open_library
 from semblance.core.library.records import CaseDetails
 from semblance.core.retrieval.index import Matrix, Rows
 from semblance.core.retrieval.ranking import EmbeddedQuery, Ranking
-from semblance.core.searches.feedback.judgements import NO_MARKS, QueryMarks, marks_of, refines
+from semblance.core.searches.feedback.judgements import NO_MARKS, given_marks, refines
 from semblance.core.searches.feedback.ledger import Contradiction, Ledger, LedgerEntry, contradictions
 from semblance.core.searches.feedback.relevance_feedback import trust
 from semblance.core.searches.query import Query, check_one_query
@@ -42,9 +42,9 @@ from semblance.core.workflows.searches.estimate import (
 from semblance.core.workflows.searches.feedback.concepts import shift_query
 from semblance.core.workflows.searches.feedback.order_by_marks import (
     MarkedComparison,
-    check_marks,
-    examples_as_marks,
+    check_given_marks,
     order_by_marks,
+    usable_marks,
 )
 from semblance.core.workflows.searches.feedback.refinement_session import (
     RefinementSession,
@@ -73,7 +73,7 @@ class RankedSearch:
     ``shifts``: by how many ranks each ranked case moved forward against the original metric, in the order of
     ``result.ranked``; empty if nothing changes the order. ``trust``: the weight of the judgements, 0 to 1, before the
     strength. ``refused``: why this metric cannot be refined, so that judgements and concepts were ignored.
-    ``left_out``: sentences on examples and concepts that could not be used.
+    ``left_out``: sentences on marks and concepts that could not be used.
     """
 
     search: Search
@@ -96,41 +96,33 @@ def present_judgements(
 
 
 def rank_cases(
-    library: LibraryLocation,
-    search: Search,
-    *,
-    k: int = 20,
-    marks: QueryMarks = NO_MARKS,
-    reporter: Reporter = SILENT,
+    library: LibraryLocation, search: Search, *, k: int = 20, reporter: Reporter = SILENT
 ) -> RankedSearch:
     """The ``k`` cases nearest to the query of ``search``.
 
     The query itself is never ranked; by default, neither are other cases of its patient, and near-duplicates are
     grouped. The metric stays loaded between calls of one process.
 
-    The examples of the search, ``marks``, and those of its ledger for its query re-order the ranking
+    The marks on its query, in its ledger or given with it, re-order the ranking
     (:func:`semblance.core.retrieval.feedback_scores`); disliked cases come last. ``search.strength`` 0 gives the
     order without them. Comparisons refine the metric, and judgements on other queries where ``search.refined``.
 
     Raises:
-        BadArguments: no such metric or group of features, not exactly one of case and image given, or a mark on
-            the query.
+        BadArguments: no such metric or group of features, or not exactly one of case and image given.
         BadInput: no such case, no features for it, or an image that cannot be read.
     """
     check_one_query(search.query)
     loaded = open_search_metric(library, search, reporter)
-    check_marks(loaded, search.query, marks)
     entries = loaded.ledger(search.ledger).entries_without_visible if search.ledger else ()
     in_force = [entry for entry in entries if entry.undone is None]
     loaded.cases.look_up(case for entry in in_force for case in entry.judgement.cases())
     followed = in_force if search.strength > 0.0 else []
     refining_entries = [entry for entry in followed if refines(entry.judgement, search)]
     comparison = compare_query(library, search, refining_entries, reporter)
-    examples, left_out = examples_as_marks(comparison.compared) if search.strength > 0.0 else (NO_MARKS, [])
-    judged = marks_of((entry.judgement for entry in followed), search.query)
-    all_marks = examples.followed_by(marks).followed_by(judged)
+    given = given_marks(search) if search.strength > 0.0 else []
+    marks, left_out = usable_marks(comparison.compared, [*given, *(entry.judgement for entry in followed)])
     begin = time.perf_counter()
-    marked = order_by_marks(comparison.compared, all_marks, search.strength)
+    marked = order_by_marks(comparison.compared, marks, search.strength)
     result = _result(comparison, marked, k, begin)
     loaded.library.log_event(
         SEARCH,
@@ -166,17 +158,19 @@ def nearest_cases(
     query: Query,
     *,
     k: int = 20,
-    marks: QueryMarks = NO_MARKS,
     reporter: Reporter = SILENT,
     **options: Any,
 ) -> SearchResult:
-    """The ``k`` cases nearest to ``query`` under ``metric``, re-ordered by ``marks``; ``options`` are those of
+    """The ``k`` cases nearest to ``query`` under ``metric``; ``options`` are those of
     :class:`semblance.core.searches.search.Search`.
 
     Raises:
-        BadArguments, BadInput: as :func:`rank_cases`.
+        BadArguments, BadInput: as :func:`rank_cases`, and a mark on the query or on no case with features.
     """
-    return rank_cases(library, Search(metric, query, **options), k=k, marks=marks, reporter=reporter).result
+    search = Search(metric, query, **options)
+    if search.like or search.unlike:
+        check_given_marks(open_search_metric(library, search, reporter), search)
+    return rank_cases(library, search, k=k, reporter=reporter).result
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.records import checked_name
@@ -26,10 +25,10 @@ from semblance.core.retrieval.feedback import MarkedIndex
 from semblance.core.searches.feedback.influence import Influence, influence_of, influences, ranks_of
 from semblance.core.searches.feedback.judgements import (
     Judgement,
-    JudgementKind,
     counts_in,
+    given_marks,
     is_mark,
-    marks_of,
+    outside_image,
     refines,
 )
 from semblance.core.searches.feedback.ledger import Ledger, LedgerEntry
@@ -40,12 +39,14 @@ from semblance.core.workflows.metrics.leakage import ELSEWHERE, contents_elsewhe
 from semblance.core.workflows.searches.feedback.concepts import shift_query
 from semblance.core.workflows.searches.feedback.order_by_marks import (
     distances_of,
-    examples_as_marks,
     order_by_marks,
+    usable_marks,
 )
 from semblance.core.workflows.searches.feedback.refinement_session import HeldOutScore, open_search_refinement
+from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.open_metrics import open_metric, open_search_metric, without_reload
 from semblance.core.workflows.searches.query_comparison import QueryComparison
+from semblance.core.workflows.searches.query_features import embed_query
 from semblance.core.workflows.searches.rank_cases import RankedSearch, compare_query, rank_cases
 
 #: Number of first ranks among which influence is measured.
@@ -64,8 +65,7 @@ def judge(
     replaced: Sequence[int] = (),
     reporter: Reporter = SILENT,
 ) -> RankedSearch:
-    """Save judgements that were made together, and rank again; see :func:`likeness_judgement` and
-    :func:`comparison_judgement`.
+    """Save judgements that were made together, and rank again.
 
     A likeness judgement on the query of ``search`` is a mark, which re-orders this search at once
     (:func:`semblance.core.workflows.searches.rank_cases.rank_cases`) under any metric. All judgements refine the
@@ -73,7 +73,8 @@ def judge(
 
     Raises:
         BadArguments: no such earlier judgement.
-        BadInput: a case that the library does not have, or, for comparisons, a metric that cannot be refined.
+        BadInput: a case that the library does not have, an image that cannot be read, or, for comparisons, a metric
+            that cannot be refined.
     """
     if all(is_mark(judgement, search.query) for judgement in judgements):
         loaded = open_search_metric(library, search, reporter)
@@ -82,7 +83,7 @@ def judge(
     for judgement in judgements:
         for case in (judgement.case, judgement.other):
             if case is not None:
-                loaded.cases.row_of(case)
+                _check_readable(loaded, case)
     # The same time stamp records that they were made together.
     moment = datetime.now(UTC).isoformat(timespec="microseconds")
     author = loaded.library.catalogue.author(author)
@@ -91,6 +92,16 @@ def judge(
         ledger.undo(replaced)
         ledger.add(made)
     return rank_cases(library, search, k=k, reporter=reporter)
+
+
+def _check_readable(loaded: LoadedMetric, case: str) -> None:
+    """Raises BadInput unless ``case`` is a case of the library or an image that can be read."""
+    try:
+        loaded.cases.row_of(case)
+    except BadInput:
+        if (image := outside_image(case)) is None:
+            raise
+        embed_query(loaded, Query(image=image))
 
 
 def undo(
@@ -212,8 +223,8 @@ def _influence_of_marks(
 
 
 def _ordered(compared: QueryComparison, search: Search, marking: Sequence[LedgerEntry]) -> MarkedIndex:
-    marks = marks_of((entry.judgement for entry in marking), search.query)
-    marked = order_by_marks(compared, examples_as_marks(compared)[0].followed_by(marks), search.strength)
+    marks, _ = usable_marks(compared, [*given_marks(search), *(entry.judgement for entry in marking)])
+    marked = order_by_marks(compared, marks, search.strength)
     if marked is not None:
         return marked.marked_index
     distances = distances_of(compared)
@@ -318,30 +329,3 @@ def save_refined(
     training = np.union1d(record.training, session.judged_rows(entries))
     opened.add_metric(name, LEARNER, record.feature_set, file, card, training, None)
     return card
-
-
-def likeness_judgement(search: Search, case: str, positive: bool, shown: Sequence[str] = ()) -> Judgement:
-    """The judgement that ``case`` is, or is not, like the query of the search; ``shown``: the cases on screen.
-
-    Raises:
-        BadInput: the case is the query.
-    """
-    kind = JudgementKind.ALIKE if positive else JudgementKind.NOT_ALIKE
-    return Judgement(kind, *_named(search.query, case), region=_json(search.query.region), shown=tuple(shown))
-
-
-def comparison_judgement(search: Search, case: str, other: str) -> Judgement:
-    """The judgement that ``case`` is closer to the query of the search than ``other``.
-
-    Raises:
-        BadInput: two of the three cases are the same.
-    """
-    return Judgement(JudgementKind.CLOSER, *_named(search.query, case), other, _json(search.query.region))
-
-
-def _named(query: Query, case: str) -> tuple[str, str]:
-    return (query.case if query.case is not None else str(query.image)), case
-
-
-def _json(region: Region | None) -> dict[str, Any] | None:
-    return None if region is None else region.to_json()

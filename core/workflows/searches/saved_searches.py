@@ -6,6 +6,7 @@ import base64
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,8 @@ from semblance.core.evaluation.search_rankings import VOTERS
 from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
+from semblance.core.searches.feedback.judgements import given_marks, marks_of
+from semblance.core.searches.feedback.ledger import Ledger
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search, new_ledger
 from semblance.core.tasks import SILENT, Reporter
@@ -320,6 +323,7 @@ def reopen(library: LibraryLocation, name: str, *, reporter: Reporter = SILENT) 
                 tr_lazy("The search '{name}' cannot be read.", name=name), "Delete it and search again."
             ) from None
         lines, lost = _lines(opened, stored)
+        search = _with_marks_in_ledger(library, opened, search, state)
         kept_metric = search.metric
         search = _present(opened, search, notes)
         _note_lost_judgements(opened, search, notes)
@@ -367,6 +371,7 @@ def last_search(library: LibraryLocation, *, reporter: Reporter = SILENT) -> Reo
         # Damaged, or of another version of the program: the library opens as if it were new.
         return None
     with open_library(library) as opened:
+        search = _with_marks_in_ledger(library, opened, search, state)
         there = _present(opened, search, notes)
         lines = () if _has_image(there.query) else _lines(opened, stored)[0]
     is_complete = there.metric == search.metric and there.query == search.query
@@ -380,6 +385,35 @@ def last_search(library: LibraryLocation, *, reporter: Reporter = SILENT) -> Reo
         is_current=ranked_search is None,
         is_complete=is_complete,
     )
+
+
+def _with_marks_in_ledger(
+    location: LibraryLocation, library: Library, search: Search, state: Mapping[str, Any]
+) -> Search:
+    """``search`` with its given marks in its ledger: the version before this one kept them in the search, as examples.
+
+    In a library that cannot be written to they stay where they are. A mark of the ledger on the same case counts.
+    """
+    from semblance.core.library.stored_searches import update_search
+
+    if not (search.like or search.unlike) or not library.writable:
+        return search
+    ledger = Ledger(library.judgements(search.ledger))
+    marked = marks_of((entry.judgement for entry in ledger.in_force), search.query)
+    author, moment = library.catalogue.author(""), datetime.now(UTC).isoformat(timespec="microseconds")
+    kept = replace(search, like=(), unlike=())
+    with without_reload(location):
+        ledger.add(
+            replace(one, author=author, time=moment)
+            for one in given_marks(search)
+            if one.case not in (*marked.liked, *marked.disliked)
+        )
+        stored = {**state, "like": [], "unlike": []}
+        if library.load_last_search() == state:
+            library.save_last_search(stored)
+        if name := str(state.get("name") or ""):
+            update_search(library.catalogue, name, lambda one: {**one.state, "like": [], "unlike": []})
+    return kept
 
 
 def _has_image(query: Query) -> bool:

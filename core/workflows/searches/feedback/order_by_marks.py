@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 
@@ -13,15 +14,16 @@ from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.retrieval.feedback import Feedback, FeedbackCases, MarkedIndex
 from semblance.core.retrieval.index import Matrix, Rows
 from semblance.core.searches.feedback.influence import ranks_of
-from semblance.core.searches.feedback.judgements import QueryMarks
+from semblance.core.searches.feedback.judgements import Judgement, QueryMarks, marks_of, outside_image
 from semblance.core.searches.query import Query
+from semblance.core.searches.search import Search
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.query_comparison import MeasuredQuery, QueryComparison
 
 
 @dataclass(frozen=True, eq=False)
 class MarkedComparison:
-    """A comparison re-ordered by marks; ``marks``: those on cases with features."""
+    """A comparison re-ordered by ``marks``."""
 
     compared: QueryComparison
     marked_index: MarkedIndex
@@ -46,59 +48,54 @@ class MarkedComparison:
 def order_by_marks(
     compared: QueryComparison, marks: QueryMarks, strength: float = 1.0
 ) -> MarkedComparison | None:
-    """The comparison re-ordered by ``marks``; ``None`` if none of the marked cases has features.
+    """The comparison re-ordered by ``marks`` (from :func:`usable_marks`); ``None`` without any.
 
     ``strength`` below 1: the order by the weighted mean of a case's ranks with and without the marks.
     """
-    loaded = compared.loaded
-    there = replace(
-        marks, liked=_with_features(loaded, marks.liked), disliked=_with_features(loaded, marks.disliked)
-    )
-    if not there:
+    if not marks:
         return None
-    query_point, cases = compared.query_coordinates, _cases(compared)
-    liked, disliked = _places(loaded, there.liked), _places(loaded, there.disliked)
-    feedback = Feedback(
-        cases,
-        query_point,
-        liked,
-        disliked,
-        [compared.coordinates_of(image) for image in there.liked_images],
-        [compared.coordinates_of(image) for image in there.disliked_images],
-    )
+    cases, loaded = _cases(compared), compared.loaded
+    sides = [
+        (
+            _places(loaded, marked),
+            [_image_coordinates(compared, one) for one in marked if _is_image(loaded, one)],
+        )
+        for marked in (marks.liked, marks.disliked)
+    ]
+    (liked, liked_images), (disliked, disliked_images) = sides
+    feedback = Feedback(cases, compared.query_coordinates, liked, disliked, liked_images, disliked_images)
     scores, distances = feedback.scores(), cases.base
     if strength < 1.0:
         scores = -(strength * ranks_of(-scores) + (1.0 - strength) * ranks_of(distances))
     index = MarkedIndex(distances, scores)
-    return MarkedComparison(replace(compared, ordered=index), index, there, feedback)
+    return MarkedComparison(replace(compared, ordered=index), index, marks, feedback)
 
 
-def examples_as_marks(compared: QueryComparison) -> tuple[QueryMarks, list[str]]:
-    """The examples of a search as marks, and sentences on those that are left out because they cannot be read."""
-    search, loaded = compared.search, compared.loaded
-    left_out: list[str] = []
-    sides: list[tuple[list[str], list[Query]]] = [([], []), ([], [])]
-    for (cases, images), examples in zip(sides, (search.like, search.unlike), strict=True):
-        for example in dict.fromkeys(examples):
+def usable_marks(
+    compared: QueryComparison, judgements: Iterable[Judgement]
+) -> tuple[QueryMarks, tuple[str, ...]]:
+    """The marks among ``judgements`` on cases with features and on images that can be read, and sentences on the
+    images that cannot."""
+    loaded, marks, left_out = compared.loaded, marks_of(judgements, compared.search.query), []
+    unusable = []
+    for case in (*marks.liked, *marks.disliked):
+        if _is_image(loaded, case):
             try:
-                compared.vector_of(example)
+                _image_coordinates(compared, case)
             except SemblanceError as error:
-                left_out.append(tr_lazy("An example is left out: {message}", message=error.message))
-                continue
-            case = example.case
-            if case is not None and example.region is None and _with_features(loaded, [case]):
-                cases.append(case)
-            else:
-                images.append(example)
-    (liked, liked_images), (disliked, disliked_images) = sides
-    query = search.query.case
-    found = QueryMarks(
-        tuple(case for case in liked if case != query and case not in disliked),
-        tuple(case for case in disliked if case != query),
-        tuple(liked_images),
-        tuple(disliked_images),
-    )
-    return found, left_out
+                left_out.append(tr_lazy("A mark is left out: {message}", message=error.message))
+                unusable.append(case)
+        elif not _with_features(loaded, [case]):
+            unusable.append(case)
+    return marks.without(unusable), tuple(left_out)
+
+
+def _is_image(loaded: LoadedMetric, case: str) -> bool:
+    return outside_image(case) is not None and not _is_known(loaded, case)
+
+
+def _image_coordinates(compared: QueryComparison, case: str) -> Matrix:
+    return compared.coordinates_of(Query(image=Path(case)))
 
 
 def distances_of(compared: QueryComparison) -> Matrix:
@@ -117,15 +114,17 @@ def _cases(compared: QueryComparison) -> FeedbackCases:
     return FeedbackCases(compared.coordinates, shape, distances)
 
 
-def check_marks(loaded: LoadedMetric, query: Query, marks: QueryMarks) -> None:
-    """Raises BadInput naming the marked cases that the library does not have or that have no features, and
+def check_given_marks(loaded: LoadedMetric, search: Search) -> None:
+    """Check the marks that a person gave with ``search``.
+
+    Raises BadInput naming the marked cases that the library does not have or that have no features, and
     BadArguments for a mark on the query itself or a case marked both ways."""
-    cases = [*marks.liked, *marks.disliked]
+    query, cases = search.query, [*search.like, *search.unlike]
     if query.case in cases:
         raise BadArguments(
             tr_lazy("The query {case} cannot be marked.", case=query.case), "Mark other cases of its ranking."
         )
-    if both := [case for case in marks.liked if case in marks.disliked]:
+    if both := [case for case in search.like if case in search.unlike]:
         raise BadArguments(
             tr_lazy("Marked both as more and as less like the query: {cases}.", cases=", ".join(both)),
             "Mark each case one way.",
@@ -166,4 +165,6 @@ def _with_features(loaded: LoadedMetric, cases: Collection[str]) -> tuple[str, .
 
 
 def _places(loaded: LoadedMetric, cases: Collection[str]) -> Rows:
-    return np.array([loaded.place_of(loaded.cases.row_of(case)) for case in cases], dtype=np.int64)
+    """(r,) places of those of ``cases`` that are cases of the library."""
+    places = [loaded.place_of(loaded.cases.row_of(case)) for case in cases if not _is_image(loaded, case)]
+    return np.array(places, dtype=np.int64)

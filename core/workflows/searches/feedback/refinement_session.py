@@ -21,7 +21,7 @@ from semblance.core.metrics.relevance_feedback.feedback_space import FeedbackSpa
 from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackForm
 from semblance.core.retrieval.index import Rows
 from semblance.core.retrieval.refined_index import RefinedIndex
-from semblance.core.searches.feedback.judgements import Judgement
+from semblance.core.searches.feedback.judgements import Judgement, outside_image
 from semblance.core.searches.feedback.ledger import LedgerEntry
 from semblance.core.searches.feedback.relevance_feedback import Coordinates, feedback_triplets, learn
 from semblance.core.searches.query import Query
@@ -105,16 +105,20 @@ class RefinementSession:
         return row
 
     def vector_of(self, entries: Sequence[LedgerEntry]) -> Coordinates:
-        """Coordinates of cases by id and of queries by :attr:`Judgement.query_key`; ``None`` for those that no longer
-        exist."""
+        """Coordinates of cases by id, of marked images by path, and of queries by :attr:`Judgement.query_key`; ``None``
+        for those that no longer exist."""
         queries = {entry.judgement.query_key: entry.judgement for entry in entries}
+        images = {entry.judgement.case for entry in entries} - queries.keys()
 
         def vector(key: str) -> Matrix | None:
             place = self.place_of(key)
             if place is not None:
                 return self._row(place)
-            if key not in self._outside and key in queries:
-                self._outside[key] = self._read(queries[key])
+            if key not in self._outside:
+                if key in queries:
+                    self._outside[key] = self._read(queries[key])
+                elif key in images and (image := outside_image(key)) is not None:
+                    self._outside[key] = self._read_image(Query(image=image))
             return self._outside.get(key)
 
         return vector
@@ -127,6 +131,9 @@ class RefinementSession:
             query = Query(case=judgement.query, region=region)
         except BadInput:
             query = Query(image=Path(judgement.query), region=region)
+        return self._read_image(query)
+
+    def _read_image(self, query: Query) -> Matrix | None:
         try:
             return self.query_vector(query)
         except BadInput:
@@ -155,7 +162,7 @@ class RefinementSession:
         judgements = [entry.judgement for entry in entries]
         cases = {case for one in judgements for case in one.cases()}
         places = [place for case in sorted(cases) if (place := self.place_of(case)) is not None]
-        for image in sorted({one.query for one in judgements if self.place_of(one.query) is None}):
+        for image in sorted(case for case in cases if self.place_of(case) is None):
             places += self._places_of_image(Path(image))
         rows: Rows = self.loaded.rows[places]
         return rows

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from semblance.app.library.demo_library import open_demo
+from semblance.app.library.library_commands import open_demo
 from semblance.app.shell.library_operations import close_library
 from semblance.core.tasks import Cancelled
 from semblance.core.workflows import demo

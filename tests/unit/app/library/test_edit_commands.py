@@ -126,11 +126,9 @@ def test_ctrl_z_undoes_what_was_done_last(commands, context):
 
 def test_a_removed_query_is_not_searched_with(commands, context, path):
     context.state.set_query(Query(case="s/0.png"))
-    context.state.change_search(like=(Query(case="s/2.png"), Query(case="s/1.png")))
     commands.remove([3])
     context.jobs.run_pending()
     assert context.state.query == Query(case="s/0.png")
-    assert context.state.search.like == (Query(case="s/1.png"),)
     commands.remove([1])
     context.jobs.run_pending()
     assert context.state.query is None

@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog
 
-from semblance.app.library.export_log_dialog import ExportLogDialog
+from semblance.app.library.maintenance_commands import ExportLogDialog
 
 EXPORTS = [
     {"time": "2026-01-02T03:04:05+00:00", "by": "mina", "what": "report", "kind": "pdf", "files": 1}

@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QFileDialog, QLabel, QPushButton
 
-from semblance.app.library.unreadable_files_dialog import UnreadableFilesDialog
+from semblance.app.library.library_commands import UnreadableFilesDialog
 from tests.helpers.scored_snapshots import snapshot
 
 LEFT = Qt.MouseButton.LeftButton

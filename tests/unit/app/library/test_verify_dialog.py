@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QFileDialog
 
-from semblance.app.library.verify_dialog import VerifyDialog
+from semblance.app.library.maintenance_commands import VerifyDialog
 from semblance.core.workflows.maintenance.problems import Problem, VerificationResult
 
 MISSING = Problem(

@@ -9,9 +9,8 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QDialog
 
-from semblance.app.metrics import slider_operations
-from semblance.app.metrics.prepare_slider_dialog import PrepareSliderDialog
-from semblance.app.metrics.slider_state import sliders, unavailable_reason
+from semblance.app.metrics import emphasis_slider
+from semblance.app.metrics.emphasis_slider import PrepareSliderDialog, sliders, unavailable_reason
 from semblance.app.shell import search_operations
 from semblance.core.searches.query import Query
 from semblance.core.workflows.metrics.slider import prepare_slider
@@ -48,7 +47,7 @@ def ranked_by(window, place: int) -> bool:
 
 
 def test_a_click_beside_the_handle_moves_to_the_nearest_step(qtbot, window):
-    slider_operations.select_metric(window.context, "between")
+    emphasis_slider.select_metric(window.context, "between")
     bar = window.top.emphasis_slider.bar
     wait_for(window, lambda: bar.isEnabled() and window.state.ranking is not None)
     for share, place in ((0.02, 0), (0.98, 100), (0.52, 50)):
@@ -66,18 +65,18 @@ def test_the_tool_tip_says_why_it_is_disabled(window):
 
 
 def test_the_metric_menu_lists_a_slider_once(window):
-    picker = window.top.metric_picker
-    assert [action.text() for action in picker._choices()] == ["between", "plain"]
-    next(action for action in picker._choices() if action.text() == "between").trigger()
+    choice = window.top.metric_choice
+    assert [action.text() for action in choice._options()] == ["between", "plain"]
+    next(action for action in choice._options() if action.text() == "between").trigger()
     wait_for(window, lambda: ranked_by(window, 70))
-    assert picker.accessibleName() == "Metric: between"
+    assert choice.accessibleName() == "Metric: between"
     assert window.top.emphasis_slider.bar.value() == 70
     assert "70 %   accuracy @10" in window.top.emphasis_slider.toolTip()
     assert "held-out patients" in window.top.emphasis_slider.toolTip()
 
 
 def test_keys_move_from_step_to_step(qtbot, window):
-    slider_operations.select_metric(window.context, "between")
+    emphasis_slider.select_metric(window.context, "between")
     wait_for(window, lambda: ranked_by(window, 70))
     bar = window.top.emphasis_slider.bar
     for key, place in (
@@ -94,7 +93,7 @@ def test_keys_move_from_step_to_step(qtbot, window):
 
 
 def test_dragging_ranks_and_releasing_snaps_to_a_step(qtbot, window):
-    slider_operations.select_metric(window.context, "between")
+    emphasis_slider.select_metric(window.context, "between")
     wait_for(window, lambda: ranked_by(window, 70))
     bar = window.top.emphasis_slider.bar
 

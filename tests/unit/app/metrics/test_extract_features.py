@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from semblance.app.metrics.extract_features import extract
+from semblance.app.metrics.extract_dialog import extract
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from tests.helpers.striped_library import striped_library
 

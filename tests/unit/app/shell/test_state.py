@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from semblance.app.shell.command_conditions import available
+from semblance.app.shell.actions import available
 from semblance.app.shell.state import Change, State, TrainingRun
 from semblance.core.imaging.region import Region
 from semblance.core.searches.query import Query
@@ -174,13 +174,13 @@ def test_every_library_begins_with_a_ledger_of_its_own(state):
     assert len(ledgers) == 4
 
 
-def test_examples_belong_to_their_query_but_judgements_to_the_search(state):
+def test_given_marks_belong_to_their_query_but_judgements_to_the_search(state):
     state.set_library(snapshot(metric("good", 0.9)))
     state.set_query(Query(case="c000"))
-    state.change_search(like=(Query(case="c001"),), concepts=(("round", 0.5),))
+    state.change_search(like=("c001",), concepts=(("round", 0.5),))
     ledger = state.ledger
     state.set_region(PART)
-    assert state.search.like == (Query(case="c001"),)
+    assert state.search.like == ("c001",)
     state.set_query(Query(case="c002"))
     assert state.search.like == ()
     assert state.search.concepts == (("round", 0.5),)

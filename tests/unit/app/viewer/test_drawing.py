@@ -10,7 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from semblance.app.shell.theme import OUTCOME, SMALL, font
-from semblance.app.viewer import overlay_text, tools
+from semblance.app.viewer import overlay, tools
 from semblance.app.viewer.image_view import ImageView
 from semblance.app.viewer.overlay import corner_lines, letter_bottom
 from semblance.app.viewer.viewport import Orientation
@@ -173,8 +173,8 @@ def test_without_spacing_the_ruler_counts_pixels(view):
 
 
 def test_the_value_under_the_mouse_is_the_stored_one_in_its_unit(view):
-    assert overlay_text.value_text(view.image, (7, 3)) == f"x 7  y 3   {3 * 200 + 7 - 500} HU"
-    assert overlay_text.value_text(view.image, (7, 0)) == "x 7  y 0   −493 HU"
+    assert overlay.value_text(view.image, (7, 3)) == f"x 7  y 3   {3 * 200 + 7 - 500} HU"
+    assert overlay.value_text(view.image, (7, 0)) == "x 7  y 0   −493 HU"
 
 
 def test_keys_choose_tools_and_turn_the_image(view):

@@ -9,9 +9,8 @@ from PySide6.QtGui import QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from semblance.app.viewer.slice_bar import RATES, SliceBar
 from semblance.app.viewer.slice_strip import CELL, GAP, MARGIN, SliceStrip
-from semblance.app.viewer.slices import Slices
+from semblance.app.viewer.slices import RATES, SliceBar, Slices
 from semblance.app.viewer.window_level import Window
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.workflows.imaging.view_images import StackFacts, view_file

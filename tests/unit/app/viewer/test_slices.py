@@ -9,7 +9,7 @@ from PySide6.QtTest import QTest
 
 from semblance.app.shell.jobs import Jobs
 from semblance.app.viewer.image_pane import ImagePane
-from semblance.app.viewer.overlay_text import slice_text, thickness_text
+from semblance.app.viewer.overlay import slice_text, thickness_text
 from semblance.core.imaging.image import SliceFacts
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.region import Region, region_of_mask

@@ -8,7 +8,8 @@ from PySide6.QtWidgets import QApplication
 
 from semblance.app.screenshot import settle
 from semblance.app.shell import edit_operations
-from semblance.app.widgets.cards.case_grid import NONE, CaseGrid
+from semblance.app.widgets.cards.card_view import NONE
+from semblance.app.widgets.cards.case_grid import CaseGrid
 from semblance.core.workflows.library.edit_cases import set_finding
 from tests.helpers.windows import open_window, wait_for
 

@@ -14,8 +14,8 @@ from semblance.app.screenshot import settle
 from semblance.app.search.feedback.save_refined_dialog import SaveRefinedDialog
 from semblance.app.shell import search_operations
 from semblance.app.shell.settings import Settings
-from semblance.app.widgets.cards.card_parts import card_feedback_buttons
-from semblance.app.window import case_menu
+from semblance.app.widgets.cards.card_layout import card_feedback_buttons
+from semblance.app.window import parts
 from semblance.core.library.library import Library
 from semblance.core.metrics.exclude_feature_groups import explained_groups
 from semblance.core.searches.feedback.judgements import JudgementKind
@@ -125,7 +125,7 @@ def test_refinement_works_with_the_mouse_only(qtbot, library):
         qtbot.mouseClick(refine.list.viewport(), LEFT, pos=refine.list.arrow_rect(0).center())
         settle(window)
         assert in_force(window) == []
-        assert not window.panels.judgements.isVisible()
+        assert not window.panels.judgements.images.isVisible()
         qtbot.mouseClick(refine.redo, LEFT)
         settle(window)
         assert in_force(window) == [JudgementKind.ALIKE]
@@ -165,7 +165,7 @@ def test_the_menu_of_a_ranked_case_offers_to_judge_it(library, monkeypatch):
             def exec(self, _where: QPoint) -> None:
                 menus.append([action.text().partition("\t")[0] for action in self.actions()])
 
-        monkeypatch.setattr(case_menu, "Menu", AnyWidget)
+        monkeypatch.setattr(parts, "Menu", AnyWidget)
         grid = window.panels.ranking.grid
         grid.setFocus()
         grid.set_current(grid.model().case_row(0))
@@ -174,7 +174,8 @@ def test_the_menu_of_a_ranked_case_offers_to_judge_it(library, monkeypatch):
         window.panels.library.grid.menu_requested.emit(grid.current(), QPoint())
         assert "More like this" in menus[0]
         assert "Mark as closer than…" in menus[0]
-        assert "More like this" not in menus[1]
+        assert "More like this" in menus[1]
+        assert "Mark as closer than…" not in menus[1]
 
 
 def test_judgements_come_back_with_the_library(library):

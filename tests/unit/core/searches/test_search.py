@@ -15,8 +15,8 @@ FULL = Search(
     "l1",
     0.25,
     ("shape", "texture"),
-    (Query(case="c1"), Query(image=Path("c.png"))),
-    (Query(case="c2", region=Region(0, 0, 4, 4)),),
+    ("c1", "/c.png"),
+    ("c2",),
     (("round", -0.5),),
     False,
     False,
@@ -56,11 +56,20 @@ def test_what_is_missing_has_its_default():
     [
         (FULL, True),
         (Search("m", Query(case="c0"), concepts=(("round", 0.0),)), False),
-        (Search("m", Query(case="c0"), unlike=(Query(case="c1"),)), False),
+        (Search("m", Query(case="c0"), unlike=("c1",)), False),
     ],
 )
-def test_concepts_shift_the_query_and_examples_do_not(search, moved):
+def test_concepts_shift_the_query_and_marks_do_not(search, moved):
     assert search.is_shifted is moved
+
+
+def test_examples_of_the_version_before_are_marks():
+    stored = {
+        "query": {"case_id": "c0"},
+        "like": [{"case_id": "c1", "image": None, "region": None}, {"case_id": None, "image": "/c.png"}],
+        "unlike": [Query("c2", region=Region(0, 0, 4, 4)).to_json(), Query("c3").to_json()],
+    }
+    assert Search.from_json(stored) == Search("", Query("c0"), like=("c1", "/c.png"), unlike=("c3",))
 
 
 def test_no_two_ledgers_have_one_name():

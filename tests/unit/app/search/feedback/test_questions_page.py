@@ -302,7 +302,7 @@ def test_region_query_shows_why_there_is_no_question(qtbot, section, context, jo
 
 def test_question_about_a_case_judged_elsewhere_is_dropped(qtbot, section, context, jobs) -> None:
     from semblance.app.search.feedback import mark_cards
-    from semblance.core.workflows.searches.refine_metric import likeness_judgement
+    from semblance.core.searches.feedback.judgements import likeness_judgement
 
     question = section.session.question
     mark_cards.judge(context, [likeness_judgement(context.state.search, question.first, positive=True)])

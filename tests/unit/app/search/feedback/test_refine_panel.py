@@ -16,6 +16,7 @@ from semblance.app.shell.settings import AUTHOR
 from semblance.app.shell.theme import set_theme
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_CASES
+from semblance.core.searches.feedback.judgements import comparison_judgement, likeness_judgement
 from semblance.core.searches.query import Query
 from semblance.core.workflows.searches import refine_metric
 from semblance.core.workflows.searches.estimate import TRAINED
@@ -68,7 +69,7 @@ def judge(context, jobs, panel, *marks: tuple[int, bool]) -> list[int]:
     """(place in the library, alike) each in a click of its own; the ids."""
     ids = context.state.columns.ids
     for place, alike in marks:
-        operations.judge(context, [refine_metric.likeness_judgement(context.state.search, ids[place], alike)])
+        operations.judge(context, [likeness_judgement(context.state.search, ids[place], alike)])
         jobs.run_pending()
     settle(panel, jobs)
     return [entry.id for entry in context.state.ranked_search.entries]
@@ -76,9 +77,7 @@ def judge(context, jobs, panel, *marks: tuple[int, bool]) -> list[int]:
 
 def compare(context, jobs, panel, closer: int, farther: int) -> None:
     ids = context.state.columns.ids
-    operations.judge(
-        context, [refine_metric.comparison_judgement(context.state.search, ids[closer], ids[farther])]
-    )
+    operations.judge(context, [comparison_judgement(context.state.search, ids[closer], ids[farther])])
     settle(panel, jobs)
 
 
@@ -256,7 +255,7 @@ def test_a_long_badge_goes_below_the_score_and_the_interval_stays(ranked_panel, 
 
 def test_score_without_held_out_cases(ranked_panel, context, jobs):
     ids = context.state.columns.ids
-    made = [refine_metric.likeness_judgement(context.state.search, case, True) for case in ids[2:]]
+    made = [likeness_judgement(context.state.search, case, True) for case in ids[2:]]
     operations.judge(context, made)
     settle(ranked_panel, jobs)
     assert ranked_panel.scores.accuracy.text() == "not measured"

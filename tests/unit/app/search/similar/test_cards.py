@@ -9,23 +9,21 @@ from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QApplication, QMenu
 
 from semblance.app.search.feedback import mark_cards as operations
-from semblance.app.search.feedback.judgement_strip import JudgementStrip
 from semblance.app.search.similar.cards import CardSlices
 from semblance.app.shell import search_operations
 from semblance.app.shell.settings import AUTHOR
-from semblance.app.widgets.cards.card_parts import card_feedback_buttons
+from semblance.app.widgets.cards.card_layout import card_feedback_buttons
 from semblance.app.widgets.cards.case_grid import CaseGrid
 from semblance.app.widgets.cards.case_model import CaseModel
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.core.library.library import Library
-from semblance.core.searches.feedback.judgements import JudgementKind
+from semblance.core.searches.feedback.judgements import JudgementKind, likeness_judgement
 from semblance.core.searches.query import Query
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.searches import refine_metric
 from tests.helpers.contexts import make_context
 from tests.helpers.dicom_files import ct_slice, save
-from tests.helpers.judgement_library import search_case
 from tests.helpers.widgets import show_widget
 
 LEFT = Qt.MouseButton.LeftButton
@@ -170,7 +168,7 @@ def test_cards_show_their_shift(ranking_panel, judging_context, jobs):
 def test_menu_judges_the_selected_cases(ranking_panel, judging_context, jobs):
     ranking_panel.grid.set_current(row(ranking_panel, 1))
     menu = QMenu()
-    ranking_panel.card_feedback.fill_menu(menu)
+    ranking_panel.card_feedback.fill_menu(menu, [row(ranking_panel, 1)], is_ranking=True)
     texts = [action.text() for action in menu.actions() if action.text()]
     assert texts == ["More like this\tU", "Less like this\tD", "Mark as closer than…\tT"]
     menu.actions()[1].trigger()
@@ -178,7 +176,7 @@ def test_menu_judges_the_selected_cases(ranking_panel, judging_context, jobs):
     assert marked_cases(judging_context) == [(JudgementKind.ALIKE, True)]
     ranking_panel.grid._choose(3, SHIFT)
     several = QMenu()
-    ranking_panel.card_feedback.fill_menu(several)
+    ranking_panel.card_feedback.fill_menu(several, ranking_panel.grid.selected().tolist(), is_ranking=True)
     assert several.actions()[1].text().startswith(f"{len(ranking_panel.grid.selected())} cases: More like")
     assert len(several.actions()) == 3
     for one in (menu, several):
@@ -242,7 +240,7 @@ def test_judgement_while_the_library_closes_shows_nothing(ranking_panel, judging
 
 def test_repeated_mark_is_one_judgement(ranking_panel, judging_context, jobs):
     search = judging_context.state.search
-    made = refine_metric.likeness_judgement(search, judging_context.state.columns.ids[3], True)
+    made = likeness_judgement(search, judging_context.state.columns.ids[3], True)
     for _ in range(100):
         operations.judge(judging_context, [made])
     jobs.run_pending()
@@ -258,9 +256,7 @@ def test_two_windows_share_a_ledger(ranking_panel, judging_context, jobs):
     jobs.run_pending()
     columns = judging_context.state.columns
     for window, case in ((judging_context, 5), (other, 6), (judging_context, 9)):
-        operations.judge(
-            window, [refine_metric.likeness_judgement(window.state.search, columns.ids[case], True)]
-        )
+        operations.judge(window, [likeness_judgement(window.state.search, columns.ids[case], True)])
         jobs.run_pending()
     assert len(judging_context.state.ranked_search.entries) == 3
     assert len(other.state.ranked_search.entries) == 2
@@ -286,42 +282,6 @@ def test_comparison_is_cancelled_by_mouse(qtbot, ranking_panel):
     qtbot.mouseClick(ranking_panel.card_feedback.bar._button, LEFT, pos=QPoint(4, 4))
     assert not ranking_panel.card_feedback.bar.isVisible()
     assert not ranking_panel.grid.comparison.pending
-
-
-class TestTheStripAtTheFootOfQuery:
-    @pytest.fixture
-    def strip(self, qtbot, judging_context, jobs):
-        made = JudgementStrip(judging_context, ThumbnailLoader(lambda _rows, done: done([])))
-        qtbot.addWidget(made)
-        made.resize(300, 60)
-        search_case(judging_context, jobs)
-        return made
-
-    def judge(self, judging_context, jobs, place: int) -> None:
-        case = judging_context.state.columns.ids[place]
-        operations.judge(
-            judging_context, [refine_metric.likeness_judgement(judging_context.state.search, case, True)]
-        )
-        jobs.run_pending()
-
-    def test_strip_is_visible_with_judgements(self, qtbot, strip, judging_context, jobs):
-        assert strip.isHidden()
-        self.judge(judging_context, jobs, 4)
-        self.judge(judging_context, jobs, 6)
-        assert not strip.isHidden()
-        assert "c6 is like the query" in strip.images.accessibleName()
-        assert not strip.grab().isNull()
-        strip.header.action_requested.emit()
-        jobs.run_pending()
-        assert "c6" not in strip.images.accessibleName()
-        strip.header.action_requested.emit()
-        jobs.run_pending()
-        assert strip.isHidden()
-
-    def test_click_on_the_strip_requests_the_list(self, qtbot, strip, judging_context, jobs):
-        self.judge(judging_context, jobs, 4)
-        with qtbot.waitSignal(strip.list_requested):
-            qtbot.mouseClick(strip.images, LEFT)
 
 
 @pytest.fixture

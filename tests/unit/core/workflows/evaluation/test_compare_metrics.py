@@ -124,8 +124,8 @@ def test_every_case_is_a_query_as_judgements_refine_its_metric(library):
     open_metric(library, "plain").ledger("mine").add(judgements)
     found = disagreements(library, "plain", refined)
     assert found.mean_shared < 1.0
-    # Examples belong to the search's own query.
-    moved = replace(refined, like=(Query(case=plain[3]),))
+    # Given marks belong to the search's own query.
+    moved = replace(refined, like=(plain[3],))
     assert disagreements(library, "plain", moved) == found
 
 

@@ -85,7 +85,7 @@ def test_import_evaluation_and_data_check_say_that_a_column_tells_the_finding(tm
     (tmp_path / "t.csv").write_text("a,made,label\n" + "\n".join(rows) + "\n")
     library = tmp_path / "l.semblance"
     result = import_source(tmp_path / "t.csv", library)
-    assert [note for note in result.notes if "one column alone tells the finding: 'made'" in note]
+    assert [note for note in result.notes if "one column alone determines the finding: 'made'" in note]
     request = EvaluateRequest(("euclidean",), "metricboost", table=str(tmp_path / "t.csv"), repeats=1)
     (note,) = evaluate(request)["notes"]
     assert "'made' (1.000)" in note

@@ -5,6 +5,7 @@ import pytest
 
 from semblance.core.errors import BadInput
 from semblance.core.library.library import Library
+from semblance.core.searches.feedback.judgements import likeness_judgement
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.metrics.metric_exchange import export_metric, import_metric
@@ -12,7 +13,7 @@ from semblance.core.workflows.metrics.refit_metric import refit_metric
 from semblance.core.workflows.metrics.slider import prepare_slider
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
-from semblance.core.workflows.searches.refine_metric import judge, likeness_judgement, save_refined
+from semblance.core.workflows.searches.refine_metric import judge, save_refined
 from tests.helpers.tables import PLAIN, table_library
 
 NOTHING = np.empty(0, dtype=np.int64)

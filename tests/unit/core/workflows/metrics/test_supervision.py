@@ -8,6 +8,7 @@ from PIL import Image
 
 from semblance.core.errors import BadInput
 from semblance.core.library.library import Library
+from semblance.core.searches.feedback.judgements import comparison_judgement, likeness_judgement
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.features.extract_features import extract_features
@@ -15,7 +16,6 @@ from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches import refine_metric
-from semblance.core.workflows.searches.refine_metric import comparison_judgement, likeness_judgement
 from tests.helpers.tables import PLAIN, table_library
 
 SEARCH = Search("plain", Query(case="t/c0"), "mine")

@@ -80,7 +80,7 @@ def said_errors(file) -> list[str]:
 
 @pytest.mark.parametrize("identified", [False, True])
 def test_marks_are_accepted_and_rejected_cases_of_the_report(library, cases, tmp_path, identified):
-    asked = search(cases, like=(Query(cases[3]), Query(cases[5])), unlike=(Query(cases[2]),))
+    asked = search(cases, like=(cases[3], cases[5]), unlike=(cases[2],))
     file, report, *_ = written(library, tmp_path, asked, identified=identified, reader="Ann^Other")
     made, assessed = dcmread(file), dcmread(report)
     reference = item(made, "assessed-result").ReferencedSOPSequence[0]
@@ -108,7 +108,7 @@ def test_marks_are_accepted_and_rejected_cases_of_the_report(library, cases, tmp
 
 def test_a_rejected_case_is_in_the_report_that_is_assessed(library, cases, tmp_path):
     # Marks put it last; the result that is assessed is that before them.
-    with_marks = search(cases, unlike=(Query(cases[1]),))
+    with_marks = search(cases, unlike=(cases[1],))
     _, marked, *_ = written(library, tmp_path, with_marks)
     (plain, *_) = write_report_files(library, search(cases), tmp_path / "sr.dcm", ReportOptions(dicom="sr"))
     assert list(tracking_uids(marked)) == list(tracking_uids(plain))
@@ -182,7 +182,7 @@ def test_what_is_not_there_cannot_be_assessed(library, cases, tmp_path):
 
 
 def test_an_assessment_is_no_search(library, cases, tmp_path):
-    file, report, *_ = written(library, tmp_path, search(cases, like=(Query(cases[3]),)))
+    file, report, *_ = written(library, tmp_path, search(cases, like=(cases[3],)))
     assert reopen_report(library, report).query.case == cases[0]
     with pytest.raises(BadInput):
         reopen_report(library, file)
@@ -211,6 +211,6 @@ def test_a_name_of_an_account_is_one_component():
 @pytest.mark.parametrize("identified", [False, True])
 def test_the_object_is_valid(library, cases, tmp_path, identified, monkeypatch):
     estimated(monkeypatch)
-    asked = search(cases, like=(Query(cases[3]),))
+    asked = search(cases, like=(cases[3],))
     for file in written(library, tmp_path, asked, identified=identified, estimate="rejected"):
         assert said_errors(file) == [], file

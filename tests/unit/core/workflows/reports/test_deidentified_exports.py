@@ -19,6 +19,7 @@ from pydicom import Dataset
 from semblance.core.library.library import Library
 from semblance.core.reports.curves import ACCURACY, AccuracyCurve
 from semblance.core.reports.options import ReportOptions
+from semblance.core.searches.feedback.judgements import likeness_judgement
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.features.extract_features import extract_features
@@ -174,7 +175,7 @@ def made(tmp_path_factory):
         refine_metric.judge(
             library,
             search,
-            [refine_metric.likeness_judgement(search, case, alike)],
+            [likeness_judgement(search, case, alike)],
             author="Ourania Zebrovich",
         )
     refine_metric.save_refined(library, search, "clicked")
@@ -213,12 +214,12 @@ def of_files(request, tmp_path_factory):
         cases = [r.case_id for r in opened.catalogue.all_cases()]
     assert any("/" in case for case in cases)
     query = Query(cases[3]) if request.param == "library" else Query(image=outside)
-    search = Search("plain", query, ledger="mine", like=(Query(cases[5]), Query(image=outside)))
+    search = Search("plain", query, ledger="mine", like=(cases[5], str(outside)))
     if query.case:
         refine_metric.judge(
             library,
             search,
-            [refine_metric.likeness_judgement(search, cases[1], True)],
+            [likeness_judgement(search, cases[1], True)],
             author="Ourania Zebrovich",
         )
     yield library, search, cases

@@ -15,6 +15,7 @@ from semblance.core.evaluation.calibration import Calibration
 from semblance.core.imaging.region import Region
 from semblance.core.library.library import Library
 from semblance.core.metrics.exclude_feature_groups import explained_groups
+from semblance.core.searches.feedback.judgements import comparison_judgement, likeness_judgement
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.features.extract_features import extract_features
@@ -37,7 +38,7 @@ from semblance.core.workflows.searches.estimate import (
 )
 from semblance.core.workflows.searches.open_metrics import close_loaded_metrics, open_metric
 from semblance.core.workflows.searches.rank_cases import nearest_cases, rank_cases
-from semblance.core.workflows.searches.refine_metric import comparison_judgement, judge, likeness_judgement
+from semblance.core.workflows.searches.refine_metric import judge
 from semblance.core.workflows.searches.search_result import Vote
 from tests.helpers.images import striped_folder
 from tests.helpers.tables import PLAIN, table_library

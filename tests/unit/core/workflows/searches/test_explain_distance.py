@@ -7,6 +7,7 @@ import shutil
 
 import pytest
 
+from semblance.core.searches.feedback.judgements import comparison_judgement
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.features.extract_features import extract_features
@@ -22,7 +23,6 @@ from semblance.core.workflows.searches.explain_distance import (
     short_explanations,
 )
 from semblance.core.workflows.searches.rank_cases import rank_cases
-from semblance.core.workflows.searches.refine_metric import comparison_judgement
 from tests.helpers.images import striped_folder
 from tests.helpers.tables import PLAIN, table_library
 

@@ -13,6 +13,7 @@ import pytest
 from PIL import Image
 
 from semblance.core.reports.options import ReportOptions
+from semblance.core.searches.feedback.judgements import likeness_judgement
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.features.extract_features import extract_features
@@ -24,7 +25,7 @@ from semblance.core.workflows.searches.feedback.refinement_session import open_r
 from semblance.core.workflows.searches.open_metrics import open_metric
 from semblance.core.workflows.searches.query_features import embed_query
 from semblance.core.workflows.searches.rank_cases import nearest_cases
-from semblance.core.workflows.searches.refine_metric import judge, likeness_judgement
+from semblance.core.workflows.searches.refine_metric import judge
 from tests.helpers.dicom_files import ROOT, image, save
 from tests.helpers.images import stripes
 from tests.helpers.ranked_searches import ids, ranked

@@ -17,7 +17,11 @@ from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.metric import load_metric
 from semblance.core.metrics.relevance_feedback.feedback_space import FeedbackSpace
 from semblance.core.reports.card_document import card_facts
-from semblance.core.searches.feedback.judgements import JudgementKind
+from semblance.core.searches.feedback.judgements import (
+    JudgementKind,
+    comparison_judgement,
+    likeness_judgement,
+)
 from semblance.core.searches.feedback.ledger import ContradictionReason
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
@@ -29,7 +33,6 @@ from semblance.core.workflows.searches.feedback import refinement_session
 from semblance.core.workflows.searches.feedback.refinement_session import open_refinement
 from semblance.core.workflows.searches.open_metrics import close_loaded_metrics
 from semblance.core.workflows.searches.rank_cases import nearest_cases, rank_cases
-from semblance.core.workflows.searches.refine_metric import comparison_judgement, likeness_judgement
 from tests.helpers.libraries import raw
 from tests.helpers.ranked_searches import ranked
 

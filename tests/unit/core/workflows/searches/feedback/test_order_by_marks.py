@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from semblance.core.errors import BadArguments, BadInput
-from semblance.core.imaging.region import Region
 from semblance.core.library.library import Library
 from semblance.core.retrieval import feedback_scores
-from semblance.core.searches.feedback.judgements import QueryMarks
+from semblance.core.searches.feedback.judgements import QueryMarks, comparison_judgement, likeness_judgement
 from semblance.core.searches.query import Query
-from semblance.core.searches.search import Search
+from semblance.core.searches.search import Search, new_ledger
 from semblance.core.workflows.searches import refine_metric
 from semblance.core.workflows.searches.explain_distance import nearest_mark
-from semblance.core.workflows.searches.open_metrics import open_metric
+from semblance.core.workflows.searches.open_metrics import close_loaded_metrics, open_metric
 from semblance.core.workflows.searches.rank_cases import nearest_cases, rank_cases
-from semblance.core.workflows.searches.refine_metric import comparison_judgement, likeness_judgement
-from semblance.core.workflows.searches.saved_searches import branch, reopen, search_record
+from semblance.core.workflows.searches.saved_searches import (
+    branch,
+    last_search,
+    reopen,
+    save,
+    save_current,
+    search_record,
+)
 from tests.helpers.ranked_searches import ids, ranked
 
 
@@ -43,8 +49,7 @@ def mark(table, search, liked=(), disliked=(), **more):
 def test_marks_give_the_order_of_the_scores_and_keep_the_distances(table, metric):
     loaded = open_metric(table, metric)
     before = nearest_cases(table, metric, Query("t/c0"), k=100)
-    marks = QueryMarks(("t/c20", "t/c9"), ("t/c6",))
-    result = nearest_cases(table, metric, Query("t/c0"), k=100, marks=marks)
+    result = nearest_cases(table, metric, Query("t/c0"), k=100, like=("t/c20", "t/c9"), unlike=("t/c6",))
     places = {case: loaded.place_of(loaded.cases.row_of(case)) for case in ("t/c0", *ids(before))}
     base = loaded.index.distances(loaded.embedding[places["t/c0"]], np.arange(len(loaded.rows)))
     scores = feedback_scores(
@@ -60,8 +65,8 @@ def test_marks_give_the_order_of_the_scores_and_keep_the_distances(table, metric
 
 
 def test_a_sentence_names_the_nearest_marked_case_and_none_without_marks(table):
-    marks = QueryMarks(("t/c20",), ("t/c6",))
-    result = nearest_cases(table, "plain", Query("t/c0"), k=100, marks=marks)
+    result = nearest_cases(table, "plain", Query("t/c0"), k=100, like=("t/c20",), unlike=("t/c6",))
+    marks = result.marks
     said = {
         case.case_id: str(nearest_mark(case, marks, {"t/c20": "rank 1", "t/c6": ""}.__getitem__))
         for case in result.ranked
@@ -77,8 +82,7 @@ def test_a_sentence_names_the_nearest_marked_case_and_none_without_marks(table):
 
 
 def test_every_result_names_the_marked_cases_it_is_nearest_to(table):
-    marks = QueryMarks(("t/c20", "t/c9"), ("t/c6",))
-    result = nearest_cases(table, "plain", Query("t/c0"), k=100, marks=marks)
+    result = nearest_cases(table, "plain", Query("t/c0"), k=100, like=("t/c20", "t/c9"), unlike=("t/c6",))
     by_id = {line.case_id: line for line in result.ranked}
     assert {line.near_liked for line in result.ranked} == {"t/c20", "t/c9"}
     assert {line.near_disliked for line in result.ranked} == {"t/c6", None}
@@ -148,20 +152,20 @@ def test_strength_goes_from_the_order_of_the_metric_to_that_of_the_marks(table):
 
 
 def test_patients_and_filters_hold_in_the_order_of_marks(table):
-    marks = QueryMarks(("t/c20",), ("t/c6",))
-    hidden = nearest_cases(table, "plain", Query("t/c10"), k=100, marks=marks)
+    marks = {"like": ("t/c20",), "unlike": ("t/c6",)}
+    hidden = nearest_cases(table, "plain", Query("t/c10"), k=100, **marks)
     assert not {"t/c10", "t/c11"} & set(ids(hidden))
     assert hidden.same_patient == 1
-    shown = nearest_cases(table, "plain", Query("t/c10"), k=100, marks=marks, hide_same_patient=False)
+    shown = nearest_cases(table, "plain", Query("t/c10"), k=100, hide_same_patient=False, **marks)
     assert "t/c11" in ids(shown)
-    various = nearest_cases(table, "plain", Query("t/c10"), k=10, marks=marks, diverse=0.5)
+    various = nearest_cases(table, "plain", Query("t/c10"), k=10, diverse=0.5, **marks)
     assert ids(various)[0] == ids(hidden)[0]
     assert ids(various) != ids(hidden)[:10]
 
 
 def test_what_cannot_be_marked_is_named(table):
-    def ask(*marks):
-        return nearest_cases(table, "plain", Query("t/c0"), marks=QueryMarks(*marks))
+    def ask(like, unlike):
+        return nearest_cases(table, "plain", Query("t/c0"), like=like, unlike=unlike)
 
     with pytest.raises(BadInput, match=r"no cases t/x, t/y in"):
         ask(("t/c3", "t/x"), ("t/y",))
@@ -179,9 +183,7 @@ def test_a_deleted_marked_case_is_skipped(table):
         library.catalogue.remove(source, [], ["t/c6"])
     found = rank_cases(table, search, k=100)
     assert found.result.marks == QueryMarks(("t/c20",))
-    assert ids(nearest_cases(table, "plain", Query("t/c0"), k=100, marks=QueryMarks(("t/c20",)))) == ranked(
-        found
-    )
+    assert ids(nearest_cases(table, "plain", Query("t/c0"), k=100, like=("t/c20",))) == ranked(found)
 
 
 def test_a_saved_search_keeps_its_marks(table):
@@ -203,60 +205,89 @@ def test_influence_shows_the_effect_of_each_mark(table):
     assert all(one.moved for one in found[:2])
 
 
-def cases(*names: str) -> tuple[Query, ...]:
-    return tuple(Query(case=name) for name in names)
-
-
 @pytest.mark.parametrize("metric", ["plain", "bits", "city"])
-def test_examples_of_other_cases_count_as_marks(table, metric):
-    search = search_for(metric, like=cases("t/c20", "t/c0"), unlike=cases("t/c6"))
-    example = rank_cases(table, search, k=100)
-    marked = nearest_cases(table, metric, Query("t/c0"), k=100, marks=QueryMarks(("t/c20",), ("t/c6",)))
-    assert ranked(example) == ids(marked)
-    assert example.result.marks == marked.marks
+def test_marks_given_with_the_search_count_as_those_of_the_ledger(table, metric):
+    search = search_for(metric, like=("t/c20", "t/c0"), unlike=("t/c6",))
+    given = rank_cases(table, search, k=100)
+    assert given.result.marks == QueryMarks(("t/c20",), ("t/c6",))
     assert ranked(rank_cases(table, replace(search, strength=0.0), k=100)) == ids(
         nearest_cases(table, metric, Query("t/c0"), k=100)
     )
+    saved = mark(table, search_for(metric), ["t/c20"], ["t/c6"])
+    assert ranked(saved) == ranked(given)
     # A mark made later counts.
     judged = mark(table, search, ["t/c6"], ["t/c20"])
     assert judged.result.marks == QueryMarks(("t/c6",), ("t/c20",))
 
 
-def test_examples_with_judgements_that_refine_the_metric(table):
+def test_given_marks_with_judgements_that_refine_the_metric(table):
     mark(table, Search("plain", Query(case="t/c40"), "mine"), ["t/c20"], ["t/c6"])
-    search = search_for(unlike=cases("t/c9"))
-    result = rank_cases(table, search, k=100)
+    result = rank_cases(table, search_for(unlike=("t/c9",)), k=100)
     assert ranked(result)[-1] == "t/c9"
     assert ranked(result)[:-1] != [
         case for case in ranked(rank_cases(table, search_for(), k=100)) if case != "t/c9"
     ]
 
 
-def test_examples_from_outside_and_regions_order_the_search(images):
+@pytest.fixture
+def marked_image(images):
+    """A library, its case ids, and an image that is not in it."""
     with Library.open(images) as opened:
         names = sorted(r.case_id for r in opened.catalogue.all_cases())
-    file = images.parent / "images" / names[7].partition("/")[2]
+    file = images.parent / "outside.png"
+    shutil.copy(images.parent / "images" / names[7].partition("/")[2], file)
+    return images, names, file
+
+
+def test_an_image_from_outside_is_marked_and_orders_the_search(marked_image):
+    library, names, file = marked_image
     search = Search("plain", Query(case=names[0]), "mine", hide_same_patient=False)
-    plain = ranked(rank_cases(images, search, k=11))
-    for example in (Query(image=file), Query(case=names[7], region=Region(0, 0, 8, 8))):
-        found = rank_cases(images, replace(search, like=(example,)), k=11)
-        assert found.left_out == ()
-        assert found.result.marks == QueryMarks(liked_images=(example,))
-        assert ranked(found) != plain
-    # Under a metric that judgements refine, too.
+    plain = ranked(rank_cases(library, search, k=11))
+    marked = mark(library, search, [str(file)])
+    assert marked.left_out == ()
+    assert marked.result.marks == QueryMarks((str(file),))
+    assert ranked(marked) != plain
+    assert ranked(refine_metric.undo(library, search, k=11)) == plain
+    # On another query it refines the metric.
     other = Search("plain", Query(case=names[3]), "mine")
-    mark(images, other, [names[5]], [names[9]])
-    refined = ranked(rank_cases(images, search, k=11))
-    assert ranked(rank_cases(images, replace(search, unlike=(Query(image=file),)), k=11)) != refined
+    before = [line.distance for line in rank_cases(library, search, k=11).result.ranked]
+    mark(library, other, [str(file)], [names[9]])
+    assert [line.distance for line in rank_cases(library, search, k=11).result.ranked] != before
+    saved = refine_metric.save_refined(library, search, "refined")
+    assert saved["name"] == "refined"
+    with Library.open(library) as opened:
+        training = opened.metric("refined").training
+        # The image is a copy of this case, which the refined metric knows thereby.
+        assert opened.catalogue.row_of(names[7]) in training
 
 
-def test_a_missing_example_is_left_out_and_reported(images, tmp_path):
-    with Library.open(images) as opened:
-        name = min(r.case_id for r in opened.catalogue.all_cases())
-    search = Search("plain", Query(case=name))
-    gone = (Query(image=tmp_path / "away.png"), Query(case="no/such.png"))
-    result = rank_cases(images, replace(search, like=gone), k=11)
-    assert ranked(result) == ranked(rank_cases(images, search, k=11))
-    assert len(result.left_out) == 2
-    assert "away.png" in result.left_out[0]
-    assert "no/such.png" in result.left_out[1]
+def test_a_missing_marked_image_is_refused_and_later_left_out(marked_image):
+    library, names, file = marked_image
+    search = Search("plain", Query(case=names[0]), "mine")
+    plain = ranked(rank_cases(library, search, k=11))
+    with pytest.raises(BadInput):
+        mark(library, search, [str(file.with_name("away.png"))])
+    mark(library, search, [str(file)])
+    file.unlink()
+    result = rank_cases(library, search, k=11)
+    assert ranked(result) == plain
+    assert "outside.png" in "".join(result.left_out)
+
+
+def test_examples_of_the_version_before_become_marks_when_a_search_is_opened(marked_image):
+    library, names, file = marked_image
+    search = Search("plain", Query(case=names[0]), new_ledger())
+    mark(library, search, [], [names[4]])
+    given = replace(search, like=(names[3], names[4], str(file)), unlike=(names[5],))
+    expected = ranked(rank_cases(library, given, k=11))
+    stored = search_record(given, None, {}, "old")
+    save(library, "old", stored)
+    save_current(library, stored)
+    close_loaded_metrics()
+    for opened in (reopen(library, "old"), last_search(library), reopen(library, "old")):
+        assert opened.search == search
+        found = rank_cases(library, opened.search, k=11)
+        assert ranked(found) == expected
+        assert found.result.marks == QueryMarks((names[3], str(file)), (names[4], names[5]))
+    # Nobody else changed it meanwhile.
+    save_current(library, stored | {"like": [], "unlike": []}, seen=[search.to_json()])

@@ -1,1 +1,0 @@
-"""The map of a library: cases placed by their distances."""

@@ -1,1 +1,0 @@
-"""The page with doubtful cases of the library, and its jobs."""

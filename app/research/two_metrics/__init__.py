@@ -1,1 +1,0 @@
-"""One query ranked by two metrics, side by side."""
