@@ -14,13 +14,13 @@ commands = typer.Typer()
 
 def show(name: str, as_json: bool) -> None:
     """Print the list ``name``."""
-    from semblance.core.workflows.library import describe_registries
+    from semblance.core.workflows.library import describe_library
 
     describe = {
-        "learners": describe_registries.describe_learners,
-        "extractors": describe_registries.describe_extractors,
-        "kinds": describe_registries.describe_kinds,
-        "protocols": describe_registries.describe_protocols,
+        "learners": describe_library.describe_learners,
+        "extractors": describe_library.describe_extractors,
+        "kinds": describe_library.describe_kinds,
+        "protocols": describe_library.describe_protocols,
     }
     print_document(describe[name](), as_json, show_fields)
 

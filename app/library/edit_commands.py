@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QDialog, QMenu, QPushButton, QWidget
 from semblance.app.library.findings_dialog import FindingsDialog
 from semblance.app.library.label_dialogs import LabelDialog, LabelsDialog
 from semblance.app.shell import edit_operations
-from semblance.app.shell.command_conditions import available
+from semblance.app.shell.actions import available
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_file
 from semblance.app.shell.jobs import Lane
@@ -28,7 +28,7 @@ from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.widgets.tables import PlainTable
 from semblance.core.language import format_number, tr, tr_n, translate, visible
 from semblance.core.library.case_columns import Indices, Rows
-from semblance.core.library.edit_records import Edit
+from semblance.core.library.records import Edit
 from semblance.core.limits import size_text
 from semblance.core.workflows.library import import_labels, undo_edits
 from semblance.core.workflows.library.edit_cases import EditResult, remove_cases, set_finding, set_patient

@@ -24,7 +24,7 @@ from semblance.app.library.prepare_operations import (
     prepare_for_searching,
 )
 from semblance.app.shell import library_operations, plot_operations, search_operations
-from semblance.app.shell.command_conditions import available
+from semblance.app.shell.actions import available
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_file, choose_folder, choose_target
 from semblance.app.shell.jobs import Lane

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from semblance.app.shell import edit_operations
-from semblance.app.shell.command_conditions import available
+from semblance.app.shell.actions import available
 from semblance.app.shell.context import Context
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import theme

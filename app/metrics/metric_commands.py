@@ -13,7 +13,7 @@ from semblance.app.metrics.card_dialog import MetricCardDialog
 from semblance.app.metrics.emphasis_slider import PrepareSliderDialog
 from semblance.app.metrics.extract_dialog import ExtractDialog
 from semblance.app.metrics.manage_dialog import ManageDialog
-from semblance.app.shell import exports, library_operations, search_operations
+from semblance.app.shell import file_dialogs, library_operations, search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_file, choose_target
 from semblance.core.language import tr, translate
@@ -78,7 +78,7 @@ class MetricCommands(QObject):
         context, library = self._context, self._context.state.path
         if library is not None:
             job = context.jobs.run(tr("Saving {name}", name=path.name), workflow, library, name, path)
-            exports.report_saved_file(context, job, path)
+            file_dialogs.report_saved_file(context, job, path)
 
     def import_metric(self) -> None:
         """Choose the file of a metric, import it into the open library and rank by it."""

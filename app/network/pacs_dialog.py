@@ -30,7 +30,7 @@ from PySide6.QtWidgets import (
 
 from semblance.app.network.server_dialog import ServerBox, ServerDialog
 from semblance.app.shell import library_operations, search_operations
-from semblance.app.shell.command_conditions import available
+from semblance.app.shell.actions import available
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_target
 from semblance.app.shell.jobs import Job, Lane

@@ -22,7 +22,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QToolTip, QWidget
 
 from semblance.app.shell import theme as themes
-from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.event_loop import one_shot
 from semblance.app.shell.icons import icon_pixmap
 from semblance.app.shell.theme import BASE, OUTCOME, SMALL, colour, finding_colour, plain_tip, theme
 from semblance.app.widgets.cards.card_painter import ScaledImages

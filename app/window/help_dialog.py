@@ -28,7 +28,7 @@ from PySide6.QtWidgets import (
 
 from semblance import resources
 from semblance.app.shell.actions import Actions
-from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.event_loop import one_shot
 from semblance.app.shell.theme import (
     DISPLAY,
     OUTCOME,
@@ -288,6 +288,8 @@ class HelpDialog(Dialog):
             layout.activate()
         bar = self.style().pixelMetric(QStyle.PixelMetric.PM_ScrollBarExtent)
         width = self.page.width() - bar - 2 * round(document.documentMargin())
+        single = QTextBlockFormat()
+        single.setLineHeight(0, QTextBlockFormat.LineHeightTypes.SingleHeight.value)
         cursor, block = QTextCursor(document), document.begin()
         while block.isValid():
             part = block.begin()
@@ -303,6 +305,8 @@ class HelpDialog(Dialog):
                         fragment.position() + fragment.length(), QTextCursor.MoveMode.KeepAnchor
                     )
                     cursor.setCharFormat(image)
+                    # The line height of text would leave a third of the image's height empty below it.
+                    cursor.mergeBlockFormat(single)
             block = block.next()
 
     @staticmethod

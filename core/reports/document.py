@@ -8,8 +8,7 @@ from typing import Any, TypeVar
 
 from semblance.core.imaging.region import Region
 from semblance.core.language import as_lazy, count_label, isolated, join_texts, tr_lazy, tr_lazy_n
-from semblance.core.library.finding_letters import finding_letters
-from semblance.core.library.finding_styles import PALETTE
+from semblance.core.library.findings import PALETTE, finding_letters
 from semblance.core.reports.formatting import digits_for, library_share_text, prevalence_text, spread_text
 from semblance.core.reports.redaction import CaseNames, Redactor, texts_of
 

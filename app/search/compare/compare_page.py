@@ -15,7 +15,7 @@ from semblance.app.search.compare.compared_pair import ComparedPair, CompareFact
 from semblance.app.search.feedback.mark_cards import FeedbackButtons
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
-from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.event_loop import one_shot
 from semblance.app.shell.icons import icon
 from semblance.app.shell.jobs import SHOW_AFTER_MS, Job, Lane
 from semblance.app.shell.query_source import inside

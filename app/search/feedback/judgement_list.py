@@ -1,4 +1,4 @@
-"""The judgements of a search, the newest first: the model, and the list with images, time and an arrow that undoes one."""
+"""The judgements of a search, the newest first: the model, and the list with images, times and undo."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ from PySide6.QtWidgets import (
 from semblance.app.search.feedback import mark_cards
 from semblance.app.search.feedback.questions import KEYS, QuestionSession
 from semblance.app.shell.context import Context
-from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.event_loop import one_shot
 from semblance.app.shell.icons import icon
 from semblance.app.shell.jobs import Job, Lane
 from semblance.app.shell.state import Change

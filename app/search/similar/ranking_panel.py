@@ -18,7 +18,7 @@ from semblance.app.search.similar.ranking_options import CountedSwitch, RankingO
 from semblance.app.search.similar.summary_strip import SummaryStrip
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
-from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.event_loop import one_shot
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import theme
 from semblance.app.widgets.buttons import ViewSwitch

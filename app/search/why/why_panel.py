@@ -11,7 +11,7 @@ from semblance.app.search.why.waterfall import Contribution, Waterfall
 from semblance.app.search.why.why_images import WhyImages
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
-from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.event_loop import one_shot
 from semblance.app.shell.jobs import Lane
 from semblance.app.shell.state import Change, State
 from semblance.app.widgets.badge import Badge

@@ -15,7 +15,7 @@ from semblance.core.evaluation.evaluate_metric import HELD_OUT_PATIENTS, MetricS
 from semblance.core.evaluation.intervals import wilson
 from semblance.core.evaluation.shuffled_control import ShuffledControl, stored_control
 from semblance.core.language import tr_lazy
-from semblance.core.library.label_staleness import is_changed_since
+from semblance.core.library.metric_scores import is_changed_since
 from semblance.core.library.vault import VaultOpening, stored_openings
 from semblance.core.reports.csv_table import csv_text
 from semblance.core.reports.curves import AccuracyCurve, CalibrationCurve, RocCurve, TrainingCurve

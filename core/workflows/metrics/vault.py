@@ -22,9 +22,9 @@ from semblance.core.evaluation.findings_map import parse_findings_map
 from semblance.core.evaluation.splits import hold_out
 from semblance.core.language import tr_lazy
 from semblance.core.library.location import LibraryLocation
+from semblance.core.library.metric_scores import seal_scores
 from semblance.core.library.open_library import open_library
 from semblance.core.library.schema import metrics
-from semblance.core.library.sealed_cards import seal_scores
 from semblance.core.library.vault import OPENINGS, VaultOpening, add_opening, read_vault, seal_cases, unseal
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.held_out_cases import HeldOutCases

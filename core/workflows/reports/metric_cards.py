@@ -8,8 +8,8 @@ from typing import Any
 
 from semblance.core.library.export_log import log_export
 from semblance.core.library.location import LibraryLocation
+from semblance.core.library.metric_scores import check_card
 from semblance.core.library.open_library import open_library
-from semblance.core.library.sealed_cards import check_card
 from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.registry import learner_class, learner_title
 from semblance.core.metrics.relevance_feedback.refined_metric import LEARNER as CLICKS
