@@ -35,7 +35,7 @@ _ROW_HEIGHT = 28
 _STORED = Qt.ItemDataRole.UserRole
 
 
-class ManageDialog(Dialog):
+class ManageMetricsDialog(Dialog):
     """A tree of feature sets and their metrics, with buttons. Follows the open library."""
 
     def __init__(self, context: Context, parent: QWidget | None = None) -> None:
@@ -43,7 +43,7 @@ class ManageDialog(Dialog):
         self._context = context
         self.setWindowTitle(tr("Feature sets and metrics"))
         resize_dialog(self, 640, 440)
-        self.tree = _Tree(self._rename, self.delete)
+        self.tree = _MetricTree(self._rename, self.delete)
         self.tree.itemSelectionChanged.connect(self._update_buttons)
         self.rename_button = dialog_button(tr("Rename"), self.tree.edit_current)
         self.duplicate_button = dialog_button(tr("Duplicate"), self.duplicate)
@@ -152,7 +152,7 @@ class ManageDialog(Dialog):
             self._edit(edit_metrics.delete_metric if is_metric else edit_metrics.delete_features, name)
 
 
-class _Tree(QTreeWidget):
+class _MetricTree(QTreeWidget):
     """F2 or a double click renames, Delete deletes."""
 
     def __init__(self, rename: Callable[[str, bool, str], object], delete: Callable[[], object]) -> None:

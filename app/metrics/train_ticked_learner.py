@@ -23,7 +23,9 @@ from semblance.core.workflows.searches import index_candidates
 _KEPT = "trained metric"
 
 
-def train(context: Context, request: TrainRequest, title: str, rounds: int | None) -> Job | None:
+def train_ticked_learner(
+    context: Context, request: TrainRequest, title: str, rounds: int | None
+) -> Job | None:
     """Train one metric. It becomes the current metric when it is done, unless the present one is better."""
     path = context.state.path
     if path is None:

@@ -56,7 +56,7 @@ def show_hardest_queries(context: Context, finding: str = "") -> Job | None:
     return context.follow(job, show)
 
 
-def score(context: Context) -> Job | None:
+def evaluate_again(context: Context) -> Job | None:
     """Evaluate the current metric again on its held-out cases."""
     state = context.state
     if state.path is None or state.metric is None:

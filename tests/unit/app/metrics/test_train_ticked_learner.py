@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from semblance.app.metrics import train_metric
+from semblance.app.metrics.train_ticked_learner import train_ticked_learner
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from tests.helpers.tables import PLAIN, table_library
@@ -19,7 +19,7 @@ def messages(context, jobs, tmp_path) -> list:
 
 
 def train(context, jobs, request: TrainRequest) -> None:
-    train_metric.train(context, request, request.name, None)
+    train_ticked_learner(context, request, request.name, None)
     jobs.run_pending()
 
 
