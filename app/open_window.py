@@ -97,7 +97,7 @@ def open_window(library: LibraryLocation | None = None) -> int:
 
     application = make_application()
     # Modules with texts come after the language is chosen.
-    from semblance.app.shell.interrupt import INTERRUPTED, Interrupt
+    from semblance.app.application import INTERRUPTED, Interrupt
     from semblance.app.window.main_window import MainWindow
     from semblance.core.imaging.memory import return_freed_blocks
 

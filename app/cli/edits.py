@@ -13,7 +13,7 @@ from semblance.app.cli.output import echo, print_document
 from semblance.core.errors import BadArguments
 
 if TYPE_CHECKING:
-    from semblance.core.library.edit_records import Reversal
+    from semblance.core.library.records import Reversal
     from semblance.core.workflows.library.edit_cases import EditResult
 
 commands = typer.Typer()

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from semblance.app.cli.options import LIBRARY_HELP, Json, LibraryArgument, Location
-from semblance.app.cli.output import echo, print_document
-from semblance.app.cli.reporter import ConsoleReporter
+from semblance.app.cli.output import ConsoleReporter, echo, print_document
 from semblance.core.library.location import LibraryLocation, library_location
 from semblance.core.normal_text import composed
 
 if TYPE_CHECKING:
-    from semblance.core.workflows.maintenance.manage_projects import Chosen
+    from semblance.core.workflows.maintenance.share_library import Chosen
 
 commands = typer.Typer(no_args_is_help=True, help="Move whole libraries, and manage those on a server.")
 project = typer.Typer(
@@ -141,7 +140,7 @@ def index(
 @commands.command()
 def people(library: LibraryArgument, as_json: Json = False) -> None:
     """List who has which right in a library on a server."""
-    from semblance.core.workflows.maintenance.manage_people import list_people
+    from semblance.core.workflows.maintenance.share_library import list_people
 
     print_document(list_people(library), as_json, show_people)
 
@@ -162,7 +161,7 @@ def grant(
     """Give a person a right in a library on a server, in place of the one they had."""
     import sys
 
-    from semblance.core.workflows.maintenance.manage_people import set_right
+    from semblance.core.workflows.maintenance.share_library import set_right
 
     password = None
     if create and sys.stdin.isatty():
@@ -205,7 +204,7 @@ def create(
     as_json: Json = False,
 ) -> None:
     """Make a project, or give the project of this name another purpose and last day."""
-    from semblance.core.workflows.maintenance.manage_projects import create_project
+    from semblance.core.workflows.maintenance.share_library import create_project
 
     print_document(create_project(library, name, purpose, until), as_json, show_projects)
 
@@ -213,7 +212,7 @@ def create(
 @project.command("list")
 def list_all(library: LibraryArgument, as_json: Json = False) -> None:
     """List the projects of a library, with their members and numbers of cases."""
-    from semblance.core.workflows.maintenance.manage_projects import list_projects
+    from semblance.core.workflows.maintenance.share_library import list_projects
 
     print_document(list_projects(library), as_json, show_projects)
 
@@ -234,7 +233,7 @@ def add(
     as_json: Json = False,
 ) -> None:
     """Put cases and people into a project. Cases that it has already are brought up to date."""
-    from semblance.core.workflows.maintenance.manage_projects import add_cases
+    from semblance.core.workflows.maintenance.share_library import add_cases
 
     chosen = _chosen(case, listed, patient, finding, everything)
     _change_project(library, name, chosen, add_cases, person, right, as_json)
@@ -253,7 +252,7 @@ def take_out(
     as_json: Json = False,
 ) -> None:
     """Take cases and people out of a project, and what was judged of these cases there."""
-    from semblance.core.workflows.maintenance.manage_projects import remove_cases
+    from semblance.core.workflows.maintenance.share_library import remove_cases
 
     chosen = _chosen(case, listed, patient, finding, everything)
     _change_project(library, name, chosen, remove_cases, person, None, as_json)
@@ -262,7 +261,7 @@ def take_out(
 @project.command()
 def links(library: LibraryArgument, name: Name, as_json: Json = False) -> None:
     """List the ids of a project's cases there and in the library. Only curators can."""
-    from semblance.core.workflows.maintenance.manage_projects import links as found_links
+    from semblance.core.workflows.maintenance.share_library import links as found_links
 
     def show(document: Any) -> None:
         for pseudonym, case in document.items():
@@ -281,7 +280,7 @@ def close(
     as_json: Json = False,
 ) -> None:
     """Close a project: nobody can open it any more."""
-    from semblance.core.workflows.maintenance.manage_projects import close as close_project
+    from semblance.core.workflows.maintenance.share_library import close as close_project
 
     print_document(close_project(library, name, remove=remove), as_json, show_projects)
 
@@ -296,7 +295,7 @@ def _change_project(
     as_json: bool,
 ) -> None:
     """Give ``people`` a ``right`` in a project, or take it away (``None``), and add or remove the ``chosen`` cases."""
-    from semblance.core.workflows.maintenance.manage_projects import change_members
+    from semblance.core.workflows.maintenance.share_library import change_members
 
     document = change_members(library, name, people, right) if people else None
     if chosen or document is None:
@@ -312,7 +311,7 @@ def _chosen(
     finding: list[str] | None,
     everything: bool,
 ) -> Chosen:
-    from semblance.core.workflows.maintenance.manage_projects import Chosen
+    from semblance.core.workflows.maintenance.share_library import Chosen
     from semblance.core.workflows.searches.batch_queries import listed_cases
 
     ids = [*map(composed, case or ()), *(listed_cases(listed) if listed is not None else ())]

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from semblance.app.shell import edit_operations
-from semblance.app.shell.command_conditions import available
+from semblance.app.shell.actions import available
 from semblance.app.shell.context import Context
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import plain_tip, theme, theme_signals
@@ -28,7 +28,7 @@ from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.menus import Menu, open_below
 from semblance.core.language import format_number, tr, visible
-from semblance.core.library.finding_styles import PALETTE
+from semblance.core.library.findings import PALETTE
 from semblance.core.workflows.library import edit_findings
 
 _NAME, _CASES = range(2)

@@ -24,7 +24,7 @@ from semblance.app.library.prepare_operations import (
     prepare_for_searching,
 )
 from semblance.app.shell import library_operations, plot_operations, search_operations
-from semblance.app.shell.command_conditions import available
+from semblance.app.shell.actions import available
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_file, choose_folder, choose_target
 from semblance.app.shell.jobs import Lane
@@ -32,11 +32,11 @@ from semblance.app.shell.messages import Action
 from semblance.app.shell.theme import set_look
 from semblance.app.widgets.dialog import Dialog, closing_row, dialog_layout, resize_dialog
 from semblance.app.widgets.tables import PlainTable
+from semblance.core.csv_cells import csv_text
 from semblance.core.language import tr, tr_n, tr_name
 from semblance.core.library.importers.importer import Recognition
 from semblance.core.library.importers.registry import get_importer
 from semblance.core.library.location import LibraryLocation, ServerAddress
-from semblance.core.reports.csv_table import csv_text
 from semblance.core.searches.query import Query
 from semblance.core.workflows import demo
 from semblance.core.workflows.library.library_snapshot import LibrarySnapshot

@@ -28,7 +28,7 @@ from semblance.app.widgets.tab_order import enable_widgets
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr, translate
 from semblance.core.library.location import ServerAddress, server_address
-from semblance.core.library.offered_project import OfferedProject
+from semblance.core.library.records import OfferedProject
 from semblance.core.workflows.library.connect_to_server import connect_to_server, find_projects
 
 _EXAMPLE = "postgresql://HOST/DATABASE?sslmode=verify-full"

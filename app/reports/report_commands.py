@@ -12,7 +12,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QDialog, QWidget
 
 from semblance.app.reports.report_dialog import ReportDialog, query_selections
-from semblance.app.shell import exports, search_operations
+from semblance.app.shell import file_dialogs, search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_file
 from semblance.app.shell.jobs import Job
@@ -104,7 +104,7 @@ def write_report(context: Context, path: Path, options: ReportOptions | None = N
         options,
         window_level=state.window_level,
     )
-    return exports.report_saved_file(
+    return file_dialogs.report_saved_file(
         context, job, path, can_be_opened=path.suffix in (".pdf", ".html", ".csv")
     )
 

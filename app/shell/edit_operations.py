@@ -11,8 +11,8 @@ from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job, Lane
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr, tr_n, translate
-from semblance.core.library.edit_records import Reversal
 from semblance.core.library.location import LibraryLocation
+from semblance.core.library.records import Reversal
 from semblance.core.searches.query import Query
 from semblance.core.workflows.library import edit_lesions, undo_edits
 from semblance.core.workflows.library.edit_cases import EditResult, LabelConflict

@@ -1,13 +1,22 @@
-"""Dialogs to choose files and folders. They begin in the folder that was last read from, or written to."""
+"""Dialogs to choose files and folders, and what follows when a file is saved.
+
+They begin in the folder that was last read from, or written to.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QStandardPaths
+from PySide6.QtCore import QStandardPaths, QUrl
+from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QFileDialog, QWidget
 
+from semblance.app.shell.context import Context
+from semblance.app.shell.jobs import Job, Lane
+from semblance.app.shell.messages import Action
 from semblance.app.shell.settings import READ_FOLDER, WRITE_FOLDER, Settings
+from semblance.core.language import tr, tr_n
+from semblance.core.workflows.library import exports
 
 
 def choose_file(parent: QWidget, title: str, filters: str = "", *, begin: str = "") -> Path | None:
@@ -60,3 +69,39 @@ def _remember(key: str, chosen: str) -> Path | None:
     path = Path(chosen)
     Settings().remember_folder(key, str(path.parent))
     return path
+
+
+def log_export(context: Context, what: str, kind: str) -> None:
+    """Add a line to the export log of the open library, for files that the window itself writes."""
+    if context.state.path is not None:
+        job = context.jobs.run(
+            "", exports.log_window_export, context.state.path, what, kind, lane=Lane.READ, quiet=True
+        )
+        job.failed.connect(context.messages.error)
+
+
+def report_saved_file(context: Context, job: Job, path: Path, *, can_be_opened: bool = False) -> Job:
+    """Show the path of the file once ``job`` has written it, and offer to open its folder, or itself if that can be.
+
+    A job that returns a list of files wrote the others beside it.
+    """
+
+    library = context.state.path
+
+    def show(result: object) -> None:
+        def open_url(local: Path) -> None:
+            QDesktopServices.openUrl(QUrl.fromLocalFile(str(local)))
+
+        actions: list[Action] = [(tr("Open"), lambda: open_url(path))] if can_be_opened else []
+        actions.append((tr("Open folder"), lambda: open_url(path.parent)))
+        more = len(result) - 1 if isinstance(result, list) else 0
+        beside = tr_n(
+            "Saved {path} and {n} more file beside it.",
+            "Saved {path} and {n} more files beside it.",
+            more,
+            path=path,
+        )
+        saved = beside if more else tr("Saved {path}.", path=path)
+        context.messages.info(saved, actions=actions, topic="saved", library=library)
+
+    return context.follow(job, show)

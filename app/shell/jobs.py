@@ -17,7 +17,7 @@ from typing import Any
 from PySide6.QtCore import QObject, Qt, QThread, Signal
 from shiboken6 import isValid
 
-from semblance.app.shell.event_loop_monitor import EventLoopMonitor
+from semblance.app.shell.event_loop import EventLoopMonitor
 from semblance.app.shell.known_servers import KnownServers
 from semblance.core.engine import Engine, Progress, Task
 from semblance.core.errors import SemblanceError, ServerUnavailable

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from semblance.core.imaging.region import Region
     from semblance.core.library.case_columns import CaseColumns
-    from semblance.core.library.edit_records import Edit
+    from semblance.core.library.records import Edit
     from semblance.core.searches.feedback.judgements import QueryMarks
     from semblance.core.workflows.imaging.card_images import WindowLevel
     from semblance.core.workflows.library.library_snapshot import LibrarySnapshot, MetricFacts

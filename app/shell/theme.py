@@ -1,30 +1,123 @@
-"""The colours, fonts and sizes of the window, dark and light. Every widget reads them here."""
+"""The colours, fonts and sizes of the window, dark and light. Every widget reads them here and follows their change."""
 
 from __future__ import annotations
 
 import html
 import textwrap
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from string import Template
 
-from PySide6.QtCore import QDir, QObject, Signal
-from PySide6.QtGui import QColor, QFont, QGuiApplication, QPalette, Qt
+from PySide6.QtCore import QCoreApplication, QDir, QEvent, QObject, Qt, Signal
+from PySide6.QtGui import QColor, QFont, QGuiApplication, QPalette
+from PySide6.QtGui import Qt as GuiQt
 from PySide6.QtWidgets import QApplication, QWidget
+from shiboken6 import isValid
 
 from semblance import resources
-from semblance.app.shell.restyle import Restyler
+from semblance.app.shell.event_loop import IdleQueue
 from semblance.core.language import visible_lines
-from semblance.core.library.finding_styles import PALETTE
+from semblance.core.library.findings import PALETTE
+
+#: Hidden widgets styled in one step, about 2 ms.
+BATCH_SIZE = 50
 
 FINDING_COLOURS = tuple(PALETTE.values())
-"""Okabe–Ito colours in the order of a library's findings. The eighth finding gets the first colour again."""
 FINDING_LETTER = "#101012"
 FINDING_LETTER_ON_BLUE = "#FFFFFF"
 UNKNOWN_FINDING = "#6E6E76"
 SMALL, BASE, OUTCOME, LARGE, DISPLAY, TICK = 11, 12, 13, 15, 20, 10
 #: Characters in a line of a tooltip.
 TIP_LETTERS = 88
+
+
+class Restyler(IdleQueue):
+    """Applies the style sheet of the program to the existing widgets.
+
+    Qt itself would style every widget once for each of its parents, or twice if the old sheet is removed first.
+    Most widgets are in pages and dialogs that are hidden.
+    """
+
+    #: All hidden widgets are styled too.
+    finished = Signal()
+
+    def __init__(self, app: QApplication) -> None:
+        super().__init__(app)
+        self._app = app
+        self._unstyled: list[QWidget] = []
+        self._hidden: list[QWidget] = []
+
+    @property
+    def done(self) -> bool:
+        """Whether all widgets are styled."""
+        return not self._unstyled
+
+    def apply(self, sheet: str) -> None:
+        """Style visible widgets with ``sheet`` now. Hidden ones follow, first those that become visible."""
+        self.stop()
+        old = bool(self._app.styleSheet())
+        if old:
+            # This clears the rules that the style has cached for each widget, so that it uses the new sheet.
+            style = self._app.style()
+            style.unpolish(self._app)
+            style.polish(self._app)
+        self._app.setStyleSheet(sheet)
+        if not old:
+            return
+        # Widgets that Qt has not polished yet will get the new sheet from Qt.
+        polished = Qt.WidgetAttribute.WA_WState_Polished
+        self._unstyled = [widget for widget in _all_widgets(self._app) if widget.testAttribute(polished)]
+        self._style_visible()
+        self._hidden = [widget for widget in self._unstyled if widget.isHidden()]
+        if self._unstyled:
+            self.add([self._style_next_batch])
+
+    def _style_next_batch(self) -> None:
+        self._style_visible()
+        batch, self._unstyled = self._unstyled[:BATCH_SIZE], self._unstyled[BATCH_SIZE:]
+        _polish(batch)
+        if self._unstyled:
+            self.add([self._style_next_batch])
+        else:
+            self._update_parents()
+            self.finished.emit()
+
+    def _update_parents(self) -> None:
+        """Layouts also use the sizes of hidden widgets, but Qt does not report their changes."""
+        for hidden in self._hidden:
+            parent = hidden.parentWidget() if isValid(hidden) else None
+            while parent is not None:
+                parent.updateGeometry()
+                parent = parent.parentWidget()
+        self._hidden = []
+
+    def _style_visible(self) -> None:
+        alive = [widget for widget in self._unstyled if isValid(widget)]
+        self._unstyled = [widget for widget in alive if not widget.isVisible()]
+        _polish([widget for widget in alive if widget.isVisible()])
+
+
+def _all_widgets(app: QApplication) -> Iterator[QWidget]:
+    """Every widget, each after its parent, whose font it inherits."""
+    for top in app.topLevelWidgets():
+        if top.parentWidget() is None:
+            yield top
+            yield from top.findChildren(QWidget)
+
+
+def _polish(widgets: list[QWidget]) -> None:
+    """Like Qt: style all before the first gets its event, which makes it ask others for their sizes."""
+    for widget in widgets:
+        if isValid(widget):
+            widget.style().polish(widget)
+    changed = QEvent(QEvent.Type.StyleChange)
+    for widget in widgets:
+        if isValid(widget):
+            QCoreApplication.sendEvent(widget, changed)
+
+
+"""Okabe–Ito colours in the order of a library's findings. The eighth finding gets the first colour again."""
 
 
 @dataclass(frozen=True)
@@ -233,7 +326,7 @@ def plain_tip(text: str) -> str:
     """``text`` for a tooltip, wrapped and never interpreted as HTML, its hidden characters spelled out."""
     text = visible_lines(text)
     lines = [part for line in text.split("\n") for part in _wrap_line(line)]
-    if Qt.mightBeRichText(text):
+    if GuiQt.mightBeRichText(text):
         return f"<span>{'<br>'.join(html.escape(line) for line in lines)}</span>"
     return "\n".join(lines)
 

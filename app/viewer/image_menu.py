@@ -11,7 +11,7 @@ from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QGuiApplication, QImage, QPainter, QPixmap
 from PySide6.QtWidgets import QInputDialog, QMenu, QWidget
 
-from semblance.app.shell import exports
+from semblance.app.shell import file_dialogs
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_target
 from semblance.app.shell.jobs import Job, Lane
@@ -143,7 +143,7 @@ def _save(context: Context, path: Path, image: QImage, areas: int | None) -> Non
     if image.save(str(path)):
         saved = tr("Saved {name} in {folder}.", name=path.name, folder=path.parent)
         context.messages.info(saved if areas is None else f"{saved} {_result_text(areas)}")
-        exports.log_export(context, "image as seen", path.suffix)
+        file_dialogs.log_export(context, "image as seen", path.suffix)
     else:
         context.messages.warning(
             tr("{name} could not be written.", name=path.name), tr("Choose another folder.")

@@ -8,9 +8,9 @@ from functools import partial
 import numpy as np
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QApplication, QDialog, QMainWindow, QMenu, QMessageBox
+from PySide6.QtWidgets import QApplication, QMainWindow, QMenu, QMessageBox, QWidget
 
-from semblance.app.evaluation import score_metric
+from semblance.app.evaluation.evaluate_again import evaluate_again
 from semblance.app.library.edit_commands import EditCommands
 from semblance.app.library.library_commands import LibraryCommands
 from semblance.app.library.maintenance_commands import MaintenanceCommands
@@ -18,27 +18,25 @@ from semblance.app.library.prepare_operations import prepare_for_searching
 from semblance.app.metrics.metric_commands import MetricCommands
 from semblance.app.network.pacs_commands import PacsCommands
 from semblance.app.reports.report_commands import ReportCommands
-from semblance.app.research.experiment_commands import ExperimentCommands
+from semblance.app.research.research_commands import ResearchCommands
 from semblance.app.search.feedback import mark_cards
 from semblance.app.search.feedback.concepts_section import ConceptCommands
-from semblance.app.search.feedback.save_refined_dialog import SaveRefinedDialog
+from semblance.app.search.feedback.save_refined_metric import save_refined
 from semblance.app.search.saved.searches_dialog import SearchCommands
-from semblance.app.search.similar.panel import GLIDE
-from semblance.app.search.similar.prevalence_dialog import edit_prevalences
+from semblance.app.search.similar.ranking_panel import GLIDE
+from semblance.app.search.similar.summary_strip import edit_prevalences
 from semblance.app.shell import search_operations
-from semblance.app.shell.command_conditions import available
 from semblance.app.shell.context import Context
 from semblance.app.shell.log_folder import open_log_folder, versions_text
 from semblance.app.shell.settings import TEXT_SCALES
 from semblance.app.shell.theme import set_theme
 from semblance.app.viewer.header_view import HeaderDialog
 from semblance.app.viewer.image_pane import ImagePane
-from semblance.app.window.dock_layout import DockLayout
+from semblance.app.window.docks import DockLayout
 from semblance.app.window.full_pages import FullPages
 from semblance.app.window.help_dialog import HelpDialog
 from semblance.app.window.help_files import WHATS_NEW
 from semblance.app.window.palette import CommandPalette
-from semblance.app.window.panel_focus import PanelFocus
 from semblance.app.window.panels import Panels
 from semblance.app.window.top_bar import TopBar
 from semblance.app.window.workspaces import READ, RESEARCH, WorkspaceChoice
@@ -50,6 +48,92 @@ from semblance.core.purpose import PURPOSE
 
 #: Errors whose details are copied for a bug report.
 _COPIED_ERRORS = 5
+
+
+class PanelFocus:
+    """The commands that move the focus to a panel."""
+
+    def __init__(
+        self, context: Context, panels: Panels, layout: DockLayout, full: FullPages, top: TopBar
+    ) -> None:
+        self._context, self._panels, self._layout = context, panels, layout
+        self._full, self._top = full, top
+        self.commands: dict[str, Callable[[], object]] = {
+            "go_library": self.to_library,
+            "go_query": self.to_query,
+            "go_ranking": self.to_ranking,
+            "go_side": self.to_side,
+            "go_evaluation": self.to_evaluation,
+            "go_metric": self.to_metric,
+            "menus": top.go_to_menus,
+        }
+
+    def to_library(self) -> None:
+        """Focus the cases of the library and expand the panel. In a narrow window a second call collapses it."""
+        # A collapsed list may still have the focus.
+        is_open = not self._layout.docks["library"].collapsed
+        if self._layout.is_narrow and is_open and self._panels.library.grid.hasFocus():
+            self._layout.collapse_library()
+            return
+        self._full.leave()
+        self._show("library")
+        self._layout.open_library_panel()
+        _focus(self._panels.library.grid)
+
+    def to_query(self) -> None:
+        """Focus the query's image."""
+        self._full.leave()
+        self._show("query")
+        _focus(self._panels.query.focus_target())
+
+    def to_ranking(self) -> None:
+        """Focus the similar cases."""
+        self._full.leave()
+        grid = self._panels.ranking.grid
+        _focus(grid)
+        if grid.current() < 0 and len(grid.model()):
+            grid.set_current(grid.model().case_row(0))
+
+    def to_side(self) -> None:
+        """Focus the tabs of the side panel."""
+        self._full.leave()
+        self._show("side")
+        _focus(self._panels.side.header.tab_chooser)
+
+    def to_evaluation(self) -> None:
+        """Focus the tabs of the evaluation."""
+        self._full.leave()
+        self._show("evaluation")
+        _focus(self._panels.evaluation.header.tab_chooser)
+
+    def to_metric(self) -> None:
+        """Focus the choice of the metric. A page on the whole window stays open."""
+        _focus(self._top.metric_choice)
+
+    def panel_of_keyboard(self) -> str:
+        """The name of the help page of the focused panel."""
+        if self._context.state.library is None:
+            return "getting_started"
+        widget = QApplication.focusWidget()
+        pages = self._full.pages() | {"ranking": self._panels.ranking}
+        while widget is not None:
+            if widget in pages.values():
+                return next(name for name, page in pages.items() if widget is page)
+            if self._panels.side.is_question(widget):
+                return "ask_next"
+            if widget in self._layout.docks.values():
+                name = widget.objectName()
+                return self._panels.side.current if name == "side" else name
+            widget = widget.parentWidget()
+        return "ranking"
+
+    def _show(self, dock: str) -> None:
+        self._layout.show_dock(dock)
+
+
+def _focus(widget: QWidget) -> None:
+    widget.window().activateWindow()
+    widget.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
 
 class Commands(QObject):
@@ -88,9 +172,9 @@ class Commands(QObject):
         self.concepts.name_requested.connect(self.name_concept)
         self.reports = ReportCommands(context, window, panels.cases_shown)
         self.reports.help_requested.connect(self.show_help)
-        self.experiments = ExperimentCommands(context, window, panels.thumbnails)
-        self.experiments.case_requested.connect(full.view_case)
-        self.experiments.help_requested.connect(self.show_help)
+        self.research = ResearchCommands(context, window, panels.thumbnails)
+        self.research.case_requested.connect(full.view_case)
+        self.research.help_requested.connect(self.show_help)
         self.pacs = PacsCommands(context, window, self.selected_cases)
         self.pacs.retrieved.connect(partial(prepare_for_searching, context))
         self.pacs.help_requested.connect(self.show_help)
@@ -105,7 +189,7 @@ class Commands(QObject):
             **self.searches.commands,
             **self.concepts.commands,
             **self.reports.commands,
-            **self.experiments.commands,
+            **self.research.commands,
             **self.pacs.commands,
         }
         glide = context.actions["glide"]
@@ -165,14 +249,14 @@ class Commands(QObject):
             "undo_judgement": self._full.undo_judgement,
             "redo_judgement": partial(mark_cards.redo, self._context),
             "reset_judgements": partial(mark_cards.reset, self._context),
-            "save_refined": self.save_refined,
+            "save_refined": partial(save_refined, self._context, self._window),
             # Training and evaluation
             "train": self.start_training,
             "stop_training": self.stop_training,
             "two_metrics": self._full.two_metrics,
             "data_check": self._full.data_check,
             "map": show_map,
-            "score": partial(score_metric.score, self._context),
+            "score": partial(evaluate_again, self._context),
             "save_plot": self.save_plot,
         }
 
@@ -339,18 +423,6 @@ class Commands(QObject):
         self._layout.show_side("refine")
         self._panels.side.concepts.ask_name()
 
-    def save_refined(self) -> None:
-        """Ask for a name, then save the refined metric."""
-        state = self._context.state
-        if state.library is None or state.search is None or "judgements" not in available(state):
-            return
-        taken = [metric.name for metric in state.library.metrics]
-        author = mark_cards.author(self._context)
-        dialog = SaveRefinedDialog(state.search.metric, state.judgement_count, taken, author, self._window)
-        if dialog.exec() == QDialog.DialogCode.Accepted:
-            mark_cards.save_metric(self._context, dialog.name(), dialog.author())
-        dialog.deleteLater()
-
     # View and help
 
     def show_palette(self) -> None:
@@ -419,7 +491,7 @@ class Commands(QObject):
 
     def show_jobs(self) -> None:
         """Show the list of jobs."""
-        from semblance.app.window.jobs_dialog import JobsDialog
+        from semblance.app.window.status_line import JobsDialog
 
         JobsDialog(self._context, self._window).show()
 

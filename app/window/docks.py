@@ -1,15 +1,34 @@
-"""Docks with the headers of their panels."""
+"""The docks of the window: their headers, places and sizes in each workspace, in narrow and in small windows."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QDockWidget, QLayout, QMainWindow, QWidget
 
+from semblance.app.shell.actions import Actions
+from semblance.app.shell.lazy_part import lazy_part
+from semblance.app.shell.theme import is_styled, theme, theme_signals
+from semblance.app.widgets.buttons import key_button
 from semblance.app.widgets.layouts import vbox
-from semblance.app.widgets.panel import PanelHeader
+from semblance.app.widgets.panel import Panel, PanelHeader
+from semblance.app.window.workspaces import NARROW, Arrangement, Length, WorkspaceChoice
+from semblance.core.language import tr
+
+if TYPE_CHECKING:
+    from semblance.app.shell.context import Context
+    from semblance.app.window.panels import Panels
+
+
+ICON_BAR_WIDTH = 40
+
+LAYOUT_VERSION = 3
+#: Tolerance in px for a dock that the user did not resize.
+_TOLERANCE = 6
+_BOTH = (Qt.Orientation.Horizontal, Qt.Orientation.Vertical)
 
 
 class _DockTitle(PanelHeader):
@@ -98,3 +117,382 @@ class Dock(QDockWidget):
         self._head.show_only(None if self.collapsed else self._bar)
         self._body.show_only(bar or self._panel)
         self.updateGeometry()
+
+
+class LibraryIconBar(Panel):
+    """``open_requested(what)``: "" the panel, "filter" its filter."""
+
+    open_requested = Signal(str)
+    add_requested = Signal()
+
+    def __init__(self, actions: Actions) -> None:
+        super().__init__()
+        column = vbox(self, spacing=12, margins=(8, 6, 8, 8))
+        buttons = []
+        for name, tip, command, what in (
+            ("chevron-right", tr("Open the library"), "go_library", ""),
+            ("library", tr("Open the library"), "go_library", ""),
+            ("filter", tr("Filter the cases"), "find_case", "filter"),
+        ):
+            button = key_button(name, tip, actions, command)
+            button.clicked.connect(lambda _=False, what=what: self.open_requested.emit(what))
+            column.addWidget(button)
+            buttons.append(button)
+        self._first = buttons[0]
+        add = key_button("folder-plus", tr("Add images to this library"), actions, "import_more")
+        add.clicked.connect(self.add_requested)
+        column.addWidget(add)
+        column.addStretch(1)
+        theme_signals.changed.connect(self.fit)
+        self.fit()
+
+    def take_focus(self) -> None:
+        """Focus the button that opens the panel."""
+        self._first.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def fit(self) -> None:
+        """Set the width for the text size."""
+        self.setFixedWidth(theme().px(ICON_BAR_WIDTH))
+
+
+class DockLayout(QObject):
+    """The docks of one window, built on first use."""
+
+    def __init__(
+        self, window: QMainWindow, context: Context, panels: Panels, workspaces: WorkspaceChoice
+    ) -> None:
+        super().__init__(window)
+        self._window, self._context, self._panels, self._workspaces = window, context, panels, workspaces
+        self._was_narrow = self._is_laid_out = self._is_saved = False
+        #: The workspace and the arrangement of the docks, and the size of the window they were last fitted to.
+        self._workspace = workspaces.current
+        self._arrangement = self._workspace.arrangements[0]
+        self._size = QSize()
+        #: Whether widths and heights are the default ones, which grow with the window.
+        self._default_orientations: list[Qt.Orientation] = []
+        # A border between docks may have been dragged.
+        window.installEventFilter(self)
+        workspaces.leaving.connect(self.save)
+        workspaces.changed.connect(self._show_workspace)
+
+    @lazy_part
+    def docks(self) -> dict[str, Dock]:
+        """The docks by their names: library, query, side and evaluation."""
+        window, panels = self._window, self._panels
+        library, query, side, evaluation = panels.library, panels.query, panels.side, panels.evaluation
+        docks = {
+            "library": Dock(
+                window, tr("Library"), "library", library, [library.view, library.collapse_button]
+            ),
+            "query": Dock(window, tr("Query"), "query", query, header=query.header),
+            "side": Dock(window, side.title, "side", side, header=side.header),
+            "evaluation": Dock(window, tr("Evaluation"), "evaluation", evaluation, header=evaluation.header),
+        }
+        for dock in docks.values():
+            dock.help_requested.connect(panels.help_requested)
+        # The name of its tab where docks lie over each other.
+        side.header.changed.connect(lambda _tab: docks["side"].setWindowTitle(side.title))
+        self._arrangement = self._fitting_arrangement()
+        self._size = window.size()
+        self._open_all(docks)
+        return docks
+
+    def show_dock(self, name: str) -> Dock:
+        """Bring a dock to the front, in a workspace that shows it."""
+        self._workspaces.choose_with_dock(name)
+        dock = self.docks[name]
+        dock.bring_to_front()
+        return dock
+
+    def show_side(self, tab: str) -> None:
+        """Bring a tab of the side panel to the front, in a workspace that shows it."""
+        self._workspaces.choose_with_tab(tab)
+        self.docks["side"].bring_to_front()
+        self._panels.side.show_tab(tab)
+
+    def show_docks(self, shown: bool) -> None:
+        """Show the docks that are built and not closed by the user, or hide all."""
+        for dock in (DockLayout.docks.built(self) or {}).values():
+            dock.setVisible(shown and dock.is_open)
+
+    def reset(self) -> None:
+        """Show every dock of the workspace at its default place."""
+        self._open_all(self.docks)
+        self.set_default_sizes()
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether the window is too narrow for the whole Library panel."""
+        return self._window.width() < theme().px(NARROW)
+
+    def _fitting_arrangement(self) -> Arrangement:
+        scale = theme().text_scale
+        return self._workspace.arrangement(
+            round(self._window.width() / scale), round(self._window.height() / scale)
+        )
+
+    def _open_all(self, docks: Mapping[str, Dock]) -> None:
+        """DockPlace the docks of the workspace and show them; without a library only the start page is shown."""
+        self._place(docks)
+        for name, dock in docks.items():
+            dock.is_open = name in self._workspace.docks
+            dock.setVisible(dock.is_open and self._context.state.library is not None)
+
+    def _place(self, docks: Mapping[str, Dock]) -> None:
+        """Move every dock to its default place."""
+        window, bottom = self._window, Qt.DockWidgetArea.BottomDockWidgetArea
+        window.setCorner(Qt.Corner.TopLeftCorner, Qt.DockWidgetArea.LeftDockWidgetArea)
+        window.setCorner(Qt.Corner.BottomLeftCorner, bottom)
+        window.setCorner(Qt.Corner.BottomRightCorner, bottom)
+        for name, dock in docks.items():
+            # setFloating makes a new window even if the dock does not float.
+            if dock.isFloating():
+                dock.setFloating(False)
+            if name not in self._workspace.docks:
+                window.addDockWidget(bottom, dock)
+                dock.hide()
+        for place in self._arrangement.places:
+            dock = docks[place.dock]
+            if place.edge is not None:
+                window.addDockWidget(place.edge, dock)
+            elif place.beside:
+                window.splitDockWidget(docks[place.beside], dock, Qt.Orientation.Horizontal)
+            elif place.below:
+                window.splitDockWidget(docks[place.below], dock, Qt.Orientation.Vertical)
+            else:
+                window.tabifyDockWidget(docks[place.over], dock)
+        docks["query"].raise_()
+
+    def set_default_sizes(self, *, orientations: Iterable[Qt.Orientation] = _BOTH) -> None:
+        """Set the default widths and heights for the size of the window, or only one of them."""
+        lengths = self._default_lengths(self._window.size())
+        for orientation in orientations:
+            docks = [self.docks[name] for name in lengths[orientation]]
+            self._window.resizeDocks(docks, list(lengths[orientation].values()), orientation)
+        self._default_orientations = list({*self._default_orientations, *orientations})
+
+    def _default_lengths(self, size: QSize) -> dict[Qt.Orientation, dict[str, int]]:
+        """Widths and heights in px of docks in a window of ``size``."""
+
+        def px(length: Length, total: int) -> int:
+            least = length.narrow if self._was_narrow and length.narrow is not None else length.px
+            return max(theme().px(least), round(total * length.share) - theme().px(length.less))
+
+        widths = {name: px(one, size.width()) for name, one in self._arrangement.widths.items()}
+        if "side" in widths:
+            # Its tabs may be called longer in another language; docks come out a few px smaller than wanted.
+            tabs = self._panels.side.header.sizeHint().width() + theme().px(4)
+            widths["side"] = max(widths["side"], tabs)
+        heights = {name: px(one, size.height()) for name, one in self._arrangement.heights.items()}
+        return {Qt.Orientation.Horizontal: widths, Qt.Orientation.Vertical: heights}
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.MouseButtonRelease:
+            QTimer.singleShot(0, self, self._note_sizes)
+        return super().eventFilter(watched, event)
+
+    def _note_sizes(self) -> None:
+        """Note whether widths and heights are the default ones."""
+        docks = DockLayout.docks.built(self)
+        if docks is None or not self._are_docks_shown(docks):
+            return
+
+        def is_default(orientation: Qt.Orientation, wanted_lengths: Mapping[str, int]) -> bool:
+            shown = [(docks[name], wanted) for name, wanted in wanted_lengths.items()]
+            return all(
+                abs((dock.width() if orientation == Qt.Orientation.Horizontal else dock.height()) - wanted)
+                <= _TOLERANCE
+                for dock, wanted in shown
+                if dock.isVisible() and not dock.isFloating()
+            )
+
+        lengths = self._default_lengths(self._window.size())
+        self._default_orientations = [one for one in _BOTH if is_default(one, lengths[one])]
+
+    def open_library_panel(self, what: str = "") -> None:
+        """Show the whole Library panel, also in a narrow window. ``what``: "filter" to focus its filter."""
+        dock = self.docks["library"]
+        if dock.collapsed:
+            # The ranking gives room first: else the panels at the right would, and cut their tabs and names.
+            lengths = self._arrangement.widths
+            neighbours = [self.docks[name] for name in lengths if name != "library" and lengths[name].px]
+            widths = [theme().px(lengths["library"].px or 0), *(one.width() for one in neighbours)]
+            self._expand_library()
+            self._window.resizeDocks([dock, *neighbours], widths, Qt.Orientation.Horizontal)
+        if what == "filter":
+            self._panels.library.focus_filter()
+
+    def take_focus(self) -> None:
+        """Focus the cases of the library, or the icon bar if they are collapsed."""
+        if self.docks["library"].collapsed:
+            self._icon_bar.take_focus()
+        else:
+            self._panels.library.focus_cases()
+
+    def collapse_library(self) -> None:
+        """Show the icon bar instead of the Library panel and move the focus to it."""
+        self._collapse_library()
+        self.set_default_sizes()
+
+    def _collapse_library(self) -> None:
+        dock, icon_bar = self.docks["library"], self._icon_bar
+        had_focus = dock.isAncestorOf(self._window.focusWidget() or self._window)
+        # The text size may just have changed.
+        icon_bar.fit()
+        dock.collapse(icon_bar)
+        if had_focus:
+            icon_bar.take_focus()
+        self._panels.library.collapse_button.setVisible(self.is_narrow)
+
+    def _expand_library(self) -> None:
+        dock, library = self.docks["library"], self._panels.library
+        had_focus = self._icon_bar.isAncestorOf(self._window.focusWidget() or self._window)
+        dock.collapse(None)
+        if had_focus:
+            library.focus_cases()
+        library.collapse_button.setVisible(self.is_narrow)
+
+    def follow_size(self) -> None:
+        """Arrange the docks for the size of the window: fold the Library panel, or unfold it, where the window became
+        narrow or wide, and let docks that the user did not resize grow with it.
+        """
+        docks = DockLayout.docks.built(self)
+        if docks is None:
+            return
+        before, self._size = self._size, self._window.size()
+        arrangement = self._fitting_arrangement()
+        is_same = arrangement is self._arrangement
+        if is_same and self.is_narrow == self._was_narrow:
+            self._is_saved = False
+            has_other_sizes = self._default_lengths(before) != self._default_lengths(self._size)
+            if self._is_laid_out and has_other_sizes and self._are_docks_shown(docks):
+                self.set_default_sizes(orientations=self._default_orientations)
+            return
+        if not is_styled():
+            # Panels are sized once it is known how small their hidden pages can be; what they have is kept
+            # as long as they have it.
+            if not is_same and not self._is_saved:
+                self._is_saved = True
+                self._store()
+            return
+        if not is_same:
+            if not self._is_saved:
+                self._store()
+            self._is_saved = False
+            self._arrangement = arrangement
+            shown = [name for name, dock in docks.items() if not dock.isHidden()]
+            self._arrange(docks, shown, are_shown=self._are_docks_shown(docks))
+        if self.is_narrow != self._was_narrow:
+            self._was_narrow = self.is_narrow
+            if self.is_narrow:
+                self._collapse_library()
+            else:
+                self._expand_library()
+            if self._is_laid_out:
+                self.set_default_sizes()
+        # At once, so that no intermediate layout is painted.
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest.value)
+
+    def _show_workspace(self) -> None:
+        """Arrange the docks for the workspace that was chosen."""
+        self._workspace = self._workspaces.current
+        docks = DockLayout.docks.built(self)
+        if docks is None:
+            return
+        focus = self._window.focusWidget()
+        self._arrangement = self._fitting_arrangement()
+        is_open = self._context.state.library is not None
+        for name, dock in docks.items():
+            dock.is_open = name in self._workspace.docks
+        self._arrange(docks, self._workspace.docks if is_open else (), are_shown=is_open)
+        self._show_saved_tab()
+        if is_open and (focus is None or not focus.isVisible()):
+            focus = self._panels.ranking.grid
+        if focus is not None:
+            # Docks lose the focus when they are arranged.
+            focus.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _arrange(self, docks: Mapping[str, Dock], shown: Container[str], *, are_shown: bool) -> None:
+        """DockPlace the docks again and show those in ``shown``. ``are_shown``: they are not behind another page."""
+        self._place(docks)
+        for name, dock in docks.items():
+            dock.setVisible(name in shown)
+        if self._is_laid_out and are_shown:
+            self._restore()
+        elif self._context.state.library is None:
+            # With the next library.
+            self._is_laid_out = False
+
+    @staticmethod
+    def _are_docks_shown(docks: Mapping[str, Dock]) -> bool:
+        """Whether docks are hidden only where the user closed them, not behind a page on the whole window."""
+        return any(not dock.isHidden() for dock in docks.values()) or not any(
+            dock.is_open for dock in docks.values()
+        )
+
+    def _restore(self) -> None:
+        """Restore the saved layout of the workspace in a window of this kind, or the default one."""
+        settings = self._context.settings
+        layout = settings.bytes(self._key)
+        is_restored = layout is not None and self._window.restoreState(layout, LAYOUT_VERSION)
+        # Sizes set before the restored layout is applied would be forgotten.
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest.value)
+        defaults = settings.text(f"{self._key}-default").split()
+        self._default_orientations = []
+        self.set_default_sizes(
+            orientations=[one for one in _BOTH if not is_restored or str(one.value) in defaults]
+        )
+        for dock in self.docks.values():
+            dock.is_open = not dock.isHidden()
+
+    @property
+    def _key(self) -> str:
+        """The key of the layout in the settings."""
+        return f"layout{LAYOUT_VERSION}-{self._workspace.name}-{self._arrangement.name}"
+
+    @property
+    def _tab_key(self) -> str:
+        return f"side_tab-{self._workspace.name}"
+
+    def save(self) -> None:
+        """Keep where the docks are, while they are shown: behind other pages they have no sizes."""
+        self._note_sizes()
+        self._store()
+
+    def _store(self) -> None:
+        docks = DockLayout.docks.built(self)
+        if docks is not None and self._is_laid_out and self._are_docks_shown(docks):
+            settings = self._context.settings
+            settings.set_bytes(self._key, self._window.saveState(LAYOUT_VERSION))
+            settings.set_text(
+                f"{self._key}-default", " ".join(str(one.value) for one in self._default_orientations)
+            )
+            settings.set_text(self._tab_key, self._panels.side.current)
+
+    def restore_once(self) -> None:
+        """Restore the docks once they are shown, because they can be sized only then."""
+        if not self._is_laid_out:
+            QTimer.singleShot(0, self, self._restore_layout)
+
+    def _restore_layout(self) -> None:
+        self._is_laid_out = True
+        self._restore()
+        self._show_saved_tab()
+        # Docks lose the focus when they are arranged.
+        self.take_focus()
+        grid = self._panels.library.grid
+        if grid.current() < 0 and len(grid.model()):
+            grid.set_current(grid.model().case_row(0))
+        QTimer.singleShot(0, self, self._panels.library.show_current)
+
+    def _show_saved_tab(self) -> None:
+        tab = self._context.settings.text(self._tab_key)
+        if tab in self._workspace.tabs:
+            self._panels.side.show_tab(tab)
+
+    @lazy_part
+    def _icon_bar(self) -> LibraryIconBar:
+        icon_bar = LibraryIconBar(self._context.actions)
+        icon_bar.open_requested.connect(self.open_library_panel)
+        icon_bar.add_requested.connect(self._context.actions["import_more"].trigger)
+        return icon_bar

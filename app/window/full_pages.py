@@ -1,25 +1,62 @@
-"""Pages that fill the whole window for a while, and the return to the former layout."""
+"""Pages that fill the whole window for a while, or a window of their own, and the return to the former layout."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSize, Qt, QTimer
+from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import QMainWindow, QStackedWidget, QWidget
 from shiboken6 import isValid
 
 from semblance.app.shell.context import Context
 from semblance.app.shell.lazy_part import lazy_part
 from semblance.app.shell.query_source import QuerySource
-from semblance.app.window.compare_window import CompareWindow
+from semblance.app.shell.settings import Settings
+from semblance.app.widgets.dialog import bring_to_front
+from semblance.app.widgets.layouts import vbox
 from semblance.app.window.panels import Panels
+from semblance.core.language import tr
 
 if TYPE_CHECKING:
     from semblance.app.viewer.image_pane import ImagePane
-    from semblance.app.window.dock_layout import DockLayout
+    from semblance.app.window.docks import DockLayout
+
+
+_GEOMETRY = "compare_geometry"
+_SIZE = (1200, 800)
 
 _DETACHED = "compare_detached"
+
+
+class CompareWindow(QWidget):
+    """Holds the page. The commands of ``window`` have their keys here too. ``closed``: the user closed it."""
+
+    closed = Signal()
+
+    def __init__(self, window: QMainWindow, settings: Settings) -> None:
+        super().__init__(window, Qt.WindowType.Window)
+        self._settings = settings
+        self.setWindowTitle(f"{tr('Compare')} – Semblance")
+        self._column = vbox(self)
+        for action in window.actions():
+            self.addAction(action)
+        geometry = settings.bytes(_GEOMETRY)
+        if geometry is None or not self.restoreGeometry(geometry):
+            self.resize(*_SIZE)
+
+    def show_page(self, page: QWidget) -> None:
+        """Show ``page`` and bring the window to the front."""
+        if self._column.indexOf(page) < 0:
+            self._column.addWidget(page)
+        page.show()
+        bring_to_front(self)
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        self._settings.set_bytes(_GEOMETRY, self.saveGeometry())
+        super().closeEvent(event)
+        self.closed.emit()
 
 
 class FullPages:

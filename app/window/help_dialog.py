@@ -28,7 +28,7 @@ from PySide6.QtWidgets import (
 
 from semblance import resources
 from semblance.app.shell.actions import Actions
-from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.event_loop import one_shot
 from semblance.app.shell.theme import (
     DISPLAY,
     OUTCOME,

@@ -1,37 +1,26 @@
-"""The main window: it connects panels, docks and commands, and restores the last session."""
+"""The main window: it connects panels, docks and commands, and restores the last session.
+
+After the first paint it builds its parts step by step.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QChildEvent, QSize, Qt
-from PySide6.QtGui import (
-    QCloseEvent,
-    QDragEnterEvent,
-    QDragLeaveEvent,
-    QDropEvent,
-    QKeyEvent,
-    QResizeEvent,
-)
-from PySide6.QtWidgets import (
-    QMainWindow,
-    QPushButton,
-    QStackedWidget,
-    QStyle,
-    QTabBar,
-    QToolButton,
-    QWidget,
-)
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDragLeaveEvent, QDropEvent, QKeyEvent, QResizeEvent
+from PySide6.QtWidgets import QMainWindow, QPushButton, QStackedWidget, QStyle, QTabBar, QToolButton, QWidget
 
 from semblance.app.library.library_lock import LibraryLock
 from semblance.app.metrics.emphasis_slider import EmphasisSlider
-from semblance.app.shell.actions import COMMANDS, Actions
-from semblance.app.shell.command_conditions import available, refused
+from semblance.app.shell.actions import COMMANDS, Actions, available, refused
 from semblance.app.shell.context import Context
-from semblance.app.shell.idle_queue import IdleQueue
-from semblance.app.shell.jobs import Jobs
+from semblance.app.shell.event_loop import IdleQueue
+from semblance.app.shell.jobs import Jobs, Lane
 from semblance.app.shell.lazy_part import lazy_part
 from semblance.app.shell.library_follower import LibraryFollower
 from semblance.app.shell.messages import FAILED_SEARCH, Message, Messages
@@ -43,23 +32,62 @@ from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.tab_order import focus_next
 from semblance.app.window.message_bar import MessageBar
-from semblance.app.window.pickers import make_pickers
+from semblance.app.window.preload import (
+    LATER_MODULES,
+    OPEN_MODULES,
+    SHOW_MODULES,
+    make_types,
+    preload_reading,
+    preload_searching,
+)
 from semblance.app.window.start_page import MAX_RECENT, PREVIEW_PX, PREVIEWS, StartPage
-from semblance.app.window.startup import PARTS, steps
 from semblance.app.window.status_line import StatusLine
-from semblance.app.window.top_bar import TopBar
+from semblance.app.window.top_bar import TopBar, make_choice_buttons
 from semblance.app.window.workspaces import WorkspaceChoice
 from semblance.core.language import tr, visible
 from semblance.core.library.location import LibraryLocation, library_location, library_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from semblance.app.window.panels import Panels
     from semblance.app.window.parts import WindowParts
 
+
+#: Attributes of ``WindowParts`` that are shown once a library is open, in the order they are built.
+PARTS = (
+    "commands",
+    "panels.thumbnails",
+    "panels.concepts",
+    "panels.ranking",
+    "panels.library",
+    "panels.query",
+    "panels.side",
+    "panels.evaluation",
+    "layout.docks",
+    "case_links",
+    "search_view",
+)
+
 MINIMUM = (1024, 640)
 DEFAULT_SIZE = (1440, 900)
+
+
+def startup_steps(
+    jobs: Jobs,
+    open_library: Callable[[], object],
+    build: Callable[[str], object],
+    built: Callable[[], object],
+) -> Iterator[Callable[[], object]]:
+    """Open a library, ``build`` each of :data:`PARTS`, call ``built``, and preload what will be used for."""
+    # The other processes work while the rest of the window is built.
+    yield partial(jobs.preload, Lane.READ, preload_reading)
+    yield partial(jobs.import_in_thread, OPEN_MODULES)
+    yield open_library
+    yield from (partial(make_types, f"PySide6.{name}") for name in ("QtCore", "QtGui", "QtWidgets"))
+    yield from (partial(import_module, name) for name in SHOW_MODULES)
+    yield from (partial(build, part) for part in PARTS)
+    yield built
+    yield partial(jobs.preload, Lane.SEARCH, preload_searching)
+    yield from (partial(import_module, name) for name in LATER_MODULES)
 
 
 class MainWindow(QMainWindow):
@@ -84,7 +112,10 @@ class MainWindow(QMainWindow):
         self._make_centre()
         self.workspaces = WorkspaceChoice(self.context.settings, self)
         self.top = TopBar(
-            self.context.actions, make_pickers(self.context), EmphasisSlider(self.context), self.workspaces
+            self.context.actions,
+            make_choice_buttons(self.context),
+            EmphasisSlider(self.context),
+            self.workspaces,
         )
         self.setMenuWidget(self.top)
         self._connect()
@@ -214,7 +245,7 @@ class MainWindow(QMainWindow):
         open_first = partial(self.open_first, library)
         if (first := self._first_library(library)) is not None:
             self._show_opening(first)
-        self._idle_queue.add(steps(self.jobs, open_first, self._build_part, self._show_waiting))
+        self._idle_queue.add(startup_steps(self.jobs, open_first, self._build_part, self._show_waiting))
         self._idle_queue.add([built, self._load_previews])
 
     def open_first(self, library: LibraryLocation | None) -> None:

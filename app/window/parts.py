@@ -2,24 +2,111 @@
 
 from __future__ import annotations
 
+from functools import partial
 from operator import attrgetter
+from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QPoint
+from PySide6.QtCore import QObject, QPoint, Qt
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMainWindow, QStackedWidget
 
 from semblance.app.search.feedback import mark_cards
 from semblance.app.search.saved.save_search import SearchView
-from semblance.app.shell import library_operations
+from semblance.app.shell import library_operations, search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.lazy_part import lazy_part
-from semblance.app.window.case_links import CaseLinks
-from semblance.app.window.case_menu import show_case_menu
+from semblance.app.shell.theme import theme
+from semblance.app.widgets.cards.card_layout import NO_PLACE
+from semblance.app.widgets.cards.card_view import NONE
+from semblance.app.widgets.cards.case_grid import CaseGrid
+from semblance.app.widgets.menus import Menu
 from semblance.app.window.commands import Commands
-from semblance.app.window.dock_layout import DockLayout
+from semblance.app.window.docks import DockLayout
 from semblance.app.window.full_pages import FullPages
 from semblance.app.window.panels import Panels
 from semblance.app.window.top_bar import TopBar
 from semblance.app.window.workspaces import WorkspaceChoice
+from semblance.core.language import tr
+from semblance.core.searches.query import Query
+
+if TYPE_CHECKING:
+    from semblance.app.evaluation.map_page import MapPage
+
+
+#: Preferred height of the map in px at text scale 1. A lower dock grows to it.
+MAP_HEIGHT = 400
+#: Tolerance in px for a dock that was not resized by the user.
+_TOLERANCE = 4
+
+
+class CaseLinks(QObject):
+    """The links between the lists of cases and the map of one window."""
+
+    def __init__(self, window: QMainWindow, panels: Panels, layout: DockLayout) -> None:
+        super().__init__(window)
+        self._window, self._panels, self._layout = window, panels, layout
+        #: The map, once it is built, and the current case.
+        self._map: MapPage | None = None
+        self._current = -1
+        self._panels.evaluation.map_built.connect(self._connect_map)
+        #: Heights of the dock before and after it grew for the map; ``None`` if it did not.
+        self._grown_heights: tuple[int, int] | None = None
+        self._panels.evaluation.header.changed.connect(lambda _tab: self.restore_dock())
+        self._is_following = False
+        library, ranking = self._panels.library.grid, self._panels.ranking.grid
+        for grid, other in ((library, ranking), (ranking, library)):
+            for signal in (grid.current_changed, grid.selection_changed):
+                signal.connect(partial(self._follow, grid, other))
+        library.selection_changed.connect(self._mark_selection)
+
+    def _connect_map(self, panel: MapPage) -> None:
+        self._map = panel
+        panel.chosen.connect(self._show_map_case)
+        panel.menu_requested.connect(self._panels.case_menu_requested)
+        panel.view.set_current(self._current)
+        self._mark_selection()
+
+    def show(self) -> None:
+        """Show the map and make the dock high enough."""
+        dock = self._layout.show_dock("evaluation")
+        self._panels.evaluation.show_map()
+        height = min(theme().px(MAP_HEIGHT), self._window.height() // 2)
+        if not dock.isFloating() and dock.height() < height:
+            self._grown_heights = dock.height(), height
+            self._window.resizeDocks([dock], [height], Qt.Orientation.Vertical)
+
+    def restore_dock(self) -> None:
+        """Restore the height of the dock when another tab is shown, unless the user resized it."""
+        dock, heights, self._grown_heights = self._layout.docks["evaluation"], self._grown_heights, None
+        if heights is not None and not dock.isFloating() and abs(dock.height() - heights[1]) <= _TOLERANCE:
+            self._window.resizeDocks([dock], [heights[0]], Qt.Orientation.Vertical)
+
+    def _show_map_case(self, row: int) -> None:
+        """Make a case of the map current in the library and, if it is not listed there, in the ranking."""
+        self._panels.library.grid.set_current(row)
+        if self._panels.library.grid.current() != row:
+            self._panels.ranking.grid.set_current(row)
+
+    def _mark_selection(self) -> None:
+        if self._map is not None:
+            self._map.highlight_rows(self._panels.library.grid.selected())
+
+    def _follow(self, grid: CaseGrid, other: CaseGrid, *_row: int) -> None:
+        """Another case is current or selected in ``grid``: show that in the other list and on the map."""
+        row = self._current = grid.current()
+        if self._map is not None:
+            self._map.view.set_current(row)
+        # A list that is filled anew does not lead the others.
+        if self._is_following or grid.is_replacing or row == NONE:
+            return
+        self._is_following = True
+        try:
+            # What is compared with the query stays current when the query is chosen, or a case that is not ranked.
+            is_compared = row != self._panels.library.query_row() and other.model().place_of(row) != NO_PLACE
+            stays = other is self._panels.ranking.grid and not is_compared
+            other.mirror(other.current() if stays else row, grid.selection)
+        finally:
+            self._is_following = False
 
 
 class WindowParts(QObject):
@@ -80,13 +167,29 @@ class WindowParts(QObject):
             view.autosave.capture_view()
 
     def show_case_menu(self, case_row: int, where: QPoint) -> None:
-        """Show the menu of a case."""
-        commands = self.commands
-        fills = (commands.fill_marks, commands.concepts.fill_menu, commands.edits.fill_menu)
-        show_case_menu(self._context, self.full, fills, self._window, case_row, where)
+        """Offer what can be done with a case, wherever it is shown, at ``where`` on the screen."""
+        state, full = self._context.state, self.full
+        index = state.columns.index_of_row(case_row)
+        if index < 0:
+            return
+        case_id = state.columns.ids[index]
+        menu = Menu(self._window)
+        ranked = state.ranking.ranked if state.ranking is not None else ()
+        if not full.comparing and any(case.row == case_row for case in ranked):
+            menu.addAction(tr("Compare with the query"), partial(full.compare, case_row))
+        menu.addAction(tr("View full size"), partial(full.view_case, case_row))
+        menu.addAction(tr("Images of the patient"), partial(full.hang, case_row))
+        search = partial(search_operations.submit_query, self._context, Query(case=case_id))
+        menu.addAction(tr("Search with this case"), search)
+        menu.addAction(tr("Copy case ID"), partial(QGuiApplication.clipboard().setText, case_id))
+        self.commands.fill_marks(menu, case_row)
+        self.commands.concepts.fill_menu(menu, case_row)
+        self.commands.edits.fill_menu(menu, case_row)
+        menu.exec(where)
+        menu.deleteLater()
 
     def build(self, part: str) -> None:
-        """Build one of :data:`semblance.app.window.startup.PARTS`, if it is not built already."""
+        """Build one of :data:`semblance.app.window.main_window.PARTS`, if it is not built already."""
         attrgetter(part)(self)
 
     def save_before_end(self) -> None:

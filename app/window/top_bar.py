@@ -1,8 +1,11 @@
-"""The top bar: menus, the switch between the workspaces, pickers, the slider, and the button for all commands."""
+"""The top bar: menus, workspaces, the choices of library, features and metric, the slider, and all commands."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPoint, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QAction, QFontMetrics, QKeyEvent, QPainter, QPaintEvent
@@ -17,23 +20,31 @@ from PySide6.QtWidgets import (
     QToolButton,
 )
 
-from semblance.app.metrics.emphasis_slider import EmphasisSlider
-from semblance.app.shell.actions import COMMANDS, MENUS, Actions
+from semblance.app.metrics.emphasis_slider import EmphasisSlider, select_metric
+from semblance.app.shell.actions import MENUS, Actions, menu_entries
+from semblance.app.shell.context import Context
 from semblance.app.shell.icons import icon, icon_pixmap
+from semblance.app.shell.state import Change
 from semblance.app.shell.theme import colour, font, set_look, theme, theme_signals
 from semblance.app.widgets.buttons import KeyTip, Segmented
 from semblance.app.widgets.menus import Menu
-from semblance.app.window.workspaces import WORKSPACES, WorkspaceChoice
-from semblance.core.language import tr, visible
+from semblance.app.window.workspaces import RESEARCH, WORKSPACES, WorkspaceChoice
+from semblance.core.language import tr, tr_n, visible
+from semblance.core.library.location import LibraryLocation, library_name
+from semblance.core.workflows.metrics.slider_steps import slider_of
+
+if TYPE_CHECKING:
+    from semblance.core.workflows.library.library_snapshot import MetricFacts
+
 
 HEIGHT = 40
-#: Below this width the pickers show no labels.
+#: Below this width the choices show no labels.
 LABELS_MIN_WIDTH = 1300
 #: Below this width the slider shows no texts at its ends.
 SLIDER_TEXTS_MIN_WIDTH = 1240
-#: Smallest width of a value beside its label, and of a picker without one.
+#: Smallest width of a value beside its label, and of a choice without one.
 VALUE, UNLABELLED = 56, 84
-#: Smallest and largest width of a picker.
+#: Smallest and largest width of a choice.
 NARROW, WIDE = 128, 280
 _BEFORE, _BETWEEN = 8, 6
 
@@ -52,14 +63,14 @@ def with_mnemonics(titles: Iterable[str]) -> list[str]:
     return marked
 
 
-class Picker(QAbstractButton):
-    """A label and a value. A click opens the choices. ``value_changed``: the preferred width may differ."""
+class ChoiceButton(QAbstractButton):
+    """A label and a value. A click opens the options. ``value_changed``: the preferred width may differ."""
 
     value_changed = Signal()
 
-    def __init__(self, label: str, choices: Callable[[], Sequence[QAction]]) -> None:
+    def __init__(self, label: str, options: Callable[[], Sequence[QAction]]) -> None:
         super().__init__()
-        self._label, self._value, self._choices = label, "", choices
+        self._label, self._value, self._options = label, "", options
         self.labelled = True
         self._max_width = WIDE * 4
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
@@ -71,7 +82,7 @@ class Picker(QAbstractButton):
     def set_value(self, value: str) -> None:
         """Show ``value``; nothing chosen is a dash."""
         self._value = value = visible(value)
-        self.setEnabled(bool(value) or bool(self._choices()))
+        self.setEnabled(bool(value) or bool(self._options()))
         name = f"{self._label}: {value}" if value else tr("{label}: none", label=self._label)
         self.setAccessibleName(name)
         self.setToolTip(f"{self._label}: {value}" if value else "")
@@ -150,7 +161,7 @@ class Picker(QAbstractButton):
     def _open(self) -> None:
         menu = Menu(self)
         # A menu does not own its actions: nothing else holds them while it is open.
-        actions = list(self._choices())
+        actions = list(self._options())
         menu.addActions(actions)
         # What is in force is where the keys begin.
         current = next((action for action in actions if action.isChecked()), None)
@@ -162,19 +173,19 @@ class Picker(QAbstractButton):
 
 
 class TopBar(QFrame):
-    """Menus, the switch between the workspaces, the pickers and the slider of the workspace, and "All commands"."""
+    """Menus, the switch between the workspaces, the choices and the slider of the workspace, and "All commands"."""
 
     def __init__(
         self,
         actions: Actions,
-        pickers: Mapping[str, Picker],
+        choices: Mapping[str, ChoiceButton],
         emphasis_slider: EmphasisSlider,
         workspaces: WorkspaceChoice,
     ) -> None:
         super().__init__()
         set_look(self, role="top-bar")
         self._actions, self._commands_text = actions, ""
-        self._all_pickers, self.emphasis_slider, self._workspaces = pickers, emphasis_slider, workspaces
+        self._all_choices, self.emphasis_slider, self._workspaces = choices, emphasis_slider, workspaces
         self.workspace = Segmented([(workspace.name, workspace.title) for workspace in WORKSPACES.values()])
         self.workspace.setAccessibleName(tr("Read or Research"))
         self.workspace.changed.connect(workspaces.choose)
@@ -187,14 +198,9 @@ class TopBar(QFrame):
             more.setIcon(icon("more"))
             more.setAccessibleName(tr("More menus"))
         self.menu: dict[str, QMenu] = {}
-        titles = dict(zip(MENUS, with_mnemonics(MENUS.values()), strict=True))
-        for command in COMMANDS:
-            if command.menu not in self.menu:
-                self.menu[command.menu] = self.menus.addMenu(titles[command.menu])
-                self.menu[command.menu].setToolTipsVisible(True)
-            if command.separator:
-                self.menu[command.menu].addSeparator()
-            self.menu[command.menu].addAction(actions[command.id])
+        for name, title in zip(MENUS, with_mnemonics(MENUS.values()), strict=True):
+            self.menu[name] = self.menus.addMenu(title)
+            self.menu[name].setToolTipsVisible(True)
         self.commands = QPushButton()
         self.commands.setAccessibleName(tr("All commands"))
         self.commands.setObjectName("allCommands")
@@ -206,9 +212,9 @@ class TopBar(QFrame):
         row.setSpacing(8)
         row.addWidget(self.menus)
         row.addWidget(self.workspace)
-        for picker in pickers.values():
-            row.addWidget(picker)
-            picker.value_changed.connect(self._fit)
+        for choice in choices.values():
+            row.addWidget(choice)
+            choice.value_changed.connect(self._fit)
         row.addWidget(emphasis_slider)
         emphasis_slider.availability_changed.connect(self._fit)
         row.addStretch(1)
@@ -230,20 +236,32 @@ class TopBar(QFrame):
         self._fit()
 
     @property
-    def pickers(self) -> list[Picker]:
-        """The pickers of the workspace."""
-        return [self._all_pickers[name] for name in self._workspaces.current.pickers]
+    def choices(self) -> list[ChoiceButton]:
+        """The choices of the workspace."""
+        return [self._all_choices[name] for name in self._workspaces.current.choices]
 
     @property
-    def metric_picker(self) -> Picker:
+    def metric_choice(self) -> ChoiceButton:
         """The choice of the metric, the last before the slider."""
-        return self.pickers[-1]
+        return self.choices[-1]
+
+    def _fill_menus(self) -> None:
+        """Show the commands of the workspace. Actions are not hidden, because their keys would not work."""
+        for name, menu in self.menu.items():
+            menu.clear()
+            groups = menu_entries(name, research=self._workspaces.current is RESEARCH)
+            for number, group in enumerate(groups):
+                if number:
+                    menu.addSeparator()
+                menu.addActions([self._actions[command.id] for command in group])
+            menu.menuAction().setVisible(bool(groups))
 
     def _show_workspace(self) -> None:
+        self._fill_menus()
         self.workspace.set_value(self._workspaces.current.name)
-        shown = self.pickers
-        for picker in self._all_pickers.values():
-            picker.setVisible(picker in shown)
+        shown = self.choices
+        for choice in self._all_choices.values():
+            choice.setVisible(choice in shown)
         self._fit()
 
     def go_to_menus(self) -> None:
@@ -256,16 +274,16 @@ class TopBar(QFrame):
     def _fit(self) -> None:
         """Show labels and the ends of the slider as far as they fit. Their widths depend on the language."""
         self.setFixedHeight(theme().px(HEIGHT))
-        slider, pickers, has_slider = self.emphasis_slider, self.pickers, self._workspaces.current.slider
+        slider, choices, has_slider = self.emphasis_slider, self.choices, self._workspaces.current.slider
         slider.set_short(False)
         bare_width, labelled_width = (
             (slider.width_with(labels=labels) if has_slider else 0) for labels in (False, True)
         )
-        unlabelled = theme().px(UNLABELLED) * len(pickers)
+        unlabelled = theme().px(UNLABELLED) * len(choices)
         slider_labels = self.width() >= theme().px(SLIDER_TEXTS_MIN_WIDTH)
         # Whole values are more useful than the labels of the slider. These explain what it does, so they are shown
         # before the label of the button, which has an icon.
-        values = sum(picker.preferred_width(labelled=False) for picker in pickers)
+        values = sum(choice.preferred_width(labelled=False) for choice in choices)
         rest = self._rest_beside(self._commands_text)
         if rest < values + (labelled_width if slider_labels else bare_width):
             short = self._rest_beside("")
@@ -285,28 +303,28 @@ class TopBar(QFrame):
         labels = (
             slider_labels
             and self.width() >= theme().px(LABELS_MIN_WIDTH)
-            and available >= sum(picker.width_with_label() for picker in pickers)
+            and available >= sum(choice.width_with_label() for choice in choices)
         )
-        widths = [picker.preferred_width(labelled=labels) for picker in pickers]
-        unlabelled_widths = [picker.preferred_width(labelled=False) for picker in pickers]
+        widths = [choice.preferred_width(labelled=labels) for choice in choices]
+        unlabelled_widths = [choice.preferred_width(labelled=False) for choice in choices]
         if labels and sum(widths) > available >= sum(unlabelled_widths):
             # The whole value is more useful than its label.
             labels, widths = False, unlabelled_widths
         limit = _cut_longest(widths, available)
-        for picker in pickers:
-            picker.show_label(labels)
-            picker.set_max_width(limit)
+        for choice in choices:
+            choice.show_label(labels)
+            choice.set_max_width(limit)
         slider.show_labels(slider_labels)
 
     def _rest_beside(self, text: str) -> int:
-        """px for pickers and slider beside the button with ``text``."""
+        """px for choices and slider beside the button with ``text``."""
         self.commands.setText(text)
         return self.width() - self._fixed_width()
 
     def _fixed_width(self) -> int:
         """px of what is shown at any width: menus, the button, and what is between all."""
         margins = self._row.contentsMargins()
-        hidden = len(self._all_pickers) - len(self.pickers)
+        hidden = len(self._all_choices) - len(self.choices)
         between = self._row.spacing() * (self._row.count() - 1 - hidden)
         fixed = sum(widget.sizeHint().width() for widget in (self.menus, self.workspace, self.commands))
         return margins.left() + margins.right() + between + fixed
@@ -330,3 +348,85 @@ def _cut_longest(widths: Sequence[int], available: int) -> int:
             return max(1, share)
         left -= width
     return most
+
+
+def make_choice_buttons(context: Context) -> dict[str, ChoiceButton]:
+    """Pickers by name that follow the state and change it."""
+    state = context.state
+
+    def recent() -> list[QAction]:
+        return [
+            _make_action(_library_title(path), path == state.path, partial(_open, path))
+            for path in context.settings.recent
+        ]
+
+    def _open(path: LibraryLocation) -> None:
+        from semblance.app.shell.library_operations import open_library
+
+        if path != state.path:
+            open_library(context, path)
+
+    def feature_sets() -> list[QAction]:
+        sets = state.library.feature_sets if state.library else ()
+        return [
+            _make_action(
+                f"{s.name}   {tr_n('{n} case', '{n} cases', s.cases)}",
+                s.name == state.features,
+                partial(state.set_features, s.name),
+            )
+            for s in sets
+        ]
+
+    def choose(name: str) -> None:
+        select_metric(context, name)
+
+    def metrics() -> list[QAction]:
+        available = state.library.metrics if state.library else ()
+        # All steps of a slider are one choice here. The slider chooses the step.
+        names = dict.fromkeys(_shown_name(m) for m in available)
+        chosen = _shown_name(state.metric) if state.metric else ""
+        return [_make_action(n, n == chosen, partial(choose, n)) for n in names]
+
+    choices = {
+        "library": ChoiceButton(tr("Library"), recent),
+        "features": ChoiceButton(tr("Features"), feature_sets),
+        "metric": ChoiceButton(tr("Metric"), metrics),
+        "ranked_by": ChoiceButton(tr("Ranked by"), metrics),
+    }
+
+    def follow() -> None:
+        metric = _shown_name(state.metric) if state.metric else ""
+        choices["library"].set_value(state.library.name if state.library else "")
+        choices["features"].set_value(state.features)
+        # Features can be chosen that the metric does not compare. Many metrics are named after theirs already.
+        features = state.metric.features if state.metric else ""
+        named = (
+            metric if features in metric else tr("{metric} on {features}", metric=metric, features=features)
+        )
+        choices["metric"].set_value(metric if features == state.features else named)
+        choices["ranked_by"].set_value(named)
+
+    state.on_change(Change.LIBRARY | Change.CASES | Change.METRIC, state, follow)
+    follow()
+    return choices
+
+
+def _library_title(library: LibraryLocation) -> str:
+    """The name of a library in a list; of one on a server with its server."""
+    name = library_name(library)
+    return name if isinstance(library, Path) else tr("{name} on {host}", name=name, host=library.host)
+
+
+def _shown_name(metric: MetricFacts) -> str:
+    """The name of a metric, or of the slider it is a step of."""
+    belongs = slider_of(metric.card)
+    return belongs[0] if belongs else metric.name
+
+
+def _make_action(text: str, checked: bool, run: Callable[[], object]) -> QAction:
+    action = QAction(text.replace("&", "&&"))
+    action.setCheckable(True)
+    action.setChecked(checked)
+    # `triggered` passes whether the action is checked, which `run` does not need.
+    action.triggered.connect(lambda _checked: run())
+    return action

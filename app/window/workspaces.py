@@ -1,6 +1,6 @@
 """The two workspaces of the window, Read and Research: which panels each shows, where, and how large.
 
-A workspace is data. Panels do not know it: :mod:`semblance.app.window.dock_layout` and the top bar follow it.
+A workspace is data. Panels do not know it: :mod:`semblance.app.window.docks` and the top bar follow it.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Arrangement:
 
 @dataclass(frozen=True)
 class Workspace:
-    """``docks`` and ``tabs`` of the side panel that it shows, ``pickers`` and ``slider`` in the top bar.
+    """``docks`` and ``tabs`` of the side panel that it shows, ``choices`` and ``slider`` in the top bar.
 
     ``cards``: of the similar cases. ``plain``: no histogram, no judgements, nothing on how metrics were trained.
 
@@ -81,7 +81,7 @@ class Workspace:
     title: str
     docks: tuple[str, ...]
     tabs: tuple[str, ...]
-    pickers: tuple[str, ...]
+    choices: tuple[str, ...]
     slider: bool
     cards: CardStyle
     plain: bool

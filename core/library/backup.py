@@ -32,10 +32,9 @@ from semblance.core.files import (
 from semblance.core.imaging.zip_archive import open_regular_file
 from semblance.core.language import tr_lazy
 from semblance.core.library import schema
-from semblance.core.library.catalogue_damage import integrity_errors
-from semblance.core.library.catalogue_repair import copy_catalogue
+from semblance.core.library.catalogue_repair import copy_catalogue, integrity_errors
 from semblance.core.library.database import disk_is_full, other_version_error, plain_error, plain_errors
-from semblance.core.library.feature_stores import DESCRIPTION, chunk_file
+from semblance.core.library.feature_chunks import DESCRIPTION, chunk_file
 from semblance.core.library.records import CATALOGUE, DERIVED, EXPORTS, EXPORTS_HEAD, METRIC_FILE, SUFFIX, now
 from semblance.core.limits import allow_memory, max_text_bytes, max_unpacked, size_text
 from semblance.core.tasks import SILENT, Reporter

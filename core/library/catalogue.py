@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import datetime
 import json
+import re
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,9 @@ import sqlalchemy as sa
 from semblance.core.errors import BadInput
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy
-from semblance.core.library.case_details import case_details
+from semblance.core.library.case_details import case_details, slices_of_source, write_slices
 from semblance.core.library.case_headers import DATE, GROUPS, TEXTS, HeaderColumns
 from semblance.core.library.case_names import SHIFTED
-from semblance.core.library.clear_features import clear_failures, clear_features
 from semblance.core.library.database import (
     check_version,
     connect,
@@ -29,7 +29,7 @@ from semblance.core.library.database import (
     transaction,
     upsert,
 )
-from semblance.core.library.header_texts import rows_with_word
+from semblance.core.library.feature_chunks import clear_failures, clear_features
 from semblance.core.library.lesion_group_rows import DETECTED, remove_from_groups
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.records import (
@@ -43,8 +43,16 @@ from semblance.core.library.records import (
     present,
     unique_name,
 )
-from semblance.core.library.schema import HAS_IMAGE, cases, files, json_text, lesion_groups, slices, sources
-from semblance.core.library.slice_tables import slices_of_source, write_slices
+from semblance.core.library.schema import (
+    HAS_IMAGE,
+    HEADER_TEXTS,
+    cases,
+    files,
+    json_text,
+    lesion_groups,
+    slices,
+    sources,
+)
 from semblance.core.normal_text import spellings
 
 #: A catalogue that was written to so many seconds ago may change again without another time stamp.
@@ -572,7 +580,7 @@ class Catalogue:
         return out
 
     def rows_with_word(self, word: str) -> npt.NDArray[np.int64]:
-        """See :func:`semblance.core.library.header_texts.rows_with_word`."""
+        """See :func:`semblance.core.library.catalogue.rows_with_word`."""
         return rows_with_word(self.read, word)
 
     def numbers(
@@ -637,3 +645,21 @@ def _case_values(record: CaseRecord, file: int) -> dict[str, Any]:
 
 def _paths(record: CaseRecord) -> list[str]:
     return [record.path, *(path for path, _ in record.slices)]
+
+
+RunQuery = Callable[[sa.Select[Any]], Sequence[sa.Row[Any]]]
+
+
+def rows_with_word(read: RunQuery, word: str) -> npt.NDArray[np.int64]:
+    """(m,) ascending catalogue rows of the cases with an attribute in which a word begins with ``word``.
+
+    Letter case and accents do not matter. Punctuation inside ``word`` separates words that follow each other: "2.0"
+    is found in "2.0 lung". Nothing is found by punctuation alone.
+    """
+    parts = re.findall(r"\w+", word)
+    if not parts:
+        return np.empty(0, dtype=np.int64)
+    texts = sa.table(HEADER_TEXTS, sa.column("rowid"))
+    match = sa.text(f"{HEADER_TEXTS} MATCH :match").bindparams(match=f'"{" ".join(parts)}"*')
+    found = read(sa.select(texts.c.rowid).where(match))
+    return np.sort(np.array([r[0] for r in found], dtype=np.int64))

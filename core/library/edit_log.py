@@ -17,10 +17,9 @@ import sqlalchemy as sa
 
 from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.language import tr_lazy
-from semblance.core.library.clear_features import NO_CASE
 from semblance.core.library.database import advance_numbers, in_batches
-from semblance.core.library.edit_records import Edit, Reversal
-from semblance.core.library.label_staleness import (
+from semblance.core.library.feature_chunks import NO_CASE
+from semblance.core.library.metric_scores import (
     CHANGED_FINDINGS,
     CHANGED_LESIONS,
     CHANGED_PATIENTS,
@@ -28,7 +27,7 @@ from semblance.core.library.label_staleness import (
     REMOVED_CASES,
     note_in_scores,
 )
-from semblance.core.library.records import DELETED, METRIC_FILE, account, unique_name
+from semblance.core.library.records import DELETED, METRIC_FILE, Edit, Reversal, account, unique_name
 from semblance.core.library.schema import (
     cases,
     edits,

@@ -14,9 +14,8 @@ import sqlalchemy as sa
 
 from semblance.core.language import tr_lazy
 from semblance.core.library.catalogue import Catalogue
-from semblance.core.library.clear_features import NO_CASE
+from semblance.core.library.feature_chunks import DESCRIPTION, NO_CASE, chunk_file, create_store
 from semblance.core.library.feature_sets import FeatureSets
-from semblance.core.library.feature_stores import DESCRIPTION, chunk_file, create_store
 from semblance.core.library.records import CHUNK, FeatureSet
 from semblance.core.library.schema import cases, feature_chunks
 from semblance.core.tasks import SILENT, Reporter

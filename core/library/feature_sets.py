@@ -15,9 +15,13 @@ import sqlalchemy as sa
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.library.catalogue import Catalogue
-from semblance.core.library.clear_features import clear_features
 from semblance.core.library.database import in_batches, upsert
-from semblance.core.library.feature_stores import chunk_checksum, create_store, keep_chunks_private
+from semblance.core.library.feature_chunks import (
+    chunk_checksum,
+    clear_features,
+    create_store,
+    keep_chunks_private,
+)
 from semblance.core.library.library_files import LibraryFiles, chunk_name, description_name
 from semblance.core.library.records import CHUNK, DELETED, FeatureSet, MetricRecord
 from semblance.core.library.schema import HAS_IMAGE, cases, feature_chunks, feature_failures, feature_sets

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from semblance.core.library.label_staleness import CHANGED_LESIONS, note_in_scores
 from semblance.core.library.lesion_group_rows import BY_HAND, DETECTED, GroupMember, groups_in, write_groups
+from semblance.core.library.metric_scores import CHANGED_LESIONS, note_in_scores
 
 if TYPE_CHECKING:
     from semblance.core.library.catalogue import Catalogue

@@ -26,7 +26,6 @@ from semblance.core.imaging.pseudonyms import Pseudonyms
 from semblance.core.language import tr_lazy
 from semblance.core.library.audit import AuditCheck, AuditEntry, AuditHead
 from semblance.core.library.catalogue import Catalogue
-from semblance.core.library.check_library import check_is_library, folder_of
 from semblance.core.library.concepts import ConceptTable
 from semblance.core.library.database import create_tables, disk_is_full, not_writable_error, plain_errors
 from semblance.core.library.export_chain import (
@@ -39,20 +38,21 @@ from semblance.core.library.export_chain import (
 from semblance.core.library.feature_sets import FeatureSets, features_stamp
 from semblance.core.library.judgements import JudgementTable
 from semblance.core.library.library_files import LibraryFiles
-from semblance.core.library.location import LibraryLocation
+from semblance.core.library.location import LibraryLocation, check_is_library, folder_of
+from semblance.core.library.metric_scores import seal_scores, sealed_card
 from semblance.core.library.pseudonyms import known_pseudonyms, pseudonyms_of
 from semblance.core.library.records import (
+    ADMINISTRATOR,
     CATALOGUE,
     DERIVED,
     METRIC_FILE,
     NO_FINDING,
+    READER,
     SUFFIX,
     EmbeddingIndex,
     MetricRecord,
 )
-from semblance.core.library.rights import ADMINISTRATOR, READER
 from semblance.core.library.schema import cases, json_text, metrics, searches
-from semblance.core.library.sealed_cards import seal_scores, sealed_card
 from semblance.core.library.stored_values import store_value, stored_value
 from semblance.core.library.thumbnails import ThumbnailStore
 
@@ -179,7 +179,7 @@ class Library:
 
     @property
     def right(self) -> str:
-        """What the user may do, one of :data:`semblance.core.library.rights.RIGHTS`. A folder knows two."""
+        """What the user may do, one of :data:`semblance.core.library.records.RIGHTS`. A folder knows two."""
         return ADMINISTRATOR if self.writable else READER
 
     @property

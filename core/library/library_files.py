@@ -9,7 +9,7 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from semblance.core.files import TEMPORARY, UNFINISHED, copy_private, create_folder, move, write_file
-from semblance.core.library.feature_stores import DESCRIPTION, chunk_checksum, chunk_file
+from semblance.core.library.feature_chunks import DESCRIPTION, chunk_checksum, chunk_file
 from semblance.core.library.records import DELETED, PASTED
 
 #: The folders with files that cannot be made again.

@@ -20,6 +20,11 @@ from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy
 from semblance.core.library.case_names import SHIFTED
 
+READER, ANNOTATOR, CURATOR, ADMINISTRATOR = "reader", "annotator", "curator", "administrator"
+#: Each may do what those before it may.
+RIGHTS = (READER, ANNOTATOR, CURATOR, ADMINISTRATOR)
+
+
 SUFFIX = ".semblance"
 #: Counts the cases without a finding, among the findings of a summary.
 NO_FINDING = "(none)"
@@ -316,3 +321,33 @@ def unique_name(base: str, existing: Sequence[str]) -> str:
     while name in existing:
         name, number = f"{base} {number}", number + 1
     return name
+
+
+@dataclass(frozen=True)
+class Edit:
+    """An edit of the log. ``summary``: the names and counts of its description."""
+
+    id: int
+    kind: str
+    summary: Mapping[str, Any]
+    author: str
+    time: str
+    undone: bool = False
+
+
+@dataclass(frozen=True)
+class Reversal:
+    """An edit that was undone or redone; ``skipped`` rows were changed meanwhile and stayed as they are."""
+
+    edit: Edit
+    skipped: int
+
+
+@dataclass(frozen=True)
+class OfferedProject:
+    """A project that the account may open now, with its right there; ``until``: the last day, UTC."""
+
+    name: str
+    purpose: str
+    until: str
+    right: str

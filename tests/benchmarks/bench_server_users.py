@@ -25,7 +25,7 @@ from semblance.core.library.location import ServerAddress, server_address
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.exports import check_audit
 from semblance.core.workflows.library.import_source import import_source
-from semblance.core.workflows.maintenance.manage_people import set_right
+from semblance.core.workflows.maintenance.share_library import set_right
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.index_candidates import index_if_large

@@ -24,7 +24,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
 from semblance.app.screenshot import settle, turn
-from semblance.app.search.query.panel import QueryPanel
+from semblance.app.search.query.query_panel import QueryPanel
 from semblance.app.search.similar.summary_strip import SummaryStrip
 from semblance.app.shell import library_operations, search_operations
 from semblance.app.shell.settings import Settings
@@ -32,7 +32,7 @@ from semblance.app.viewer.image_view import ImageView
 from semblance.app.widgets.cards.case_grid import CaseGrid
 from semblance.app.widgets.panel import FullPage
 from semblance.app.window.main_window import MainWindow
-from semblance.app.window.top_bar import Picker
+from semblance.app.window.top_bar import ChoiceButton
 from semblance.core.imaging.region import Region
 from semblance.core.library.case_columns import CaseColumns
 from semblance.core.workflows.searches.rank_cases import nearest_cases
@@ -308,10 +308,10 @@ class ScreenMachine(RuleBasedStateMachine):
     @rule(index=st.integers(0, 5), features=st.booleans())
     @precondition(has_library)
     def other_metric(self, index: int, features: bool) -> None:
-        picker = self.window.top._all_pickers["features" if features else "metric"]
-        choices = list(picker._choices())
-        if choices:
-            choices[index % len(choices)].trigger()
+        choice = self.window.top._all_choices["features" if features else "metric"]
+        options = list(choice._options())
+        if options:
+            options[index % len(options)].trigger()
         self._rest()
 
     @rule(learner=st.sampled_from(["euclidean", "pca", "lda"]))
@@ -392,8 +392,8 @@ class ScreenMachine(RuleBasedStateMachine):
                 self._check_grid(widget)
             if isinstance(widget, SummaryStrip):
                 self._check_summary(widget)
-            if isinstance(widget, Picker):
-                self._check_picker(widget)
+            if isinstance(widget, ChoiceButton):
+                self._check_choice(widget)
         assert state.query is None or state.query.image is None or "torn" not in state.query.image.name
         self._check_pages()
         self._check_ranking()
@@ -455,11 +455,11 @@ class ScreenMachine(RuleBasedStateMachine):
         fresh.deleteLater()
         assert texts[0] == texts[1], f"the estimate is another one: {texts[0]}, not {texts[1]}"
 
-    def _check_picker(self, picker: Picker) -> None:
+    def _check_choice(self, choice: ChoiceButton) -> None:
         metric = self.state.metric
-        label, _, value = picker.accessibleName().partition(": ")
+        label, _, value = choice.accessibleName().partition(": ")
         if label in ("Metric", "Ranked by") and metric is not None:
-            assert value.startswith(metric.name), picker.accessibleName()
+            assert value.startswith(metric.name), choice.accessibleName()
             _, on, features = value.partition(" on ")
             assert not on or features == metric.features, f"{value}, but its features are {metric.features}"
 

@@ -10,7 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QToolButton, QToolTip
 
 from semblance.app.screenshot import turn
-from semblance.app.search.feedback.feedback_buttons import FeedbackButtons
+from semblance.app.search.feedback.mark_cards import FeedbackButtons
 from semblance.app.search.saved import save_search
 from semblance.app.shell import edit_operations, search_operations
 from semblance.app.widgets.cards.card_layout import card_feedback_buttons
@@ -23,7 +23,7 @@ from semblance.core.searches.query import Query
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.edit_cases import set_finding
 from semblance.core.workflows.library.import_source import import_source
-from semblance.core.workflows.maintenance.manage_people import set_right
+from semblance.core.workflows.maintenance.share_library import set_right
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from tests.helpers.images import striped_folder

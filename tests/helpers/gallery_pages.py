@@ -17,8 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from semblance.app.shell.actions import Actions
-from semblance.app.shell.command_entries import CommandEntry
+from semblance.app.shell.actions import Actions, CommandEntry
 from semblance.app.shell.icons import icon
 from semblance.app.shell.theme import set_look
 from semblance.app.widgets.badge import KINDS, Badge
@@ -36,7 +35,7 @@ from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.app.window.message_bar import MessageBar
 from semblance.app.window.start_page import StartPage
-from semblance.core.library.finding_letters import finding_letters
+from semblance.core.library.findings import finding_letters
 from semblance.core.parameters import Parameter
 from tests.helpers.gallery import answer, sample_cases
 from tests.helpers.icons import icon_names

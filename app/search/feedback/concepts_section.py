@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QInputDialog, QLabel, QMenu, QPushButton, QSizePol
 from semblance.app.search.feedback.mark_cards import author
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
-from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.event_loop import one_shot
 from semblance.app.shell.jobs import Lane
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import colour, set_look, theme, theme_signals
@@ -79,7 +79,7 @@ class Concepts(QObject):
 
     @property
     def available(self) -> set[str]:
-        """The conditions of commands that are met; see :func:`semblance.app.shell.command_conditions.available`."""
+        """The conditions of commands that are met; see :func:`semblance.app.shell.actions.available`."""
         return ({"concepts"} if self.facts and self._state.can_write else set()) | (
             {"concepts changed"} if self._undo else set()
         )

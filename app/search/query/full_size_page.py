@@ -14,12 +14,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from semblance.app.search.feedback.feedback_buttons import FeedbackButtons
+from semblance.app.search.feedback.mark_cards import FeedbackButtons
 from semblance.app.search.query.query_facts import QueryFacts, QueryNotice
 from semblance.app.search.query.region_search import REGION, WHOLE, RegionSearch
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
-from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.event_loop import one_shot
 from semblance.app.shell.icons import icon
 from semblance.app.shell.jobs import SHOW_AFTER_MS, Job, Lane
 from semblance.app.shell.query_source import QuerySource, inside

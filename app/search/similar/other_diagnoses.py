@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QFrame, QSizePolicy, QToolTip, QWidget
 from semblance.app.shell import search_operations
 from semblance.app.shell import theme as themes
 from semblance.app.shell.context import Context
-from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.event_loop import one_shot
 from semblance.app.shell.theme import BASE, SMALL, colour, plain_tip, theme
 from semblance.app.widgets.cards.card_painter import ScaledImages
 from semblance.app.widgets.finding_chips import SIDE, FindingChip, chip_pixmap

@@ -21,7 +21,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QFrame, QStyle, QToolTip, QWidget
 
 from semblance.app.shell import theme as themes
-from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.event_loop import one_shot
 from semblance.app.shell.theme import colour, plain_tip, theme
 from semblance.app.widgets.cards.card_layout import NO_PLACE, SMALL_CARDS, CardLayout, CardStyle
 from semblance.app.widgets.cards.card_painter import CardPainter, CardState, ScaledImages

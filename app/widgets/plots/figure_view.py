@@ -25,7 +25,7 @@ from PySide6.QtWidgets import QMenu, QSizePolicy, QWidget
 
 from semblance.app.shell import plot_operations
 from semblance.app.shell.context import Context
-from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.event_loop import one_shot
 from semblance.app.shell.file_dialogs import choose_target
 from semblance.app.shell.icons import icon
 from semblance.app.shell.theme import colour, font, theme, theme_signals

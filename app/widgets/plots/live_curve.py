@@ -14,7 +14,7 @@ from PySide6.QtGui import QPainter, QPen, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QGraphicsView, QLabel, QSizePolicy, QWidget
 
 from semblance.app.shell.context import Context
-from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.event_loop import one_shot
 from semblance.app.shell.state import Change, TrainingRun
 from semblance.app.shell.theme import SMALL, TICK, colour, set_look, theme, theme_signals
 from semblance.app.widgets.labels import ElidedLabel

@@ -19,8 +19,7 @@ from semblance.core.library.case_headers import DATE, GROUPS, TEXTS, HeaderColum
 from semblance.core.library.case_names import SHIFTED
 from semblance.core.library.catalogue import Catalogue
 from semblance.core.library.location import ServerAddress
-from semblance.core.library.records import present
-from semblance.core.library.rights import ANNOTATOR, CURATOR
+from semblance.core.library.records import ANNOTATOR, CURATOR, present
 from semblance.core.library.schema import cases, files, judgements, sources
 from semblance.core.library.server.connection import (
     connect,
@@ -30,7 +29,7 @@ from semblance.core.library.server.connection import (
     transaction,
 )
 from semblance.core.library.server.projects import check_open
-from semblance.core.library.server.revision import check_revision
+from semblance.core.library.server.set_up import check_revision
 from semblance.core.library.server.tables import LOBBY, library_state, thumbnails
 
 
@@ -184,7 +183,7 @@ class ServerCatalogue(Catalogue):
         )
 
     def rows_with_word(self, word: str) -> npt.NDArray[np.int64]:
-        """See :func:`semblance.core.library.header_texts.rows_with_word`."""
+        """See :func:`semblance.core.library.catalogue.rows_with_word`."""
         parts = _folded(word).split()
         if not parts:
             return np.empty(0, dtype=np.int64)

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 import shutil
-from collections.abc import Iterator
+import socket
+import ssl
+import struct
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
@@ -16,9 +21,61 @@ from semblance.core.errors import AccessRefused, BadInput, SemblanceError, Serve
 from semblance.core.language import LazyText, tr_lazy
 from semblance.core.library.database import BUSY_S
 from semblance.core.library.location import ServerAddress, local_folder
-from semblance.core.library.server.certificates import certificate_problem
-from semblance.core.library.server.passwords import stored_password
 from semblance.core.library.server.tables import LOBBY, schema_of
+from semblance.core.network.keyring_entries import NoKeyring, no_keyring_error, read_entry, write_entry
+
+#: The message that asks a PostgreSQL server to encrypt the connection (protocol 3.0, SSLRequest), and its yes.
+_REQUEST, _YES = struct.pack("!ii", 8, 80877103), b"S"
+#: Where the driver finds the certificates of authorities if the address names none.
+_DEFAULT = Path(".postgresql", "root.crt")
+
+
+def certificate_problem(parameters: Mapping[str, Any], seconds: float) -> str:
+    """What OpenSSL says of the certificate of the server that ``parameters`` of the driver name, without its host name;
+    "" where it verifies or does not show one within so many ``seconds``."""
+    host, root = str(parameters.get("host", "localhost")), parameters.get("sslrootcert", "")
+    file = None if root == "system" else str(root or Path.home() / _DEFAULT)
+    try:
+        context = ssl.create_default_context(cafile=file)
+        context.check_hostname = False
+        place = (str(parameters.get("hostaddr", host)), int(parameters.get("port", 5432)))
+        with socket.create_connection(place, timeout=seconds) as connection:
+            connection.sendall(_REQUEST)
+            if connection.recv(1) == _YES:
+                context.wrap_socket(connection, server_hostname=host).close()
+    except ssl.SSLCertVerificationError as error:
+        return str(error.verify_message)
+    except (OSError, ValueError):
+        # The error of the driver is shown as it is.
+        return ""
+    return ""
+
+
+_SERVICE = "semblance-library"
+_HINT = tr_lazy("Unlock it, install one (GNOME Keyring, KWallet), or enter the password at each start.")
+
+
+def stored_password(address: ServerAddress) -> str:
+    """The password that the keyring has for ``address``; "" where there is none, or where the environment has one."""
+    if os.environ.get("PGPASSWORD"):
+        return ""
+    # Without a keyring there is nothing in it.
+    with contextlib.suppress(NoKeyring, ImportError):
+        return read_entry(_SERVICE, str(address.with_project("")), hint=_HINT)
+    return ""
+
+
+def store_password(address: ServerAddress, password: str) -> None:
+    """Keep ``password`` in the keyring; "" removes it from there.
+
+    Raises:
+        NoKeyring: there is none.
+    """
+    try:
+        write_entry(_SERVICE, str(address.with_project("")), password, hint=_HINT)
+    except ImportError as error:
+        raise no_keyring_error(_HINT) from error
+
 
 #: Seconds until a server that does not answer is given up.
 CONNECT_S = 10

@@ -17,16 +17,14 @@ from semblance.core.language import tr_lazy
 from semblance.core.library.audit import EXPORT, AuditCheck, AuditEntry, AuditHead, check_chain
 from semblance.core.library.library import Library
 from semblance.core.library.location import LibraryLocation, ServerAddress, local_folder
-from semblance.core.library.records import EmbeddingIndex
-from semblance.core.library.rights import READER
+from semblance.core.library.records import READER, EmbeddingIndex
 from semblance.core.library.server.catalogue import ServerCatalogue
 from semblance.core.library.server.connection import connect, removal_of_refused, with_kept_password
 from semblance.core.library.server.embeddings import ServerEmbedding, embedding_indexes
 from semblance.core.library.server.files import ServerFiles
-from semblance.core.library.server.pages import known_roles, run_page
 from semblance.core.library.server.people import Person, people_of, right_of_user, set_right
 from semblance.core.library.server.projects import no_removal_error, projects_of
-from semblance.core.library.server.revision import create_tables
+from semblance.core.library.server.set_up import create_tables, known_roles, run_page
 from semblance.core.library.server.tables import (
     AUDIT_SCHEMA,
     LOBBY,

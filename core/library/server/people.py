@@ -11,9 +11,9 @@ import sqlalchemy as sa
 from semblance.core.errors import BadArguments
 from semblance.core.language import tr_lazy
 from semblance.core.library.location import ServerAddress
-from semblance.core.library.rights import READER, RIGHTS
+from semblance.core.library.records import READER, RIGHTS
 from semblance.core.library.server.catalogue import server_function
-from semblance.core.library.server.pages import LONGEST, known_roles, quoted_name, quoted_text
+from semblance.core.library.server.set_up import LONGEST, known_roles, quoted_name, quoted_text
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,7 @@ from semblance.core.imaging.pseudonyms import Pseudonyms
 from semblance.core.language import tr_lazy
 from semblance.core.library.database import in_batches, upsert
 from semblance.core.library.location import ServerAddress
-from semblance.core.library.offered_project import OfferedProject
-from semblance.core.library.records import checked_name
-from semblance.core.library.rights import ANNOTATOR, READER
+from semblance.core.library.records import ANNOTATOR, READER, OfferedProject, checked_name
 from semblance.core.library.server.tables import (
     LOBBY,
     project_cases,

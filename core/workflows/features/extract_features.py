@@ -28,28 +28,144 @@ from semblance.core.imaging.image import Image
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.image_reader import ImageReader, shown_slice
 from semblance.core.imaging.region import Region
+from semblance.core.imaging.stacks import FileStack
 from semblance.core.imaging.volume import Stack
+from semblance.core.imaging.zip_archive import open_regular_file
 from semblance.core.language import tr_lazy
 from semblance.core.library.content_hashes import (
     content_hash,
+    content_hash_of_stream,
     content_of_file,
     content_of_part,
     content_of_pixels,
+    hash_of_stack,
 )
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import CHUNK, FeatureSet, checked_name
 from semblance.core.parameters import Value
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.features.batch import Batch
 from semblance.core.workflows.features.clinical_features import configured_columns, write_clinical
 from semblance.core.workflows.features.detect_same_lesions import detect_crops
 from semblance.core.workflows.features.measuring_order import STEP, MeasuringOrder, useful_workers
-from semblance.core.workflows.features.open_volumes import OpenVolumes, SliceUnavailable
 from semblance.core.workflows.features.suitable_extractors import OF_IMAGES
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library
+
+
+class SliceUnavailable(BadInput):
+    """A slice of a volume that cannot be read now, or has changed."""
+
+
+class OpenVolumes:
+    """Opens volumes through ``reader`` and returns the hash of their content; close it before the reader."""
+
+    def __init__(self, reader: ImageReader) -> None:
+        self._reader = reader
+        self._at: ImageAddress | None = None
+        self._stack: Stack | None = None
+        self._hash = ""
+
+    def whole(self, address: ImageAddress) -> tuple[Stack, str]:
+        """A volume that is one file, an array or a row of one, and the hash of its content.
+
+        Raises:
+            BadInput: missing, damaged or no volume.
+        """
+        if self._at != address or self._stack is None:
+            self.close()
+            stack = self._reader.stack(address)
+            self._stack, self._at, self._hash = stack, address, self._hash_of(address, stack)
+        return self._stack, self._hash
+
+    def of_slices(
+        self, address: ImageAddress, slice_hashes: tuple[str, ...], reporter: Reporter
+    ) -> FileStack:
+        """A volume of several files; each slice is checked against its hash when it is read.
+
+        Raises:
+            BadInput: the first slice cannot be read; :class:`SliceUnavailable` for a missing or changed slice.
+        """
+        hashes = dict(zip(address.slices, slice_hashes, strict=True))
+
+        def opened(one: ImageAddress) -> Image:
+            reporter.check_cancelled()
+            try:
+                data = self._reader.read_bytes(one)
+            except BadInput as error:
+                raise SliceUnavailable(error.message, error.hint) from None
+            if content_hash(data) != hashes[one]:
+                raise SliceUnavailable(
+                    tr_lazy("'{one}' has changed since it was imported.", one=one), "Import it again."
+                )
+            return self._reader.decode(data, one)
+
+        stack = FileStack(address, opened)
+        with self._reader.stack(address) as plain:
+            stack.spacing_mm, stack.directions = plain.spacing_mm, plain.directions
+        return stack
+
+    def close(self) -> None:
+        """Close the volume that is open."""
+        if self._stack is not None:
+            self._stack.close()
+        self._stack = self._at = None
+
+    def _hash_of(self, address: ImageAddress, stack: Stack) -> str:
+        if self._reader.holds_voxels(address):
+            return hash_of_stack(stack)
+        if address.member:
+            return content_hash(self._reader.read_bytes(address))
+        with open_regular_file(address.container, str(address.container)) as file:
+            return content_hash_of_stream(file)
+
+
+class Batch:
+    """Collects the results of :meth:`Extractor.prepare`, and measures them when a batch is complete.
+
+    ``failures``: (case, content, reason) of those that could not be measured; a caller may add its own.
+    """
+
+    def __init__(self, extractor: Extractor) -> None:
+        self._extractor, self._size = extractor, extractor.batch
+        self._waiting: list[tuple[int, str, Any]] = []
+        self._measured: list[tuple[int, str]] = []
+        self._values: list[npt.NDArray[np.float32]] = []
+        self.failures: list[tuple[int, str, str]] = []
+
+    def add(self, row: int, content: str, prepared: Any) -> None:
+        """Add a case by its id, and its image."""
+        self._waiting.append((row, content, prepared))
+        if len(self._waiting) >= self._size:
+            self._measure_waiting()
+
+    def measured(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32], list[str]]:
+        """Ids (n,), numbers (n, d) and contents of all cases that were added and could be measured."""
+        self._measure_waiting()
+        width = len(self._extractor.feature_names)
+        values = np.concatenate([np.empty((0, width), dtype=np.float32), *self._values])
+        rows = np.array([row for row, _ in self._measured], dtype=np.int64)
+        return rows, values, [content for _, content in self._measured]
+
+    def _measure_waiting(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        if not waiting:
+            return
+        try:
+            self._store(waiting)
+        except SemblanceError:
+            # One image must not cost the others their numbers.
+            for one in waiting:
+                try:
+                    self._store([one])
+                except SemblanceError as error:
+                    self.failures.append((one[0], one[1], str(error)))
+
+    def _store(self, waiting: list[tuple[int, str, Any]]) -> None:
+        self._values.append(self._extractor.measure([prepared for _, _, prepared in waiting]))
+        self._measured += [(row, content) for row, content, _ in waiting]
+
 
 #: Rows of a table that are copied in one transaction.
 _COPIED = 64 * CHUNK
@@ -457,7 +573,7 @@ def _open(reader: ImageReader, volumes: OpenVolumes, image: CaseImage) -> tuple[
         data = reader.read_bytes(address.slices[place])
         same = content_hash(data) == image.slice_hashes[place]
         return reader.decode(data, address.slices[place]), image.content if same else ""
-    if reader.is_array(address):
+    if reader.holds_voxels(address):
         if not reader.is_stack(address):
             opened = reader.open(address)
             return opened, content_of_pixels(opened, region)

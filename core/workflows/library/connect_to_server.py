@@ -5,8 +5,8 @@ from __future__ import annotations
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr_lazy
 from semblance.core.library.location import ServerAddress
-from semblance.core.library.offered_project import OfferedProject
 from semblance.core.library.open_library import open_library
+from semblance.core.library.records import OfferedProject
 from semblance.core.network.keyring_entries import NoKeyring
 from semblance.core.tasks import SILENT, Reporter
 
@@ -25,7 +25,7 @@ def connect_to_server(
         ServerUnavailable: no server answers.
         SemblanceError: it refuses the user, its certificate cannot be verified, or its tables are too old.
     """
-    from semblance.core.library.server.passwords import store_password
+    from semblance.core.library.server.connection import store_password
 
     reporter.progress(0, None, tr_lazy("Connecting to {host}", host=address.host))
     open_library(address.with_password(password)).close()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from semblance.core.errors import BadArguments, SemblanceError
 from semblance.core.language import tr_lazy, tr_lazy_n
-from semblance.core.library.finding_names import FindingNames
+from semblance.core.library.findings import FindingNames
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 from semblance.core.normal_text import normal_text
@@ -255,8 +255,8 @@ def remove_cases(
 
 def _remember_training(running: EditInProgress, contents: Mapping[int, str]) -> None:
     """Record on the cards of metrics the contents of the removed cases that they were trained on."""
+    from semblance.core.library.metric_scores import sealed_card
     from semblance.core.library.schema import metrics
-    from semblance.core.library.sealed_cards import sealed_card
 
     for record in running.library.metrics():
         trained = [contents[row] for row in record.training.tolist() if row in contents]

@@ -8,13 +8,13 @@ from typing import Any
 
 from semblance.core.errors import BadArguments
 from semblance.core.language import tr_lazy
-from semblance.core.library.finding_letters import finding_letters
-from semblance.core.library.finding_names import finding_key
-from semblance.core.library.finding_styles import (
+from semblance.core.library.findings import (
     FINDINGS_KEY,
     PALETTE,
     FindingStyle,
     all_styles,
+    finding_key,
+    finding_letters,
     stored_styles,
 )
 from semblance.core.library.location import LibraryLocation
@@ -128,7 +128,7 @@ def merge_findings(
 def recolour_finding(
     library: LibraryLocation, name: str, colour: str, *, dry_run: bool = False, reporter: Reporter = SILENT
 ) -> EditResult:
-    """Show the finding in ``colour``, a name of :data:`semblance.core.library.finding_styles.PALETTE`.
+    """Show the finding in ``colour``, a name of :data:`semblance.core.library.findings.PALETTE`.
 
     Raises:
         BadArguments: no such finding or colour.

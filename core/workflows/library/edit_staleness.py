@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 from semblance.core.language import tr_lazy_n
-from semblance.core.library.label_staleness import is_changed_since
+from semblance.core.library.metric_scores import is_changed_since
 
 
 class _Metric(Protocol):

@@ -15,12 +15,11 @@ from semblance.core.language import tr_lazy
 from semblance.core.library.case_columns import CaseColumns, ImageState, case_columns
 from semblance.core.library.case_headers import case_headers
 from semblance.core.library.catalogue import Catalogue
-from semblance.core.library.edit_records import Edit
-from semblance.core.library.finding_styles import all_styles, stored_styles
+from semblance.core.library.findings import all_styles, stored_styles
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 from semblance.core.library.patient_tree import PatientTree, patient_tree
-from semblance.core.library.rights import ADMINISTRATOR, CURATOR, RIGHTS
+from semblance.core.library.records import ADMINISTRATOR, CURATOR, RIGHTS, Edit
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.features.suitable_extractors import (
     ExtractorSuitability,
@@ -83,7 +82,7 @@ class LibrarySnapshot:
     sealed: tuple[int, ...] = ()
     #: Row id -> the same-lesion group of the case, for groups of two cases or more.
     lesions: Mapping[int, LesionFacts] = field(default_factory=dict)
-    #: What the user may do; see :mod:`semblance.core.library.rights`.
+    #: What the user may do; see :mod:`semblance.core.library.records`.
     right: str = ADMINISTRATOR
     #: Number of images that were not compared with the others yet, so that copies of them are not grouped.
     not_compared: int = 0

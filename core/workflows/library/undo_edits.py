@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from semblance.core.language import tr_lazy_n
-from semblance.core.library.edit_records import Edit, Reversal
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
+from semblance.core.library.records import Edit, Reversal
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.library.edit_kinds import describe_edit
 

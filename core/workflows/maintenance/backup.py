@@ -10,9 +10,8 @@ from typing import Any
 from semblance.core.errors import BadInput
 from semblance.core.imaging.image_address import divide_zip_entry
 from semblance.core.language import tr_lazy
-from semblance.core.library.check_library import check_is_library
 from semblance.core.library.export_log import log_export
-from semblance.core.library.location import LibraryLocation, ServerAddress
+from semblance.core.library.location import LibraryLocation, ServerAddress, check_is_library
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import SUFFIX
 from semblance.core.tasks import SILENT, Reporter

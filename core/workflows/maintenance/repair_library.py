@@ -25,9 +25,9 @@ from semblance.core.files import (
     replacing,
 )
 from semblance.core.language import as_lazy, join_texts, tr_lazy
-from semblance.core.library.catalogue_damage import integrity_errors
 from semblance.core.library.catalogue_repair import (
     copy_catalogue,
+    integrity_errors,
     recover_catalogue,
     remove_orphans,
     repair_rows,
@@ -40,7 +40,7 @@ from semblance.core.library.feature_checks import (
     rewrite_description,
     store_state,
 )
-from semblance.core.library.feature_stores import DESCRIPTION, chunk_file
+from semblance.core.library.feature_chunks import DESCRIPTION, chunk_file
 from semblance.core.library.records import (
     CATALOGUE,
     DERIVED,

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from semblance.core.errors import SemblanceError
-from semblance.core.language import tr_lazy
-from semblance.core.library.check_library import check_is_library
-from semblance.core.library.location import LibraryLocation, ServerAddress
+from semblance.core.errors import BadArguments, SemblanceError
+from semblance.core.language import join_texts, tr_lazy
+from semblance.core.library.location import LibraryLocation, ServerAddress, check_is_library
 from semblance.core.library.open_library import open_library
-from semblance.core.library.records import CATALOGUE, FeatureSet
+from semblance.core.library.records import CATALOGUE, FeatureSet, MetricRecord
+from semblance.core.metrics.registry import learner_class
+from semblance.core.metrics.relevance_feedback.refined_metric import LEARNER as CLICKS
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.maintenance.problems import Problem, VerificationResult, first_names
-from semblance.core.workflows.maintenance.verify_catalogue import verify_catalogue
+from semblance.core.workflows.metrics.slider_steps import slider_of
+from semblance.core.workflows.metrics.train_request import ONLY_IN_WINDOW, REQUESTED
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library
@@ -339,7 +342,6 @@ def _verify_metrics(
     library: Library, result: VerificationResult, repairer: Repairer | None, reporter: Reporter
 ) -> None:
     from semblance.core.metrics.metric import load_metric
-    from semblance.core.workflows.maintenance.retraining_advice import retraining_advice
 
     records = library.metrics()
     sets: dict[int, FeatureSet] = {one.id: one for one in library.features.all()}
@@ -422,3 +424,157 @@ def _verify_unused_files(library: Library, result: VerificationResult, repairer:
             harm=False,
         )
         result.add(finding, repairer.move_aside(file) if repairer is not None and not is_young else "")
+
+
+def verify_catalogue(library: Path, result: VerificationResult, repairer: Repairer | None) -> bool:
+    """Whether the catalogue can be used, possibly after a repair. Otherwise nothing else can be verified.
+
+    Raises:
+        BadInput: it was made by another version.
+    """
+    result.checked["catalogues"] = 1
+    file = library / CATALOGUE
+    return (
+        _verify_structure(file, result, repairer)
+        and _verify_readable(file, result, repairer)
+        and _verify_references(file, result, repairer)
+    )
+
+
+def _verify_structure(file: Path, result: VerificationResult, repairer: Repairer | None) -> bool:
+    from semblance.core.library.catalogue_repair import (
+        integrity_errors,
+        missing_columns,
+        refuse_other_version,
+    )
+
+    refuse_other_version(file)
+    if not (wrong := integrity_errors(file) or missing_columns(file)):
+        return True
+    finding = Problem(
+        tr_lazy("catalogue"),
+        CATALOGUE,
+        tr_lazy("The catalogue is damaged: {wrong}.", wrong=wrong[0]),
+        tr_lazy(
+            "Restore a backup (semblance restore), or recover the readable part: semblance doctor"
+            " LIB --repair."
+        ),
+    )
+    done = repairer.recover_catalogue() if repairer is not None else ""
+    if repairer is not None and not done:
+        remedy = tr_lazy(
+            "Nothing could be recovered. Restore a backup, or import the images into a new library."
+        )
+        finding = replace(finding, remedy=remedy)
+    result.add(finding, done)
+    return bool(done)
+
+
+def _verify_readable(file: Path, result: VerificationResult, repairer: Repairer | None) -> bool:
+    from semblance.core.library.catalogue_repair import unreadable_rows
+
+    if not (unreadable := unreadable_rows(file)):
+        return True
+    finding = Problem(
+        tr_lazy("catalogue rows"),
+        CATALOGUE,
+        tr_lazy("Rows of the catalogue cannot be read: {rows}.", rows=_row_counts_text(unreadable)),
+        tr_lazy("Repair (--repair) recovers their readable part. A backup has them completely."),
+    )
+    done, all_repaired = repairer.repair_rows(unreadable) if repairer is not None else ("", False)
+    if done and not all_repaired:
+        finding = replace(finding, remedy=join_texts([done, finding.remedy], " "))
+    result.add(finding, done if all_repaired else "")
+    return all_repaired
+
+
+def _verify_references(file: Path, result: VerificationResult, repairer: Repairer | None) -> bool:
+    from semblance.core.library.catalogue_repair import orphan_rows
+
+    if not (lost := orphan_rows(file)):
+        return True
+    rows = _row_counts_text({table: range(count) for table, count in lost.items()})
+    finding = Problem(
+        tr_lazy("catalogue rows"),
+        CATALOGUE,
+        tr_lazy("Rows refer to others that are missing: {rows}.", rows=rows),
+        tr_lazy("Repair (--repair) removes them."),
+    )
+    result.add(finding, repairer.remove_orphans() if repairer is not None else "")
+    return bool(result.findings[-1].repaired)
+
+
+def _row_counts_text(rows: Mapping[str, Sequence[int]]) -> str:
+    return join_texts(
+        tr_lazy("{count:,} of {table}", count=len(found), table=table)
+        for table, found in sorted(rows.items())
+    )
+
+
+#: Options of a training request that the command has too.
+_OPTIONS = ("steps", "max-cases", "judgements")
+
+
+def retraining_advice(record: MetricRecord, features: str = "") -> str:
+    """How to train the metric of ``record`` again; ``features``: its feature set, if the library has several."""
+    if record.learner == CLICKS:
+        return tr_lazy(
+            "Restore a backup, or make it again from its judgements: save the metric of its search once "
+            "more. Its card is kept."
+        )
+    try:
+        command = _command(record, features)
+    except BadArguments:
+        return tr_lazy(
+            "Restore a backup: this version has no learner '{learner}' to train it again with. Its card and "
+            "scores are kept.",
+            learner=record.learner,
+        )
+    requested = record.card.get(REQUESTED)
+    if not isinstance(requested, Mapping):
+        return tr_lazy(
+            "If it was imported, import its file again. Otherwise train it again with the "
+            "settings on its card ({command}), or restore a backup. Its card and scores are kept.",
+            command=command,
+        )
+    if ONLY_IN_WINDOW in requested:
+        return tr_lazy(
+            "Train it again in the window, with the settings on its card, or restore a backup. Its card and "
+            "scores are kept."
+        )
+    return tr_lazy(
+        "Train it again ({command}), or restore a backup. Its card and scores are kept.", command=command
+    )
+
+
+def _command(record: MetricRecord, features: str) -> str:
+    """The command that trains the metric, or the slider it is a step of.
+
+    Raises:
+        BadArguments: a learner this version does not know.
+    """
+    card = record.card
+    slider = slider_of(card)
+    arguments = ["--learner", record.learner, "--name", record.name if slider is None else slider[0]]
+    if slider is not None:
+        arguments.append("--slider")
+    if features:
+        arguments += ["--features", features]
+    parameters, requested = _part(card, "parameters"), _part(card, REQUESTED)
+    for parameter in learner_class(record.learner).parameters:
+        if parameter.name in parameters and parameters[parameter.name] != parameter.default:
+            arguments += ["--set", f"{parameter.name}={parameters[parameter.name]}"]
+    if seed := _part(card, "split").get("seed"):
+        arguments += ["--seed", str(seed)]
+    if findings_map := card.get("findings_map"):
+        arguments += ["--findings", str(findings_map)]
+    for option in _OPTIONS:
+        if value := requested.get(option):
+            arguments += [f"--{option}", str(value)]
+    return f"semblance train LIB {shlex.join(arguments)}"
+
+
+def _part(card: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """A part of a card, which may be missing or of another type in an imported card."""
+    found = card.get(name)
+    return found if isinstance(found, Mapping) else {}

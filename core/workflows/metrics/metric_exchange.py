@@ -19,11 +19,10 @@ from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.files import create_folder, open_private, replacing
 from semblance.core.language import tr_lazy
 from semblance.core.library.export_log import log_export
-from semblance.core.library.label_staleness import CHANGES_SINCE
 from semblance.core.library.location import LibraryLocation
+from semblance.core.library.metric_scores import CHANGES_SINCE, HASH, hash_of
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import FeatureSet, checked_name, unique_name
-from semblance.core.library.sealed_cards import HASH, hash_of
 from semblance.core.limits import allow_memory, max_text_bytes, memory_limit, size_text
 from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.metric import load_metric

@@ -15,16 +15,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from semblance.core.errors import BadArguments, BadInput
-from semblance.core.evaluation.data import prepare
+from semblance.core.evaluation.data import parse_findings_map, prepare
 from semblance.core.evaluation.data_sources import library_data, sealed_rows
 from semblance.core.evaluation.evaluate_metric import score_rankings
-from semblance.core.evaluation.findings_map import parse_findings_map
 from semblance.core.evaluation.splits import hold_out
 from semblance.core.language import tr_lazy
 from semblance.core.library.location import LibraryLocation
+from semblance.core.library.metric_scores import seal_scores
 from semblance.core.library.open_library import open_library
 from semblance.core.library.schema import metrics
-from semblance.core.library.sealed_cards import seal_scores
 from semblance.core.library.vault import OPENINGS, VaultOpening, add_opening, read_vault, seal_cases, unseal
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.held_out_cases import HeldOutCases

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QVariantAnimation
 
 from semblance.app.screenshot import LONGEST_DELAY_MS, settle
-from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.event_loop import one_shot
 from tests.helpers.windows import open_window
 
 

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 from semblance.app import screenshot
 from semblance.app.library.maintenance_commands import MaintenanceCommands
-from semblance.app.shell.command_conditions import available, refused
+from semblance.app.shell.actions import available, refused
 from semblance.core.library.export_log import read_exports
 from semblance.core.library.location import library_location
 from semblance.core.workflows.features.extract_features import extract_features

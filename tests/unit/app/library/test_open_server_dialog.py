@@ -11,7 +11,7 @@ from semblance.app.shell.settings import Settings
 from semblance.core.library.location import server_address
 from semblance.core.library.server.library import ServerLibrary
 from semblance.core.library.server.tables import REVISION
-from semblance.core.workflows.maintenance.manage_projects import create_project
+from semblance.core.workflows.maintenance.share_library import create_project
 from tests.helpers.contexts import make_context
 from tests.helpers.manual_jobs import ManualJobs
 from tests.helpers.postgres_server import MAKER

@@ -7,7 +7,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QLabel, QPushButton
 
 from semblance.app.metrics.card_dialog import MetricCardDialog, card_document
-from semblance.core.library.sealed_cards import sealed_card
+from semblance.core.library.metric_scores import sealed_card
 from semblance.core.reports.card_document import NOT_MEASURED
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.metrics.train_metric import train_metric

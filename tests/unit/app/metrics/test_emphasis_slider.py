@@ -65,11 +65,11 @@ def test_the_tool_tip_says_why_it_is_disabled(window):
 
 
 def test_the_metric_menu_lists_a_slider_once(window):
-    picker = window.top.metric_picker
-    assert [action.text() for action in picker._choices()] == ["between", "plain"]
-    next(action for action in picker._choices() if action.text() == "between").trigger()
+    choice = window.top.metric_choice
+    assert [action.text() for action in choice._options()] == ["between", "plain"]
+    next(action for action in choice._options() if action.text() == "between").trigger()
     wait_for(window, lambda: ranked_by(window, 70))
-    assert picker.accessibleName() == "Metric: between"
+    assert choice.accessibleName() == "Metric: between"
     assert window.top.emphasis_slider.bar.value() == 70
     assert "70 %   accuracy @10" in window.top.emphasis_slider.toolTip()
     assert "held-out patients" in window.top.emphasis_slider.toolTip()

@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QLabel, QLineEdit
 
 from semblance.app.metrics.train_panel import DEFAULT_LEARNER, UNSUPERVISED_LEARNER, TrainPanel
-from semblance.app.shell.command_conditions import available
+from semblance.app.shell.actions import available
 from semblance.app.widgets.labels import ElidedLabel
 from semblance.app.widgets.parameter_form import ParameterForm
 from semblance.core.library.case_columns import case_columns

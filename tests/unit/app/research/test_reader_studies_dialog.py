@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QLabel
 from semblance.app.research.reader_studies_dialog import ReaderStudiesDialog
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.core.library.location import server_address
-from semblance.core.library.rights import RIGHTS
+from semblance.core.library.records import RIGHTS
 from semblance.core.research.reader_study.design import Arm, StudyCase, StudyDesign
 from semblance.core.workflows.research import reader_study
 from semblance.core.workflows.research.reader_study import ReaderProgress, StudyStatus
@@ -33,7 +33,7 @@ def test_a_person_sees_which_right_or_server_is_missing(qtbot, context, monkeypa
     path = server_address("postgresql://anna@server/chest")
     context.state.set_library(replace(snapshot(writable=right != "reader"), path=path, right=right))
     dialog = show_widget(
-        qtbot, ReaderStudiesDialog(context, ThumbnailLoader(lambda _rows, _done: None)), 900, 700
+        qtbot, ReaderStudiesDialog(context, thumbnails=ThumbnailLoader(lambda _rows, _done: None)), 900, 700
     )
     context.jobs.run_pending()
     edits, answers = right in ("curator", "administrator"), right != "reader"

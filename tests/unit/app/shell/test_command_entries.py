@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from semblance.app.shell.command_entries import CommandEntry, matches
+from semblance.app.shell.actions import CommandEntry
+from semblance.app.window.palette import matches
 
 
 def entry(text: str, category: str = "View", *, enabled: bool = True) -> CommandEntry:

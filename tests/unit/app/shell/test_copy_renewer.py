@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QTimer
 
-from semblance.app.shell import copy_renewer
-from semblance.app.shell.copy_renewer import CopyRenewer
+from semblance.app.shell import library_follower
+from semblance.app.shell.library_follower import CopyRenewer
 from semblance.core.errors import AccessRefused
 from semblance.core.library.location import server_address
 from tests.helpers.scored_snapshots import snapshot
@@ -19,8 +19,8 @@ from tests.helpers.scored_snapshots import snapshot
 def sweeps(monkeypatch):
     """How often copies of ended projects were removed."""
     counted: list[int] = []
-    monkeypatch.setattr(copy_renewer, "AFTER_CHANGE_MS", 0)
-    monkeypatch.setattr(copy_renewer, "remove_ended_copies", lambda **_: counted.append(1))
+    monkeypatch.setattr(library_follower, "AFTER_CHANGE_MS", 0)
+    monkeypatch.setattr(library_follower, "remove_ended_copies", lambda **_: counted.append(1))
     return counted
 
 
@@ -30,7 +30,7 @@ def test_a_refused_renewal_is_handed_on(qtbot, context, monkeypatch, sweeps):
     def refuse(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr(copy_renewer, "renew_copy", refuse)
+    monkeypatch.setattr(library_follower, "renew_copy", refuse)
     path = server_address("postgresql://mia@server/chest?project=one")
     context.state.set_library(replace(snapshot(), path=path))
     refused: list[object] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from semblance.app.shell import exports
+from semblance.app.shell import file_dialogs
 
 
 @pytest.mark.parametrize(
@@ -14,6 +14,6 @@ from semblance.app.shell import exports
 def test_further_files_of_a_report_are_counted_in_the_message(context, jobs, tmp_path, others, said):
     out = tmp_path / "a.dcm"
     files = [out, *(tmp_path / name for name in others)]
-    exports.report_saved_file(context, jobs.run("Writing", lambda **_: files), out)
+    file_dialogs.report_saved_file(context, jobs.run("Writing", lambda **_: files), out)
     jobs.run_pending()
     assert context.messages.history[-1].what == said.format(out)

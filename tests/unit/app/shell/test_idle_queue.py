@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject, QThread, QTimer
 
-from semblance.app.shell.idle_queue import IdleQueue
+from semblance.app.shell.event_loop import IdleQueue
 
 
 def test_steps_are_done_in_order_with_events_between_them(qtbot):

@@ -11,7 +11,7 @@ import pytest
 IDLE = """
 import sys
 from PySide6.QtWidgets import QApplication, QWidget
-from semblance.app.shell.interrupt import INTERRUPTED, Interrupt
+from semblance.app.application import INTERRUPTED, Interrupt
 application, window = QApplication([]), QWidget()
 window.show()
 interrupt = Interrupt(window.close)

@@ -17,8 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from semblance.app.shell.restyle import BATCH_SIZE
-from semblance.app.shell.theme import DARK, LIGHT, is_styled, set_look, set_theme, theme_signals
+from semblance.app.shell.theme import BATCH_SIZE, DARK, LIGHT, is_styled, set_look, set_theme, theme_signals
 
 
 class RecordingLabel(QLabel):

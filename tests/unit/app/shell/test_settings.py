@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import QByteArray, QSettings
 
-from semblance.app.shell import stored_values
+from semblance.app.shell import settings as settings_module
 from semblance.app.shell.settings import MAX_RECENT, Settings
 
 
@@ -14,7 +14,7 @@ def file(tmp_path):
 
 def settings(file) -> Settings:
     """What a program started now reads."""
-    stored_values._open.pop(str(file), None)
+    settings_module._open.pop(str(file), None)
     return Settings(QSettings(str(file), QSettings.Format.IniFormat))
 
 

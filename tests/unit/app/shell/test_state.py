@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from semblance.app.shell.command_conditions import available
+from semblance.app.shell.actions import available
 from semblance.app.shell.state import Change, State, TrainingRun
 from semblance.core.imaging.region import Region
 from semblance.core.searches.query import Query

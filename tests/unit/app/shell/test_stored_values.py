@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QSettings, QThread
 
-from semblance.app.shell.stored_values import StoredValues, shared_values
+from semblance.app.shell.settings import StoredValues, shared_values
 
 
 @pytest.fixture

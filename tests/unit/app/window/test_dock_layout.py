@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QToolButton
 
 from semblance.app.screenshot import settle
 from semblance.app.shell.theme import theme
-from semblance.app.window.icon_bar import LibraryIconBar
+from semblance.app.window.docks import LibraryIconBar
 from tests.helpers.windows import open_window
 
 pytestmark = pytest.mark.usefixtures("without_processes")

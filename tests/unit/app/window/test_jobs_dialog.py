@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QLabel, QToolButton
 from shiboken6 import isValid
 
 from semblance.app.widgets.progress_line import ProgressLine
-from semblance.app.window.jobs_dialog import JobsDialog
+from semblance.app.window.status_line import JobsDialog
 from semblance.core.engine import Progress
 
 LEFT = Qt.MouseButton.LeftButton

@@ -5,7 +5,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
 from shiboken6 import delete
 
-from semblance.app.shell.command_entries import CommandEntry
+from semblance.app.shell.actions import CommandEntry
 from semblance.app.window.palette import CommandPalette
 from tests.helpers.widgets import show_widget
 

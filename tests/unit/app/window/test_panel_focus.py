@@ -138,7 +138,7 @@ def test_a_key_leads_to_the_metric(qtbot, trained):
         show_query(window)
         window.activateWindow()
         qtbot.keyClick(window.panels.ranking.grid, Qt.Key.Key_6, ALT)
-        picker = window.top.metric_picker
+        picker = window.top.metric_choice
         assert window.focusWidget() is picker
         assert picker.accessibleName() == f"Metric: {window.state.metric.name}"
 

@@ -14,7 +14,7 @@ from semblance.app.screenshot import turn
 from semblance.app.shell.actions import MENUS, Actions
 from semblance.app.shell.jobs import Jobs
 from semblance.app.shell.theme import set_theme
-from semblance.app.window.top_bar import Picker, TopBar, with_mnemonics
+from semblance.app.window.top_bar import ChoiceButton, TopBar, with_mnemonics
 from semblance.app.window.workspaces import RESEARCH, WorkspaceChoice
 from tests.helpers.contexts import make_context
 
@@ -23,17 +23,17 @@ LONG = "Eine lange Bezeichnung"
 
 @pytest.fixture
 def bar(qtbot):
-    """A maker of bars whose pickers have these labels, and whose menus ``more`` entries than usual."""
+    """A maker of bars whose choices have these labels, and whose menus ``more`` entries than usual."""
     made = []
 
     def make(labels: list[str], more: int = 0) -> TopBar:
         window = QWidget()
         qtbot.addWidget(window)
         context = make_context(Jobs(window))
-        pickers = [Picker(label, lambda: [QAction("a")]) for label in labels]
+        choices = [ChoiceButton(label, lambda: [QAction("a")]) for label in labels]
         workspaces = WorkspaceChoice(context.settings, window)
         workspaces.choose(RESEARCH.name)
-        bar = TopBar(Actions(window), named(pickers), EmphasisSlider(context), workspaces)
+        bar = TopBar(Actions(window), named(choices), EmphasisSlider(context), workspaces)
         bar.setParent(window)
         for number in range(more):
             bar.menus.addMenu(f"Menu {number}")
@@ -46,10 +46,10 @@ def bar(qtbot):
         window.close()
 
 
-def named(pickers: list[Picker]) -> dict[str, Picker]:
-    """The pickers of Research, and the one of Read that is none of them."""
-    ranked_by = Picker("Ranked by", lambda: [QAction("a")])
-    return dict(zip(RESEARCH.pickers, pickers, strict=True)) | {"ranked_by": ranked_by}
+def named(choices: list[ChoiceButton]) -> dict[str, ChoiceButton]:
+    """The choices of Research, and the one of Read that is none of them."""
+    ranked_by = ChoiceButton("Ranked by", lambda: [QAction("a")])
+    return dict(zip(RESEARCH.choices, choices, strict=True)) | {"ranked_by": ranked_by}
 
 
 def at(bar: TopBar, width: int, qapp) -> tuple[bool, bool]:
@@ -61,7 +61,7 @@ def at(bar: TopBar, width: int, qapp) -> tuple[bool, bool]:
         pass
     assert bar.menus.width() >= bar.menus.sizeHint().width()
     assert bar.commands.width() >= bar.commands.sizeHint().width()
-    labels = [picker.labelled for picker in bar.pickers]
+    labels = [choice.labelled for choice in bar.choices]
     assert len(set(labels)) == 1
     return labels[0], bar.emphasis_slider._visual.isVisible()
 
@@ -92,36 +92,36 @@ def test_larger_text_needs_more_space(bar, qapp):
 
 def test_labels_go_before_values_are_cut_and_only_the_longest_is(bar, qapp):
     made = bar(["Library", "Features", "Metric"])
-    library, features, metric = made.pickers
-    for picker, value in zip(made.pickers, ("busi_256", "gabor", "BDM+V"), strict=True):
-        picker.set_value(value)
+    library, features, metric = made.choices
+    for choice, value in zip(made.choices, ("busi_256", "gabor", "BDM+V"), strict=True):
+        choice.set_value(value)
     least = next(width for width in range(1280, 1800, 5) if at(made, width, qapp) == (True, True))
     metric.set_value("with clicks refined")
     assert at(made, least, qapp) == (False, True)
     assert metric.width() == metric.preferred_width(labelled=False)
     metric.set_value("a name that nobody would find too short for a metric, were it not on a bar")
     at(made, 1280, qapp)
-    for picker in (library, features):
-        assert picker.width() == picker.preferred_width(labelled=False)
+    for choice in (library, features):
+        assert choice.width() == choice.preferred_width(labelled=False)
     assert metric.width() < metric.preferred_width(labelled=False)
 
 
 def test_the_word_of_all_commands_goes_before_short_values_are_cut(bar, qapp):
     made = bar(["Library", "Features", "Metric"])
-    for picker, value in zip(made.pickers, ("trial", "gabor", "BDM+V"), strict=True):
-        picker.set_value(value)
+    for choice, value in zip(made.choices, ("trial", "gabor", "BDM+V"), strict=True):
+        choice.set_value(value)
     least = next(width for width in range(800, 1600, 5) if at(made, width, qapp) and made.commands.text())
     for width in (least - 5, least):
         at(made, width, qapp)
-        widths = [picker.preferred_width(labelled=False) for picker in made.pickers]
-        assert [picker.width() for picker in made.pickers] == widths, width
+        widths = [choice.preferred_width(labelled=False) for choice in made.choices]
+        assert [choice.width() for choice in made.choices] == widths, width
 
 
-def picker_of(qtbot) -> tuple[Picker, list[str]]:
-    """A picker of three, the second in force, and what was taken."""
+def choice_of(qtbot) -> tuple[ChoiceButton, list[str]]:
+    """A choice of three, the second in force, and what was taken."""
     taken: list[str] = []
 
-    def choices() -> list[QAction]:
+    def options() -> list[QAction]:
         made = [QAction(name) for name in ("one", "two", "three")]
         for action in made:
             action.setCheckable(True)
@@ -129,16 +129,16 @@ def picker_of(qtbot) -> tuple[Picker, list[str]]:
         made[1].setChecked(True)
         return made
 
-    picker = Picker("Metric", choices)
-    qtbot.addWidget(picker)
-    picker.show()
-    return picker, taken
+    choice = ChoiceButton("Metric", options)
+    qtbot.addWidget(choice)
+    choice.show()
+    return choice, taken
 
 
 @pytest.mark.qt_log_ignore("does not support grabbing the keyboard", extend=True)
 @pytest.mark.parametrize("by", ["mouse", "keys"])
 def test_a_picker_opens_its_choices_and_one_can_be_taken(qtbot, by):
-    picker, taken = picker_of(qtbot)
+    choice, taken = choice_of(qtbot)
 
     def take() -> None:
         menu = QApplication.activePopupWidget()
@@ -148,9 +148,9 @@ def test_a_picker_opens_its_choices_and_one_can_be_taken(qtbot, by):
 
     QTimer.singleShot(100, take)
     if by == "mouse":
-        qtbot.mouseClick(picker, Qt.MouseButton.LeftButton)
+        qtbot.mouseClick(choice, Qt.MouseButton.LeftButton)
     else:
-        qtbot.keyClick(picker, Qt.Key.Key_Down)
+        qtbot.keyClick(choice, Qt.Key.Key_Down)
     assert taken == ["three"]
 
 
@@ -159,7 +159,7 @@ def test_a_picker_opens_its_choices_and_one_can_be_taken(qtbot, by):
     ("key", "taken"), [(Qt.Key.Key_Up, ["one"]), (Qt.Key.Key_Down, ["three"]), (None, ["two"])]
 )
 def test_the_keys_begin_at_the_choice_in_force(qtbot, key, taken):
-    picker, ran = picker_of(qtbot)
+    choice, ran = choice_of(qtbot)
 
     def take() -> None:
         menu = QApplication.activePopupWidget()
@@ -169,13 +169,13 @@ def test_the_keys_begin_at_the_choice_in_force(qtbot, key, taken):
         qtbot.keyClick(menu, Qt.Key.Key_Return)
 
     QTimer.singleShot(100, take)
-    qtbot.keyClick(picker, Qt.Key.Key_Down)
+    qtbot.keyClick(choice, Qt.Key.Key_Down)
     assert ran == taken
 
 
 def test_a_long_value_gets_width_from_a_short_one(bar, qapp):
     made = bar(["Library", "Features", "Metric"])
-    short, long, _ = made.pickers
+    short, long, _ = made.choices
     short.set_value("corel")
     long.set_value("colour_edge_texture")
     at(made, 1600, qapp)

@@ -4,9 +4,19 @@ import pickle
 
 import numpy as np
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
-from semblance.core.library.case_columns import NO_FINDING, SORT_KEYS, CaseColumns, case_columns, no_cases
-from semblance.core.library.finding_letters import finding_letters
+from semblance.core.library.case_columns import (
+    NO_FINDING,
+    SORT_KEYS,
+    CaseColumns,
+    case_columns,
+    file_stems,
+    no_cases,
+)
+from semblance.core.library.findings import finding_letters
+from semblance.core.library.packed_texts import Texts
 
 
 @pytest.fixture
@@ -146,3 +156,20 @@ def test_many_rows_are_found_as_one_by_one(given):
     assert columns.indices_of_rows(rows).tolist() == found
     assert columns.ids_of_rows(rows) == [columns.ids[index] for index in found if index >= 0]
     assert no_cases().indices_of_rows(rows).tolist() == [-1] * len(rows)
+
+
+def stem(case_id: str) -> str:
+    file, mark, number = case_id.rpartition("/")[2].rpartition("#")
+    name, end = (file, mark + number) if file and number.isdigit() else (file + mark + number, "")
+    dot = name.rfind(".")
+    return (name[:dot] if 0 < dot < len(name) - 1 else name) + end
+
+
+@given(st.lists(st.text(alphabet="a/.#12ü\n", max_size=9), unique=True, max_size=20))
+@example(["s/1.png", "s/2.png", "s/10.png"])
+@example(["s/1.png", "s/1.dcm", "t/1.png", "t/2.png"])
+def test_a_stem_is_the_file_without_folders_and_ending_and_its_first_case_is_known(ids: list[str]) -> None:
+    stems, is_first = file_stems(Texts.of(ids))
+    expected = [stem(case_id) for case_id in ids]
+    assert (list(stems), len(stems)) == (expected, len(ids))
+    assert is_first.tolist() == [expected.index(name) == place for place, name in enumerate(expected)]

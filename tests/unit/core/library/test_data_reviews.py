@@ -8,8 +8,8 @@ import pytest
 from semblance.core.errors import BadInput
 from semblance.core.library.data_reviews import add_review, read_reviews, undo_review
 from semblance.core.library.edit_log import given_labels
-from semblance.core.library.label_staleness import CHANGED_FINDINGS
 from semblance.core.library.library import Library
+from semblance.core.library.metric_scores import CHANGED_FINDINGS
 from tests.helpers.libraries import finding_of, make_library, numbers_set
 
 

@@ -8,7 +8,7 @@ import pytest
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.library import feature_sets
 from semblance.core.library.feature_checks import store_state
-from semblance.core.library.feature_stores import chunk_file
+from semblance.core.library.feature_chunks import chunk_file
 from semblance.core.library.library import Library
 from semblance.core.library.records import CHUNK
 from semblance.core.library.schema import feature_chunks

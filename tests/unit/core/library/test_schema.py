@@ -11,7 +11,7 @@ import pytest
 
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.library import schema
-from semblance.core.library.feature_stores import create_store
+from semblance.core.library.feature_chunks import create_store
 from semblance.core.library.library import Library
 from semblance.core.library.records import CATALOGUE, CHUNK
 from tests.helpers.libraries import make_library

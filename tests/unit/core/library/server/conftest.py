@@ -11,7 +11,7 @@ from semblance.core.library.location import ServerAddress, server_address
 from semblance.core.library.records import CaseRecord, FileRecord
 from semblance.core.library.server.library import ServerLibrary
 from semblance.core.library.server.tables import SCHEMA
-from semblance.core.workflows.maintenance.manage_people import set_right
+from semblance.core.workflows.maintenance.share_library import set_right
 from tests.helpers.postgres_server import MAKER, PASSWORD
 
 #: Accounts by right.

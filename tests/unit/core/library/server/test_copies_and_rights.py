@@ -16,7 +16,7 @@ from semblance.core.library.server import changes
 from semblance.core.library.server.library import ServerLibrary
 from semblance.core.library.server.local_copy import LocalCopy
 from semblance.core.workflows.library.local_copies import renew_copy
-from semblance.core.workflows.maintenance.manage_people import set_right
+from semblance.core.workflows.maintenance.share_library import set_right
 from semblance.core.workflows.maintenance.watch_library import WATCHING, library_changes
 from tests.helpers.server_writes import cases_of, prepare, write_one
 

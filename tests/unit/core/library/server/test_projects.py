@@ -23,7 +23,7 @@ from semblance.core.library.server.tables import project_schema
 from semblance.core.workflows.library.connect_to_server import find_projects
 from semblance.core.workflows.library.exports import check_audit, list_audit
 from semblance.core.workflows.library.local_copies import remove_ended_copies, renew_copy
-from semblance.core.workflows.maintenance.manage_people import set_right
+from semblance.core.workflows.maintenance.share_library import set_right
 from semblance.core.workflows.maintenance.watch_library import WATCHING, library_changes
 from tests.helpers.postgres_server import as_given
 from tests.unit.core.library.server.test_people import INSERT, may

@@ -11,7 +11,7 @@ import pytest
 from semblance.core.library.location import server_address
 from semblance.core.library.server.library import ServerLibrary
 from semblance.core.library.server.tables import project_schema
-from semblance.core.workflows.maintenance.manage_projects import (
+from semblance.core.workflows.maintenance.share_library import (
     Chosen,
     add_cases,
     change_members,

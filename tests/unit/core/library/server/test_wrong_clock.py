@@ -22,7 +22,7 @@ from semblance.core.workflows.library.edit_cases import set_finding, set_patient
 from semblance.core.workflows.library.exports import check_audit, list_audit
 from semblance.core.workflows.library.local_copies import remove_ended_copies, renew_copy
 from semblance.core.workflows.library.undo_edits import redo, undo
-from semblance.core.workflows.maintenance.manage_projects import create_project, list_projects
+from semblance.core.workflows.maintenance.share_library import create_project, list_projects
 from tests.helpers.clock import change_clock
 from tests.helpers.server_writes import prepare, write_one
 

@@ -9,7 +9,7 @@ import pytest
 
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_CASES
 from semblance.core.library.case_columns import case_columns
-from semblance.core.library.label_staleness import CHANGED_FINDINGS
+from semblance.core.library.metric_scores import CHANGED_FINDINGS
 from semblance.core.workflows.evaluation.scored_metrics import (
     MOST_DRAWN,
     accuracy_curves,

@@ -7,7 +7,13 @@ import pytest
 from semblance.core.errors import BadInput
 from semblance.core.library.library import Library
 from semblance.core.workflows.library import describe_library as module
-from semblance.core.workflows.library.describe_library import describe_library
+from semblance.core.workflows.library.describe_library import (
+    describe_extractors,
+    describe_kinds,
+    describe_learners,
+    describe_library,
+    describe_protocols,
+)
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from tests.helpers.tables import table_library
 
@@ -34,3 +40,23 @@ def test_a_library_is_described_in_the_shape_scripts_rely_on(tmp_path, monkeypat
     assert len(describe_library(library)["case_ids"]) == 7
     with pytest.raises(BadInput, match="does not exist"):
         describe_library(tmp_path / "gone")
+
+
+@pytest.mark.parametrize(
+    ("describe", "known"),
+    [
+        (describe_learners, {"euclidean", "bdm", "bdm_v"}),
+        (describe_extractors, {"gabor", "colour_edge_texture", "raw"}),
+        (describe_kinds, {"folder", "table", "corel", "medmnist"}),
+        (describe_protocols, {"bdm"}),
+    ],
+)
+def test_what_there_is_is_listed_with_a_word_on_each(describe, known):
+    document = describe()
+    json.dumps(document, allow_nan=False)
+    assert known <= {item["name"] for item in document}
+    for item in document:
+        assert item["title"]
+        assert item.get("summary") or item["when_to_use"]
+        for parameter in item.get("parameters", []):
+            assert parameter["meaning"].endswith(".")

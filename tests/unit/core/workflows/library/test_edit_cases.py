@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from semblance.core.errors import BadArguments, BadInput
-from semblance.core.library.label_staleness import CHANGED_FINDINGS, CHANGED_PATIENTS, REMOVED_CASES
 from semblance.core.library.library import Library
+from semblance.core.library.metric_scores import CHANGED_FINDINGS, CHANGED_PATIENTS, REMOVED_CASES
 from semblance.core.library.schema import HEADER_TEXTS, edits, metrics
 from semblance.core.workflows.library.edit_cases import LabelConflict, remove_cases, set_finding, set_patient
 from semblance.core.workflows.library.import_source import import_source

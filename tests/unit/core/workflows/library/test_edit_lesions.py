@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from semblance.core.errors import BadArguments, BadInput
-from semblance.core.library.label_staleness import CHANGED_LESIONS, is_changed_since
 from semblance.core.library.lesion_groups import add_detected
 from semblance.core.library.library import Library
+from semblance.core.library.metric_scores import CHANGED_LESIONS, is_changed_since
 from semblance.core.workflows.library.edit_lesions import join_lesions, list_lesions, split_lesions
 from semblance.core.workflows.library.undo_edits import redo, undo
 from tests.helpers.libraries import make_library, numbers_set
