@@ -9,7 +9,7 @@ import numpy as np
 
 from semblance.app.shell.query_source import QuerySource
 from semblance.app.widgets.cards.case_model import CaseModel
-from semblance.core.library.case_columns import CaseColumns, ImageState
+from semblance.core.library.case_columns import CaseColumns, ImageAvailability
 from semblance.core.library.location import LibraryLocation
 from semblance.core.searches.feedback.judgements import QueryMarks, marks_of
 from semblance.core.searches.query import Query
@@ -73,7 +73,7 @@ class ComparedPair:
     def is_table_row(self, case: str | None) -> bool:
         """Whether the case ``case`` of the library is a row of a table."""
         index = self.columns.index_of_id(case) if case is not None else -1
-        return index >= 0 and bool(self.columns.state[index] == ImageState.NO_IMAGE)
+        return index >= 0 and bool(self.columns.state[index] == ImageAvailability.NO_IMAGE)
 
     def described(self, case: str | None) -> tuple[str, str | None, int, str]:
         """Name, finding, its number and its letter of a case; ``None``: of a query from outside."""
