@@ -154,7 +154,8 @@ class Command:
 
     ``menu``: a key of :data:`MENUS`, also the category in the palette. ``needs``: the condition under which the
     command is enabled, one of :func:`semblance.app.shell.actions.available`. Empty: always enabled.
-    ``shortcut`` and ``second_shortcut``: its keys as long as the user chose no other.
+    ``shortcut`` and ``second_shortcut``: its keys as long as the user chose no other. ``research``: the menus show it
+    only in Research. The palette lists every command in both workspaces, and its keys work in both.
     """
 
     id: str
@@ -166,6 +167,7 @@ class Command:
     checkable: bool = False
     separator: bool = False
     second_shortcut: str = ""
+    research: bool = False
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -192,7 +194,7 @@ COMMANDS = (
     ),
     Command("open_library", tr("Open library…"), "File", "Ctrl+O", "folder"),
     Command("open_server", tr("Open library on a server…"), "File", "", "library"),
-    Command("demo", tr("Try the demo"), "File", "Ctrl+D", "play"),
+    Command("demo", tr("Try the demo"), "File", "Ctrl+D", "play", research=True),
     Command(
         "import_more",
         tr("Add a folder to this library…"),
@@ -205,41 +207,65 @@ COMMANDS = (
     Command("import_file", tr("Add a zip, table or file…"), "File", "Ctrl+Shift+I", "plus", "editable"),
     Command("pacs", tr("PACS…"), "File", "", "search"),
     Command("send_to_pacs", tr("Send to PACS…"), "File", "", "export", "library"),
-    Command("watch", tr("Watch for new images…"), "File", "", "plus", "editable"),
-    Command("import_labels", tr("Import labels…"), "File", "", "table", "editable"),
+    Command("watch", tr("Watch for new images…"), "File", "", "plus", "editable", research=True),
+    Command("import_labels", tr("Import labels…"), "File", "", "table", "editable", research=True),
     Command("not_read", tr("Files that could not be read…"), "File", "", "warning", "library"),
     Command("relink", tr("Find moved images…"), "File", "", "relink", "editable"),
-    Command("back_up", tr("Back up library…"), "File", "", "save", "library", separator=True),
-    Command("restore", tr("Restore library…"), "File", "", "undo"),
+    Command("back_up", tr("Back up library…"), "File", "", "save", "library", separator=True, research=True),
+    Command("restore", tr("Restore library…"), "File", "", "undo", research=True),
     Command("check_library", tr("Verify library…"), "File", "", "check", "library"),
-    Command("update_indexes", tr("Update search indexes"), "File", "", "refresh", "editable on a server"),
-    Command("exports", tr("Export log…"), "File", "", "list", "library"),
+    Command(
+        "update_indexes",
+        tr("Update search indexes"),
+        "File",
+        "",
+        "refresh",
+        "editable on a server",
+        research=True,
+    ),
+    Command("exports", tr("Export log…"), "File", "", "list", "library", research=True),
     Command("report", tr("Create report…"), "File", "Ctrl+R", "export", "ranking", separator=True),
-    Command("deidentify", tr("De-identify DICOM files…"), "File", "", "export"),
-    Command("open_report", tr("Open a report as a search…"), "File", "", "folder", "writable"),
+    Command("deidentify", tr("De-identify DICOM files…"), "File", "", "export", research=True),
+    Command("open_report", tr("Open a report as a search…"), "File", "", "folder", "writable", research=True),
     Command("close_library", tr("Close library"), "File", "Ctrl+W", "close", "library", separator=True),
     Command("quit", tr("Quit"), "File", "Ctrl+Q", ""),
     Command("palette", tr("All commands…"), "Edit", "Ctrl+K", "search"),
     Command("undo_edit", tr("Undo edit"), "Edit", "Ctrl+Alt+Z", "undo", "edits", separator=True),
     Command("redo_edit", tr("Redo edit"), "Edit", "Ctrl+Alt+Shift+Z", "redo", "undone edits"),
-    Command("edit_history", tr("Edit history…"), "Edit", "", "list", "library"),
+    Command("edit_history", tr("Edit history…"), "Edit", "", "list", "library", research=True),
     Command("findings", tr("Findings…"), "Edit", "", "", "library", separator=True),
     Command("find_case", tr("Find case"), "Edit", "Ctrl+F", "search", "library"),
-    Command("copy_case_id", tr("Copy case ID"), "Edit", "Ctrl+Shift+C", "copy", "library"),
+    Command("copy_case_id", tr("Copy case ID"), "Edit", "Ctrl+Shift+C", "copy", "library", research=True),
     Command("settings", tr("Settings…"), "Edit", "Ctrl+,", "settings", separator=True),
     Command("read", tr("Switch to Read"), "View", "Ctrl+1", "image"),
     Command("research", tr("Switch to Research"), "View", "Ctrl+2", "chart"),
-    Command("go_library", tr("Go to the library"), "View", "Alt+1", "library", "library", separator=True),
-    Command("go_query", tr("Go to the query"), "View", "Alt+2", "image", "library"),
     Command(
-        "go_ranking", tr("Go to the similar cases"), "View", "Alt+3", "grid", "ranking", second_shortcut="F6"
+        "go_library",
+        tr("Go to the library"),
+        "View",
+        "Alt+1",
+        "library",
+        "library",
+        separator=True,
+        research=True,
     ),
-    Command("go_side", tr("Go to the side panel"), "View", "Alt+4", "", "library"),
-    Command("go_notes", tr("Go to the notes"), "View", "", "", "library"),
-    Command("go_evaluation", tr("Go to the evaluation"), "View", "Alt+5", "chart", "library"),
-    Command("go_metric", tr("Go to the metric"), "View", "Alt+6", "sliders", "library"),
-    Command("close_messages", tr("Close all messages"), "View", "Ctrl+Shift+X", "close"),
-    Command("menus", tr("Go to the menus"), "View", "F10", ""),
+    Command("go_query", tr("Go to the query"), "View", "Alt+2", "image", "library", research=True),
+    Command(
+        "go_ranking",
+        tr("Go to the similar cases"),
+        "View",
+        "Alt+3",
+        "grid",
+        "ranking",
+        second_shortcut="F6",
+        research=True,
+    ),
+    Command("go_side", tr("Go to the side panel"), "View", "Alt+4", "", "library", research=True),
+    Command("go_notes", tr("Go to the notes"), "View", "", "", "library", research=True),
+    Command("go_evaluation", tr("Go to the evaluation"), "View", "Alt+5", "chart", "library", research=True),
+    Command("go_metric", tr("Go to the metric"), "View", "Alt+6", "sliders", "library", research=True),
+    Command("close_messages", tr("Close all messages"), "View", "Ctrl+Shift+X", "close", research=True),
+    Command("menus", tr("Go to the menus"), "View", "F10", "", research=True),
     Command(
         "reset_window",
         tr("Reset the query's window / level"),
@@ -249,27 +275,35 @@ COMMANDS = (
         "query",
         separator=True,
     ),
-    Command("theme", tr("Switch between dark and light"), "View", "Ctrl+Shift+D", "moon", separator=True),
+    Command(
+        "theme",
+        tr("Switch between dark and light"),
+        "View",
+        "Ctrl+Shift+D",
+        "moon",
+        separator=True,
+        research=True,
+    ),
     Command("text_larger", tr("Larger text"), "View", "Ctrl++", "plus"),
     Command("text_smaller", tr("Smaller text"), "View", "Ctrl+-", "minus"),
-    Command("language", tr("Switch language (Deutsch / English)"), "View", "", "info"),
+    Command("language", tr("Switch language (Deutsch / English)"), "View", "", "info", research=True),
     Command("layout", tr("Reset layout"), "View", "", "layers", separator=True),
-    Command("glide", tr("Animate reordering"), "View", "", "", checkable=True),
+    Command("glide", tr("Animate reordering"), "View", "", "", checkable=True, research=True),
     Command("full_screen", tr("Full screen"), "View", "F11", "", checkable=True),
     Command("ask_case", tr("Search with this case"), "Case", "Ctrl+Return", "search", "library"),
     Command("compare", tr("Compare with the query"), "Case", "Ctrl+M", "compare", "ranking"),
     Command("view_large", tr("View full size"), "Case", "Ctrl+L", "expand", "library"),
     Command("hang", tr("Images of the patient"), "Case", "Ctrl+Alt+H", "users", "library"),
     Command("why", tr("Why these cases"), "Case", "Ctrl+Y", "help", "library"),
-    Command("refine", tr("Show judgements"), "Case", "Ctrl+J", "plus", "library"),
+    Command("refine", tr("Show judgements"), "Case", "Ctrl+J", "plus", "library", research=True),
     Command("header", tr("File header…"), "Case", "Ctrl+H", "table", "library"),
     Command("set_finding", tr("Set finding…"), "Case", "Ctrl+Shift+L", "", "editable", separator=True),
-    Command("set_patient", tr("Set patient…"), "Case", "", "", "editable"),
-    Command("join_lesions", tr("Mark as one lesion"), "Case", "", "", "editable"),
-    Command("split_lesions", tr("Mark as another lesion"), "Case", "", "", "editable"),
+    Command("set_patient", tr("Set patient…"), "Case", "", "", "editable", research=True),
+    Command("join_lesions", tr("Mark as one lesion"), "Case", "", "", "editable", research=True),
+    Command("split_lesions", tr("Mark as another lesion"), "Case", "", "", "editable", research=True),
     Command("remove_cases", tr("Remove from the library"), "Case", "", "close", "editable"),
-    Command("next_case", tr("Next case"), "Case", "Ctrl+Down", "chevron-down", "library"),
-    Command("previous_case", tr("Previous case"), "Case", "Ctrl+Up", "chevron-up", "library"),
+    Command("next_case", tr("Next case"), "Case", "Ctrl+Down", "chevron-down", "library", research=True),
+    Command("previous_case", tr("Previous case"), "Case", "Ctrl+Up", "chevron-up", "library", research=True),
     Command("ask_file", tr("Search with an image file…"), "Search", "Ctrl+Shift+O", "image", "metric"),
     Command(
         "paste_image", tr("Search with the image on the clipboard"), "Search", "Ctrl+V", "image", "metric"
@@ -278,7 +312,13 @@ COMMANDS = (
         "save_search", tr("Save search…"), "Search", "Ctrl+Alt+S", "save", "can save search", separator=True
     ),
     Command(
-        "branch_search", tr("Branch this search…"), "Search", "Ctrl+Shift+B", "branch", "can save search"
+        "branch_search",
+        tr("Branch this search…"),
+        "Search",
+        "Ctrl+Shift+B",
+        "branch",
+        "can save search",
+        research=True,
     ),
     Command("searches", tr("Searches…"), "Search", "Ctrl+Alt+O", "list", "library"),
     Command("rank_again", tr("Search again"), "Search", "F5", "refresh", "query"),
@@ -286,17 +326,23 @@ COMMANDS = (
     Command("whole_image", tr("Search with the whole image"), "Search", "Ctrl+Shift+W", "select", "query"),
     Command("same_patient", tr("Hide same patient"), "Search", "", "users", checkable=True, separator=True),
     Command("alike", tr("Group near-duplicates"), "Search", "", "layers", checkable=True),
-    Command("diverse", tr("Show diverse results"), "Search", "", "grid", checkable=True),
+    Command("diverse", tr("Show diverse results"), "Search", "", "grid", checkable=True, research=True),
     Command(
-        "show_alike", tr("Expand or collapse near-duplicates"), "Search", "Ctrl+Shift+F", "layers", "ranking"
+        "show_alike",
+        tr("Expand or collapse near-duplicates"),
+        "Search",
+        "Ctrl+Shift+F",
+        "layers",
+        "ranking",
+        research=True,
     ),
-    Command("no_good_match", tr("Set match threshold…"), "Search", "", "settings", "library"),
+    Command("no_good_match", tr("Set match threshold…"), "Search", "", "settings", "library", research=True),
     Command("set_prevalence", tr("Set prevalence…"), "Search", "", "", "editable"),
     Command("judge_alike", tr("More like this"), "Refine", "U", "plus", "can judge"),
     Command("judge_not_alike", tr("Less like this"), "Refine", "D", "minus", "can judge"),
-    Command("judge_closer", tr("Mark as closer than…"), "Refine", "T", "target", "can judge"),
+    Command("judge_closer", tr("Mark as closer than…"), "Refine", "T", "target", "can judge", research=True),
     Command("mark_image", tr("More like an image file…"), "Refine", "", "image", "can judge"),
-    Command("ask_next", tr("Ask me next"), "Refine", "Ctrl+Shift+Q", "help", "ranking"),
+    Command("ask_next", tr("Ask me next"), "Refine", "Ctrl+Shift+Q", "help", "ranking", research=True),
     Command(
         "undo_judgement", tr("Undo judgement"), "Refine", "Ctrl+Z", "undo", "own judgements", separator=True
     ),
@@ -310,33 +356,88 @@ COMMANDS = (
         "save",
         "can save metric",
         separator=True,
+        research=True,
     ),
-    Command("new_concept", tr("New concept…"), "Refine", "", "plus", "can add concepts", separator=True),
-    Command("concept_with", tr("Mark as having the concept"), "Refine", "Y", "check", "concepts"),
-    Command("concept_without", tr("Mark as lacking the concept"), "Refine", "N", "dash", "concepts"),
-    Command("concept_unmark", tr("Remove concept mark"), "Refine", "", "", "concepts"),
-    Command("undo_concept", tr("Undo concept change"), "Refine", "", "undo", "concepts changed"),
+    Command(
+        "new_concept",
+        tr("New concept…"),
+        "Refine",
+        "",
+        "plus",
+        "can add concepts",
+        separator=True,
+        research=True,
+    ),
+    Command(
+        "concept_with", tr("Mark as having the concept"), "Refine", "Y", "check", "concepts", research=True
+    ),
+    Command(
+        "concept_without", tr("Mark as lacking the concept"), "Refine", "N", "dash", "concepts", research=True
+    ),
+    Command("concept_unmark", tr("Remove concept mark"), "Refine", "", "", "concepts", research=True),
+    Command(
+        "undo_concept", tr("Undo concept change"), "Refine", "", "undo", "concepts changed", research=True
+    ),
     Command("prepare", tr("Prepare for searching"), "Metric", "", "play", "editable"),
     Command("extract", tr("Extract features…"), "Metric", "Ctrl+E", "layers", "editable"),
-    Command("train", tr("Train selected learners"), "Metric", "Ctrl+T", "play", "features"),
-    Command("prepare_slider", tr("Prepare visual–diagnostic slider…"), "Metric", "", "sliders", "features"),
-    Command("stop_training", tr("Stop training and keep best"), "Metric", "Ctrl+.", "stop", "training"),
-    Command("score", tr("Evaluate this metric again"), "Metric", "", "chart", "can score", separator=True),
-    Command("map", tr("Map of the library"), "Metric", "Ctrl+Shift+P", "map", "metric"),
-    Command("two_metrics", tr("Compare two metrics"), "Metric", "Ctrl+Shift+M", "two-metrics", "two metrics"),
-    Command("metric_card", tr("Metric card…"), "Metric", "", "info", "metric"),
-    Command("export_metric", tr("Export metric…"), "Metric", "", "export", "metric"),
-    Command("import_metric", tr("Import metric…"), "Metric", "", "plus", "editable"),
-    Command("manage_metrics", tr("Feature sets and metrics…"), "Metric", "", "list", "library"),
-    Command("save_plot", tr("Save plots…"), "Metric", "Ctrl+S", "save", "scores"),
-    Command("data_check", tr("Data check…"), "Research", "", "check", "library"),
-    Command("detect_lesions", tr("Detect same-lesion groups"), "Research", "", "layers", "editable"),
-    Command("reader_studies", tr("Reader studies…"), "Research", "", "users", "library"),
-    Command("agreement", tr("Agreement between annotators…"), "Research", "", "users", "library"),
-    Command("outcomes", tr("Outcomes…"), "Research", "", "target", "library"),
-    Command("vault", tr("Test vault…"), "Research", "", "lock", "library"),
-    Command("experiments", tr("Experiments…"), "Research", "Ctrl+Shift+E", "chart"),
-    Command("compare_encoders", tr("Compare encoders…"), "Research", "", "layers", "library"),
+    Command("train", tr("Train selected learners"), "Metric", "Ctrl+T", "play", "features", research=True),
+    Command(
+        "prepare_slider",
+        tr("Prepare visual–diagnostic slider…"),
+        "Metric",
+        "",
+        "sliders",
+        "features",
+        research=True,
+    ),
+    Command(
+        "stop_training",
+        tr("Stop training and keep best"),
+        "Metric",
+        "Ctrl+.",
+        "stop",
+        "training",
+        research=True,
+    ),
+    Command(
+        "score",
+        tr("Evaluate this metric again"),
+        "Metric",
+        "",
+        "chart",
+        "can score",
+        separator=True,
+        research=True,
+    ),
+    Command("map", tr("Map of the library"), "Metric", "Ctrl+Shift+P", "map", "metric", research=True),
+    Command(
+        "two_metrics",
+        tr("Compare two metrics"),
+        "Metric",
+        "Ctrl+Shift+M",
+        "two-metrics",
+        "two metrics",
+        research=True,
+    ),
+    Command("metric_card", tr("Metric card…"), "Metric", "", "info", "metric", research=True),
+    Command("export_metric", tr("Export metric…"), "Metric", "", "export", "metric", research=True),
+    Command("import_metric", tr("Import metric…"), "Metric", "", "plus", "editable", research=True),
+    Command(
+        "manage_metrics", tr("Feature sets and metrics…"), "Metric", "", "list", "library", research=True
+    ),
+    Command("save_plot", tr("Save plots…"), "Metric", "Ctrl+S", "save", "scores", research=True),
+    Command("data_check", tr("Data check…"), "Research", "", "check", "library", research=True),
+    Command(
+        "detect_lesions", tr("Detect same-lesion groups"), "Research", "", "layers", "editable", research=True
+    ),
+    Command("reader_studies", tr("Reader studies…"), "Research", "", "users", "library", research=True),
+    Command(
+        "agreement", tr("Agreement between annotators…"), "Research", "", "users", "library", research=True
+    ),
+    Command("outcomes", tr("Outcomes…"), "Research", "", "target", "library", research=True),
+    Command("vault", tr("Test vault…"), "Research", "", "lock", "library", research=True),
+    Command("experiments", tr("Experiments…"), "Research", "Ctrl+Shift+E", "chart", research=True),
+    Command("compare_encoders", tr("Compare encoders…"), "Research", "", "layers", "library", research=True),
     Command("help", tr("Help for this panel"), "Help", "F1", "help"),
     Command("tutorial", tr("Tutorial"), "Help", "", "play"),
     Command("keyboard", tr("Keyboard and mouse"), "Help", "?", "help"),
@@ -346,6 +447,18 @@ COMMANDS = (
     Command("log_folder", tr("Open log folder"), "Help", "", "folder"),
     Command("about", tr("About Semblance"), "Help", "", "info"),
 )
+
+
+def menu_entries(menu: str, *, research: bool) -> list[list[Command]]:
+    """The commands that ``menu`` shows in Research, or in Read, in groups with a separator between them."""
+    groups: list[list[Command]] = [[]]
+    for command in COMMANDS:
+        if command.menu == menu:
+            if command.separator:
+                groups.append([])
+            if research or not command.research:
+                groups[-1].append(command)
+    return [group for group in groups if group]
 
 
 def _without_checked(run: Callable[[], object], _checked: bool = False) -> None:

@@ -15,6 +15,7 @@ from semblance.app.shell.messages import FAILED_SEARCH
 from semblance.core.errors import SemblanceError
 from semblance.core.imaging.formats import IMAGE_SUFFIXES
 from semblance.core.imaging.region import Region
+from semblance.core.imaging.volume_files import VOLUME_SUFFIXES
 from semblance.core.language import tr, translate
 from semblance.core.searches.feedback.ledger import LedgerEntry
 from semblance.core.searches.query import Query
@@ -34,7 +35,7 @@ _RANKING = "ask"
 _CHECK = "query file"
 _TRAINING_WITHOUT = "training without a patient"
 #: Suffixes of query images. DICOM files often have none and are under "All files".
-SUFFIXES = sorted(IMAGE_SUFFIXES | {".dcm", ".dicom", ".ima"})
+SUFFIXES = sorted(IMAGE_SUFFIXES | {".dcm", ".dicom", ".ima", *VOLUME_SUFFIXES})
 FILE_FILTER = ";;".join(
     (
         tr("Images and DICOM ({endings})", endings=" ".join(f"*{ending}" for ending in SUFFIXES)),

@@ -21,14 +21,14 @@ from PySide6.QtWidgets import (
 )
 
 from semblance.app.metrics.emphasis_slider import EmphasisSlider, select_metric
-from semblance.app.shell.actions import COMMANDS, MENUS, Actions
+from semblance.app.shell.actions import MENUS, Actions, menu_entries
 from semblance.app.shell.context import Context
 from semblance.app.shell.icons import icon, icon_pixmap
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import colour, font, set_look, theme, theme_signals
 from semblance.app.widgets.buttons import KeyTip, Segmented
 from semblance.app.widgets.menus import Menu
-from semblance.app.window.workspaces import WORKSPACES, WorkspaceChoice
+from semblance.app.window.workspaces import RESEARCH, WORKSPACES, WorkspaceChoice
 from semblance.core.language import tr, tr_n, visible
 from semblance.core.library.location import LibraryLocation, library_name
 from semblance.core.workflows.metrics.slider_steps import slider_of
@@ -198,14 +198,9 @@ class TopBar(QFrame):
             more.setIcon(icon("more"))
             more.setAccessibleName(tr("More menus"))
         self.menu: dict[str, QMenu] = {}
-        titles = dict(zip(MENUS, with_mnemonics(MENUS.values()), strict=True))
-        for command in COMMANDS:
-            if command.menu not in self.menu:
-                self.menu[command.menu] = self.menus.addMenu(titles[command.menu])
-                self.menu[command.menu].setToolTipsVisible(True)
-            if command.separator:
-                self.menu[command.menu].addSeparator()
-            self.menu[command.menu].addAction(actions[command.id])
+        for name, title in zip(MENUS, with_mnemonics(MENUS.values()), strict=True):
+            self.menu[name] = self.menus.addMenu(title)
+            self.menu[name].setToolTipsVisible(True)
         self.commands = QPushButton()
         self.commands.setAccessibleName(tr("All commands"))
         self.commands.setObjectName("allCommands")
@@ -250,7 +245,19 @@ class TopBar(QFrame):
         """The choice of the metric, the last before the slider."""
         return self.choices[-1]
 
+    def _fill_menus(self) -> None:
+        """Show the commands of the workspace. Actions are not hidden, because their keys would not work."""
+        for name, menu in self.menu.items():
+            menu.clear()
+            groups = menu_entries(name, research=self._workspaces.current is RESEARCH)
+            for number, group in enumerate(groups):
+                if number:
+                    menu.addSeparator()
+                menu.addActions([self._actions[command.id] for command in group])
+            menu.menuAction().setVisible(bool(groups))
+
     def _show_workspace(self) -> None:
+        self._fill_menus()
         self.workspace.set_value(self._workspaces.current.name)
         shown = self.choices
         for choice in self._all_choices.values():

@@ -21,14 +21,16 @@ READABLE = tr_lazy("PNG, JPEG, TIFF, BMP, PGM/PPM or GIF")
 
 #: The name of the DICOM format in :func:`sniff`.
 DICOM = "DICOM"
+#: That of TIFF.
+TIFF = "TIFF"
 
 _IMAGES = (
     (b"\x89PNG\r\n\x1a\n", "PNG"),
     (b"\xff\xd8\xff", "JPEG"),
-    (b"II*\0", "TIFF"),
-    (b"MM\0*", "TIFF"),
-    (b"II+\0", "TIFF"),
-    (b"MM\0+", "TIFF"),
+    (b"II*\0", TIFF),
+    (b"MM\0*", TIFF),
+    (b"II+\0", TIFF),
+    (b"MM\0+", TIFF),
     (b"GIF87a", "GIF"),
     (b"GIF89a", "GIF"),
     (b"BM", "BMP"),

@@ -8,7 +8,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import Any, BinaryIO, Self
 
@@ -17,14 +17,16 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadInput
 from semblance.core.imaging.arrays import ArrayFile, check_row
-from semblance.core.imaging.formats import DICOM, HEAD_BYTES, sniff
+from semblance.core.imaging.formats import DICOM, HEAD_BYTES, TIFF, sniff
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.raster import decode, unit_range
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.stacks import SPACING, FileStack, array_stack, is_volume_shape, stored_spacing
 from semblance.core.imaging.thumbnail import LONGEST, ImageFacts, inspect, inspect_image
+from semblance.core.imaging.tiff_volumes import TiffVolumes, open_tiff_volumes
 from semblance.core.imaging.volume import Spacing, Stack
+from semblance.core.imaging.volume_files import VolumeFile, open_volume_file, volume_format
 from semblance.core.imaging.zip_archive import ZipArchive, open_regular_file, read_file
 from semblance.core.language import tr_lazy
 from semblance.core.limits import MAX_ARRAY_BYTES, MAX_PIXELS
@@ -46,6 +48,8 @@ class ImageReader:
         self._packages: OrderedDict[Path, tuple[_Stamp, ZipArchive]] = OrderedDict()
         self._array_files: OrderedDict[tuple[Path, str], tuple[_Stamp, ArrayFile]] = OrderedDict()
         self._arrays: OrderedDict[tuple[Path, str], tuple[_Stamp, npt.NDArray[Any]]] = OrderedDict()
+        self._volume_files: OrderedDict[tuple[Path, str], tuple[_Stamp, VolumeFile]] = OrderedDict()
+        self._last_volume: tuple[tuple[Path, str, int, _Stamp], Stack] | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -62,6 +66,8 @@ class ImageReader:
                 archive.close()
             for _, arrays in self._array_files.values():
                 arrays.close()
+            self._volume_files.clear()
+            self._last_volume = None
             self._packages.clear()
             self._array_files.clear()
             self._arrays.clear()
@@ -84,7 +90,12 @@ class ImageReader:
             BadInput: as :meth:`read_bytes`, or not an image.
         """
         if address.slices:
-            return self.open(address.slices[shown_slice(len(address.slices), region)])
+            pages = self._stack_of_pages(address)
+            place = shown_slice(len(address.slices), region)
+            return self.open(address.slices[place]) if pages is None else pages.image(place)
+        if self.volume_file(address) is not None:
+            stack = self._stack_of_volumes(address)
+            return stack.image(stack.middle(region))
         with self.dicom_file(address) as file:
             if file is not None:
                 return self._frame_of(file, address, region)
@@ -147,6 +158,14 @@ class ImageReader:
         """
         return not address.slices and self._array_shape(address) is not None
 
+    def holds_voxels(self, address: ImageAddress) -> bool:
+        """Whether there are bare numbers at ``address``, an array or a file of volumes, and no image file.
+
+        Raises:
+            BadInput: as :meth:`read_bytes`.
+        """
+        return self.is_array(address) or self.volume_file(address) is not None
+
     def is_stack(self, address: ImageAddress) -> bool:
         """Whether :meth:`stack` gives a volume for ``address``; nothing is decoded.
 
@@ -158,6 +177,9 @@ class ImageReader:
         shape = self._array_shape(address)
         if shape is not None:
             return is_volume_shape(shape)
+        volumes = self.volume_file(address)
+        if volumes is not None:
+            return volumes.shape[0] > 1
         if address.frame is not None:
             return False
         with self.dicom_file(address) as file:
@@ -177,19 +199,97 @@ class ImageReader:
             first = address.slices[0]
             if first.frame is not None and len({(one.container, one.member) for one in address.slices}) == 1:
                 frames = [one.frame or 0 for one in address.slices]
-                return self._stack_of_frames(replace(first, frame=None), frames)
+                pages = self._stack_of_pages(address)
+                return self._stack_of_frames(replace(first, frame=None), frames) if pages is None else pages
             return self._stack_of_files(address)
         if not self.is_stack(address):
             raise BadInput(
                 tr_lazy("'{address}' is a single image, not a volume.", address=address),
                 "Choose a series or a volume.",
             )
+        if self.volume_file(address) is not None:
+            return self._stack_of_volumes(address)
         if not self.is_array(address):
             return self._stack_of_frames(address)
         with self._lock:
             found = self._bytes_or_array(address)
         assert not isinstance(found, bytes)
         return array_stack(found, str(address), self._array_spacing(address))
+
+    def volume_file(self, address: ImageAddress) -> VolumeFile | None:
+        """The NIfTI, NRRD or MetaImage file, or the TIFF file of several pages, at ``address``; ``None`` for others.
+
+        Raises:
+            BadInput: as :meth:`read_bytes`, or a damaged header.
+        """
+        if address.slices or self.is_array(address):
+            return None
+        key = address.container, address.member
+        with self._lock:
+            stamp = _stamp(address.container)
+            cached = self._volume_files.get(key)
+            if cached is not None and cached[0] == stamp:
+                return None if address.frame is not None and isinstance(cached[1], TiffVolumes) else cached[1]
+            with self._opened(address) as file:
+                head = file.read(HEAD_BYTES)
+            found: VolumeFile | None = None
+            kind = volume_format(address.member or address.container.name, head)
+            if kind is not None:
+                found = open_volume_file(
+                    kind,
+                    lambda: self._opened(address),
+                    str(address),
+                    lambda name: self._beside(address, name),
+                )
+            elif sniff(head) == TIFF and address.frame is None:
+                found = open_tiff_volumes(lambda: self._opened(address), str(address))
+            if found is not None:
+                self._volume_files[key] = (stamp, found)
+                if len(self._volume_files) > _OPEN_CONTAINERS:
+                    self._volume_files.popitem(last=False)
+        return found
+
+    def _opened(self, address: ImageAddress) -> BinaryIO:
+        if address.member:
+            with self._lock:
+                return io.BytesIO(self._open_archive(address.container)[1].read(address.member))
+        return open_regular_file(address.container, str(address.container))
+
+    def _beside(self, address: ImageAddress, name: str) -> BinaryIO:
+        """The file ``name`` in the folder of ``address``."""
+        if address.member:
+            member = str(PurePosixPath(address.member).with_name(name))
+            return self._opened(replace(address, member=member, frame=None))
+        return self._opened(ImageAddress(address.container.with_name(name)))
+
+    def _stack_of_volumes(self, address: ImageAddress, part: int | None = None) -> Stack:
+        """The volume that ``address`` means in a file of volumes; the last one read stays in memory."""
+        volumes = self.volume_file(address)
+        assert volumes is not None
+        if part is None and isinstance(volumes, TiffVolumes) and volumes.count > 1:
+            raise BadInput(
+                tr_lazy("'{address}' holds {n} volumes.", address=address, n=volumes.count),
+                "Import it as the kind volume.",
+            )
+        part = (address.frame or 0) if part is None else part
+        with self._lock:
+            key = address.container, address.member, part, _stamp(address.container)
+            if self._last_volume is None or self._last_volume[0] != key:
+                self._last_volume = None
+                self._last_volume = (key, volumes.stack(part))
+            return self._last_volume[1]
+
+    def _stack_of_pages(self, address: ImageAddress) -> Stack | None:
+        """The volume whose slices are pages of one TIFF file; ``None`` for other slices."""
+        first = address.slices[0]
+        if first.frame is None or len({(one.container, one.member) for one in address.slices}) > 1:
+            return None
+        whole = replace(first, frame=None)
+        volumes = self.volume_file(whole)
+        if not isinstance(volumes, TiffVolumes):
+            return None
+        part = volumes.part_of([one.frame or 0 for one in address.slices])
+        return None if part is None else self._stack_of_volumes(whole, part)
 
     def _stack_of_frames(self, address: ImageAddress, frames: Sequence[int] = ()) -> Stack:
         from semblance.core.imaging.dicom.images import DicomStack
@@ -238,7 +338,7 @@ class ImageReader:
         Raises:
             BadInput: as :meth:`open`.
         """
-        if address.slices or self.is_stack(address):
+        if address.slices or self.is_stack(address) or self.volume_file(address) is not None:
             return inspect_image(self.open(address), longest)
         with self.dicom_file(address) as file:
             if file is not None:

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.image import Image
+from semblance.core.imaging.dicom.value_scale import HU_RANGE, LARGEST
+from semblance.core.imaging.image import Image, ValueScale
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.raster import unit_range
 from semblance.core.imaging.volume import ArrayStack, Spacing, Stack, Volume, checked_slice
@@ -86,8 +87,12 @@ def stored_spacing(spacing: npt.NDArray[Any], row: int | None) -> Spacing | None
     return float(z), float(y), float(x)
 
 
-def array_stack(values: npt.NDArray[Any], name: str, spacing_mm: Spacing | None = None) -> ArrayStack:
-    """An array as a volume: (depth, h, w) or (depth, h, w, 1) of any numbers.
+def array_stack(
+    values: npt.NDArray[Any], name: str, spacing_mm: Spacing | None = None, scale: ValueScale | None = None
+) -> ArrayStack:
+    """An array as a volume: (depth, h, w) or (depth, h, w, 1) of any numbers, or (depth, h, w, 3) colours of 8 bits.
+
+    ``scale``: what the numbers mean. CT is shown from -1,024 to 1,024 HU.
 
     Bytes, 16-bit numbers and 32-bit floats stay as they are; other whole numbers become 16 bits where they
     fit, or floats. Bytes are shown on their full scale; of other numbers the least is black and the
@@ -97,6 +102,9 @@ def array_stack(values: npt.NDArray[Any], name: str, spacing_mm: Spacing | None 
         BadInput: another shape, no voxels, or no number in any of them.
     """
     voxels = values[..., 0] if values.ndim == 4 and values.shape[3] == 1 else values
+    meaning = ValueScale() if scale is None else scale
+    if voxels.ndim == 4 and voxels.shape[3] == 3 and voxels.dtype == np.uint8 and voxels.size:
+        return ArrayStack(Volume(np.ascontiguousarray(voxels), spacing_mm=spacing_mm, name=name))
     if voxels.ndim != 3 or voxels.size == 0:
         shape = " x ".join(str(side) for side in values.shape) or "no"
         raise BadInput(
@@ -110,15 +118,19 @@ def array_stack(values: npt.NDArray[Any], name: str, spacing_mm: Spacing | None 
     if voxels.dtype.kind == "b":
         voxels = voxels.astype(np.uint8) * np.uint8(255)
     if voxels.dtype == np.uint8:
-        return ArrayStack(Volume(np.ascontiguousarray(voxels), spacing_mm=spacing_mm, name=name))
+        return ArrayStack(Volume(np.ascontiguousarray(voxels), meaning, spacing_mm, name))
     if voxels.dtype.kind == "f" and not np.isfinite(voxels).all():
         # Refuses an array without finite numbers; otherwise NaN becomes the lowest value.
         unit_range(voxels.ravel(), name)
         voxels = np.where(np.isfinite(voxels), voxels, voxels[np.isfinite(voxels)].min())
+    if voxels.dtype == np.float64:
+        voxels = np.clip(voxels, -LARGEST, LARGEST)
     low, high = float(voxels.min()), float(voxels.max())
     voxels = np.ascontiguousarray(voxels, dtype=_voxel_type(voxels.dtype, low, high))
-    white = high if high > low else low + 1.0
-    return ArrayStack(Volume(voxels, spacing_mm=spacing_mm, name=name, black=low, white=white))
+    white = high if high > low else low + max(1.0, abs(low) * 1e-6)
+    if meaning.unit == "HU":
+        low, white = ((edge - meaning.intercept) / meaning.slope for edge in HU_RANGE)
+    return ArrayStack(Volume(voxels, meaning, spacing_mm, name, black=low, white=white))
 
 
 def _voxel_type(dtype: np.dtype[Any], low: float, high: float) -> Any:

@@ -24,7 +24,7 @@ Spacing = tuple[float, float, float]
 
 @dataclass(frozen=True, eq=False)
 class Volume:
-    """Voxels (depth, height, width) of stored numbers, first slice first.
+    """Voxels (depth, height, width) of stored numbers, first slice first; with a last axis of three, colours.
 
     ``spacing_mm``: from slice to slice, row to row, column to column (``None``: unknown).
     ``values``: their meaning. ``origin``: (z, y, x) of the first voxel in the stack it was cut from.
@@ -193,7 +193,7 @@ class ArrayStack(Stack):
     """A volume already in memory."""
 
     def __init__(self, volume: Volume) -> None:
-        depth, height, width = volume.voxels.shape
+        depth, height, width = volume.voxels.shape[:3]
         self.shape = (depth, height, width)
         self.name, self.spacing_mm = volume.name, volume.spacing_mm
         self._volume = volume

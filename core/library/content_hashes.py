@@ -12,7 +12,7 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     from semblance.core.imaging.image import Image
     from semblance.core.imaging.region import Region
-    from semblance.core.imaging.volume import Volume
+    from semblance.core.imaging.volume import Stack, Volume
 
 _PIECE = 1 << 20
 
@@ -67,5 +67,23 @@ def content_of_numbers(values: tuple[float, ...]) -> str:
 
 def contents_of_rows(X: npt.NDArray[np.float64]) -> list[str]:
     """The hash of each row (n, d) of a table; all missing values are equal."""
-    X = np.where(np.isnan(X), np.nan, X)
-    return [content_hash(row.tobytes()) for row in X]
+    return [content_hash(row) for row in bytes_of_rows(np.where(np.isnan(X), np.nan, X))]
+
+
+def bytes_of_rows(X: npt.NDArray[np.float64]) -> list[bytes]:
+    """The bytes of each row (n, d)."""
+    data, width = X.tobytes(), X.shape[1] * X.itemsize
+    return [data[start : start + width] for start in range(0, len(data), width)]
+
+
+def hash_of_stack(stack: Stack) -> str:
+    """The hash of all slices of a volume: of grey ones as :func:`hash_of_volume`.
+
+    Raises:
+        BadInput: it is too large for memory, or a slice cannot be read.
+    """
+    if not stack.image(0).is_colour:
+        return hash_of_volume(stack.volume())
+    return content_hash(
+        "".join(content_of_pixels(stack.image(place), None) for place in range(len(stack))).encode()
+    )

@@ -96,6 +96,46 @@ def _read_image(data: bytes, place: Path) -> bool:
     return True
 
 
+def _volumes(place: Path) -> list[bytes]:
+    import gzip
+
+    from tests.helpers.volume_files import meta_image, nifti, nrrd_file, tiff
+
+    voxels, lps = np.arange(9 * 8 * 5, dtype=np.int16).reshape(9, 8, 5), np.eye(4)
+    four = np.stack([voxels, voxels], axis=-1)
+    return [
+        nifti(voxels, lps),
+        nifti(four, lps),
+        gzip.compress(nifti(voxels, lps)),
+        nrrd_file(voxels, lps, place),
+        nrrd_file(voxels, lps, place, encoding="text"),
+        meta_image(voxels, lps)[0],
+        meta_image(voxels, lps, compressed=True)[0],
+        tiff(four.transpose(3, 2, 1, 0), ome=True, metadata={"axes": "TZYX"}),
+        tiff(voxels, imagej=True),
+    ]
+
+
+def _read_volumes(data: bytes, place: Path) -> bool:
+    """Under each name that a format is recognised by."""
+    from semblance.core.imaging.image_address import ImageAddress
+    from semblance.core.imaging.image_reader import ImageReader
+
+    read = False
+    for name in ("a.nii.gz", "a.mha", "a.tif"):
+        (place / name).write_bytes(data)
+        with ImageReader() as reader:
+            try:
+                volumes = reader.volume_file(ImageAddress(place / name))
+                if volumes is not None:
+                    volumes.stack(volumes.count - 1).image(0).grey()
+                    read = True
+            except SemblanceError as error:
+                assert error.message
+        read = _in_folder({name: data}, place) or read
+    return read
+
+
 # Sources: whole imports without the catalogue
 
 
@@ -540,6 +580,7 @@ def _dicom(place: Path) -> list[bytes]:
 
 KINDS: dict[str, Kind] = {
     "image": Kind(_images, _read_image),
+    "volume": Kind(_volumes, _read_volumes),
     "npz": Kind(_arrays, _read_arrays),
     "text": Kind(_texts, _read_text, TOKENS),
     "parquet": Kind(_parquet, _read_parquet),

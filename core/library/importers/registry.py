@@ -18,6 +18,7 @@ from semblance.core.library.importers.polyps import PolypsImporter
 from semblance.core.library.importers.source import Source
 from semblance.core.library.importers.table import TableImporter
 from semblance.core.library.importers.ultrasound import UltrasoundImporter
+from semblance.core.library.importers.volumes import VolumesImporter
 from semblance.core.parameters import parse_settings
 
 #: A new importer is one line here.
@@ -29,6 +30,7 @@ _ALL: tuple[type[Importer], ...] = (
     DicomImporter,
     MammogramsImporter,
     UltrasoundImporter,
+    VolumesImporter,
     ImageCLEFImporter,
     PolypsImporter,
     LungImporter,
@@ -92,7 +94,8 @@ def recognise(source: Source) -> list[tuple[Importer, Recognition]]:
     )
     raise BadInput(
         tr_lazy("{holds}{why}.", holds=holds, why=why),
-        "Choose a folder or zip of images (DICOM, PNG, JPEG, TIFF, PGM), a table (CSV, Parquet) or MedMNIST arrays.",
+        "Choose a folder or zip of images (DICOM, PNG, JPEG, TIFF, PGM) or volumes (NIfTI, NRRD, MetaImage), a table "
+        "(CSV, Parquet) or MedMNIST arrays.",
     )
 
 

@@ -38,7 +38,7 @@ from semblance.core.library.content_hashes import (
     content_of_file,
     content_of_part,
     content_of_pixels,
-    hash_of_volume,
+    hash_of_stack,
 )
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
@@ -113,8 +113,8 @@ class OpenVolumes:
         self._stack = self._at = None
 
     def _hash_of(self, address: ImageAddress, stack: Stack) -> str:
-        if self._reader.is_array(address):
-            return hash_of_volume(stack.volume())
+        if self._reader.holds_voxels(address):
+            return hash_of_stack(stack)
         if address.member:
             return content_hash(self._reader.read_bytes(address))
         with open_regular_file(address.container, str(address.container)) as file:
@@ -573,7 +573,7 @@ def _open(reader: ImageReader, volumes: OpenVolumes, image: CaseImage) -> tuple[
         data = reader.read_bytes(address.slices[place])
         same = content_hash(data) == image.slice_hashes[place]
         return reader.decode(data, address.slices[place]), image.content if same else ""
-    if reader.is_array(address):
+    if reader.holds_voxels(address):
         if not reader.is_stack(address):
             opened = reader.open(address)
             return opened, content_of_pixels(opened, region)

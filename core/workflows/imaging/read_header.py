@@ -66,8 +66,8 @@ def _plain_lines(reader: ImageReader, address: ImageAddress) -> list[HeaderLine]
         lines.append((tr_lazy("Entry"), address.member))
     if address.frame is not None:
         lines.append((tr_lazy("Row"), f"{address.frame:,}"))
-    if reader.is_array(address):
-        lines += _array_lines(reader, address)
+    if reader.holds_voxels(address):
+        lines += _voxel_lines(reader, address)
     else:
         lines += _raster_lines(reader.read_bytes(address))
     try:
@@ -77,12 +77,19 @@ def _plain_lines(reader: ImageReader, address: ImageAddress) -> list[HeaderLine]
     return [HeaderLine(0, "", name, "", value) for name, value in lines]
 
 
-def _array_lines(reader: ImageReader, address: ImageAddress) -> list[tuple[str, str]]:
-    numbers = reader.stack(address).volume().voxels if reader.is_stack(address) else None
-    lines = [(tr_lazy("Format"), tr_lazy("NumPy array"))]
-    if numbers is not None:
-        lines.append((tr_lazy("Slices"), f"{numbers.shape[0]:,}"))
-        lines.append((tr_lazy("Data type"), str(numbers.dtype)))
+def _voxel_lines(reader: ImageReader, address: ImageAddress) -> list[tuple[str, str]]:
+    """Only what the program uses of a header: its other fields may name people."""
+    volumes = reader.volume_file(address)
+    found = tr_lazy("NumPy array") if volumes is None else volumes.format
+    lines = [(tr_lazy("Format"), found)]
+    if volumes is not None and volumes.count > 1:
+        lines.append((tr_lazy("Volumes"), f"{volumes.count:,}"))
+    if reader.is_stack(address):
+        with reader.stack(address) as stack:
+            lines.append((tr_lazy("Slices"), f"{len(stack):,}"))
+            lines.append((tr_lazy("Data type"), str(stack.image(0).pixels.dtype)))
+            if stack.spacing_mm is not None:
+                lines.append((tr_lazy("Slice distance"), f"{stack.spacing_mm[0]:.4g} mm"))
     return lines
 
 

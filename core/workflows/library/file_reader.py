@@ -7,11 +7,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from semblance.core.errors import BadInput, SemblanceError
-from semblance.core.imaging.formats import DICOM, check_whole, sniff
+from semblance.core.imaging.formats import DICOM, TIFF, check_whole, sniff
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.image_reader import ImageReader, shown_slice
 from semblance.core.imaging.thumbnail import inspect, thumbnail
+from semblance.core.imaging.volume_files import volume_format
 from semblance.core.imaging.zip_archive import ZipArchive
 from semblance.core.language import tr_lazy
 from semblance.core.library.content_hashes import (
@@ -22,7 +23,7 @@ from semblance.core.library.content_hashes import (
     content_of_part,
     content_of_pixels,
     content_of_slices,
-    hash_of_volume,
+    hash_of_stack,
 )
 from semblance.core.library.importers.importer import FoundCase
 from semblance.core.library.importers.source import Source, printable
@@ -196,10 +197,15 @@ class FileReader:
         return found
 
     def _image(self, path: str, cases: Sequence[FoundCase], stamp: int) -> ReadResult:
-        if sniff(self._source.head(path)) == DICOM:
+        head = self._source.head(path)
+        kind = sniff(head)
+        if kind == DICOM:
             return self._dicom_object(path, cases, stamp)
+        name = self._source.label(path)
+        if volume_format(name, head) or (kind == TIFF and self._images.is_stack(self._source.address(path))):
+            return self._frames(path, cases, stamp)
         data = self._source.read(path)
-        facts = inspect(data, self._source.label(path))
+        facts = inspect(data, name)
         out = ReadResult(FileRecord(path, len(data), stamp, content_hash(data), "ok"))
         for case in cases:
             content = content_of_file(data, case.region)
@@ -236,8 +242,9 @@ class FileReader:
             try:
                 image, content, depth = self._frame(address, case)
             except SemblanceError as error:
+                part = f"!{case.member}" if case.member else ""
                 row = "" if case.frame is None else f"[{case.frame}]"
-                out.failed.append((f"{self._source.label(path)}!{case.member}{row}", str(error)))
+                out.failed.append((f"{self._source.label(path)}{part}{row}", str(error)))
                 continue
             out.images[content] = thumbnail(image)
             record = self._record(case, image.width, image.height, content)
@@ -257,7 +264,7 @@ class FileReader:
             # Other threads may replace it meanwhile, so address and hash are read together.
             cached = self._last_volume
             if cached[0] != address:
-                cached = self._last_volume = (address, hash_of_volume(stack.volume()))
+                cached = self._last_volume = (address, hash_of_stack(stack))
             return image, content_of_part(cached[1], case.region), len(stack)
 
     def _rows(self, path: str, cases: Sequence[FoundCase], stamp: int) -> ReadResult:

@@ -8,7 +8,9 @@ from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import QWidget
 
 from semblance.app.screenshot import settle
+from semblance.app.shell.actions import COMMANDS
 from semblance.app.shell.theme import set_theme
+from semblance.app.window.main_window import MainWindow
 from semblance.app.window.workspaces import READ, RESEARCH, WORKSPACES
 from tests.helpers.windows import open_window, search_first_case
 
@@ -189,3 +191,25 @@ def test_every_control_has_a_name_and_fits_with_small_and_large_text(qapp, libra
                 nameless = [one for one in controls if not spoken(one) and one.focusProxy() is None]
                 assert [(type(one).__name__, one.parentWidget()) for one in nameless] == []
             assert window.workspaces.current.name == workspace
+
+
+def test_each_workspace_has_its_menus_and_the_keys_of_all_commands(qtbot, private_home):
+    window = MainWindow()
+    qtbot.addWidget(window)
+    window.show()
+    shown = {}
+    for workspace in ("research", "read"):
+        window.workspaces.choose(workspace)
+        menus = [action.menu() for action in window.top.menus.actions() if action.isVisible()]
+        assert all(menu.actions() and not menu.actions()[0].isSeparator() for menu in menus)
+        shown[workspace] = {action.objectName() for menu in menus for action in menu.actions()}
+    actions = window.context.actions
+    assert shown["research"] - {""} == {command.id for command in COMMANDS}
+    assert "theme" not in shown["read"]
+    before = window.context.settings.theme
+    settle(window)
+    window.activateWindow()
+    qtbot.keyClick(window.start_page, Qt.Key.Key_D, CTRL | Qt.KeyboardModifier.ShiftModifier)
+    assert window.context.settings.theme != before
+    actions["theme"].trigger()
+    window.close()

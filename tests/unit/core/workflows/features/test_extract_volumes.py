@@ -123,8 +123,8 @@ def test_regions_of_one_array_read_it_once(tmp_path, monkeypatch):
     np.savez(tmp_path / "volumes.npz", one=voxels)
     address = ImageAddress(tmp_path / "volumes.npz", "one")
     hashed = []
-    plain = extract_features.hash_of_volume
-    monkeypatch.setattr(extract_features, "hash_of_volume", lambda volume: hashed.append(1) or plain(volume))
+    plain = extract_features.hash_of_stack
+    monkeypatch.setattr(extract_features, "hash_of_stack", lambda volume: hashed.append(1) or plain(volume))
     volume = Volume(voxels)
     regions = [Region(x, 1, 3, 3, None, 2) for x in range(4)]
     found = chunk(
