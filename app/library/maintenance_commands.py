@@ -33,7 +33,7 @@ from semblance.core.limits import size_text
 from semblance.core.reports.csv_table import csv_text
 from semblance.core.workflows.library.audit_log import list_exports
 =======
-from semblance.core.workflows.library.exports import list_exports
+from semblance.core.workflows.library.audit_log import list_exports
 >>>>>>> integration
 from semblance.core.workflows.maintenance import backup, verify_library
 from semblance.core.workflows.maintenance.backup import RestoreResult

@@ -18,7 +18,7 @@ from semblance.core.demo.images import NOTICE, RADIOGRAPHS, ImageOrder, write
 from semblance.core.engine import run_parts
 =======
 from semblance.core.demo.radiograph import Grey, add_notice
-from semblance.core.engine.run_parts import run_parts
+from semblance.core.engine import run_parts
 >>>>>>> integration
 from semblance.core.errors import SemblanceError
 from semblance.core.files import create_folder, replacing, write_file
