@@ -195,10 +195,7 @@ def audit_log(
     elif every:
         print_document(audit_log.list_audit(library), as_json, show_audit)
     else:
-<<<<<<< HEAD
         print_document(audit_log.list_exports(library), as_json, show_exports)
-=======
-        print_document(exports.list_exports(library), as_json, show_exports)
 
 
 def show_files(document: Any) -> None:
@@ -283,4 +280,3 @@ def deidentify(
     print_document(result.to_json(), as_json, show_files)
     if not result.files:
         raise SemblanceError(f"No DICOM file of {source} was de-identified.", "See the reasons above.")
->>>>>>> integration

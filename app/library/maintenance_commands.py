@@ -29,12 +29,7 @@ from semblance.core.language import format_number, tr, tr_n, tr_name, translate
 from semblance.core.library.location import LibraryLocation, library_location
 from semblance.core.library.records import SUFFIX
 from semblance.core.limits import size_text
-<<<<<<< HEAD
-from semblance.core.reports.csv_table import csv_text
 from semblance.core.workflows.library.audit_log import list_exports
-=======
-from semblance.core.workflows.library.audit_log import list_exports
->>>>>>> integration
 from semblance.core.workflows.maintenance import backup, verify_library
 from semblance.core.workflows.maintenance.backup import RestoreResult
 from semblance.core.workflows.maintenance.verification_result import Problem, VerificationResult
