@@ -17,7 +17,7 @@ from PySide6.QtGui import QImage
 
 from semblance.app.application import make_application
 from semblance.app.library.prepare_operations import import_and_prepare
-from semblance.app.screenshot import PATIENCE_MS, settle, temporary_settings, turn
+from semblance.app.screenshot import PATIENCE_MS, temporary_settings, turn, wait_until_idle
 from semblance.app.shell import search_operations
 from semblance.app.shell.theme import set_theme
 from semblance.app.window.main_window import MainWindow
@@ -48,7 +48,7 @@ def make_animation(demo: Path, file: Path) -> Path:
         window.show()
         window.start()
         try:
-            settle(window)
+            wait_until_idle(window)
             frames = [
                 _image(window) for _ in _steps(window, source, Path(folder) / "Breast masses.semblance")
             ]
@@ -95,18 +95,18 @@ def _steps(window: MainWindow, source: Path, library: Path) -> Iterator[None]:
     import_and_prepare(window.context, source, library, "folder")
     _wait_for_cases(window)
     yield
-    settle(window)
+    wait_until_idle(window)
     asked = next(case for case in state.columns.ids if "malignant" in case)
     search_operations.submit_query(window.context, Query(case=asked))
-    settle(window)
+    wait_until_idle(window)
     window.message_bar.clear()
     yield
     for place, command in ((8, "judge_alike"), (1, "judge_not_alike")):
         grid.set_current(grid.model().case_row(place))
-        settle(window)
+        wait_until_idle(window)
         yield
         window.context.actions[command].trigger()
-        settle(window)
+        wait_until_idle(window)
         yield
 
 
@@ -126,7 +126,7 @@ def _image(window: MainWindow) -> Image.Image:
     # The first paint requests the thumbnails.
     window.grab()
     if window.state.library is None or window.state.ranking is not None:
-        settle(window)
+        wait_until_idle(window)
     image = window.grab().toImage().scaledToWidth(WIDTH, Qt.TransformationMode.SmoothTransformation)
     rgb = image.convertToFormat(QImage.Format.Format_RGB888)
     size = (rgb.width(), rgb.height())

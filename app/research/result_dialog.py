@@ -9,7 +9,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from semblance.app.shell.context import Context
-from semblance.app.shell.jobs import Job, Lane
+from semblance.app.shell.jobs import Job, WorkerPool
 from semblance.app.shell.state import Change
 from semblance.app.widgets.dialog import Dialog, closing_row, dialog_layout, help_button, resize_dialog
 from semblance.app.widgets.labels import WrappedLabel
@@ -80,7 +80,7 @@ class ResultDialog(Dialog):
     ) -> Job:
         """Run a quick ``workflow`` without showing its progress; ``then`` is called with its result."""
         job = self._context.jobs.run(
-            title, workflow, *values, lane=Lane.READ, channel=self.channel, quiet=True
+            title, workflow, *values, pool=WorkerPool.READ, channel=self.channel, quiet=True
         )
         job.done.connect(then)
         job.failed.connect(self.show_error)
@@ -92,12 +92,12 @@ class ResultDialog(Dialog):
         then: Callable[[Any], object],
         workflow: Callable[..., Any],
         *values: object,
-        lane: Lane = Lane.BACKGROUND,
+        pool: WorkerPool = WorkerPool.BACKGROUND,
         **options: Any,
     ) -> Job:
         """Run ``workflow`` with its progress and Cancel; ``then`` is called with its result."""
         self._error.set_error(None)
-        job = self._context.jobs.run(title, workflow, *values, lane=lane, channel=self.channel, **options)
+        job = self._context.jobs.run(title, workflow, *values, pool=pool, channel=self.channel, **options)
         self._job = job
         job.changed.connect(lambda: self.progress.show_job(job))
         job.done.connect(then)

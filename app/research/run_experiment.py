@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from semblance.app.shell.context import Context
-from semblance.app.shell.jobs import Job, Lane
+from semblance.app.shell.jobs import Job, WorkerPool
 from semblance.core.language import tr
 from semblance.core.reports.plot import PlotLayout
 from semblance.core.research.spec import ExperimentSpec
@@ -62,7 +62,7 @@ def show(context: Context, folder: Path, then: DocumentCallback) -> Job:
         tr("Opening {name}", name=folder.name),
         experiments.show_experiment,
         folder,
-        lane=Lane.READ,
+        pool=WorkerPool.READ,
         channel="experiment shown",
         quiet=True,
     )
@@ -77,7 +77,7 @@ def export(context: Context, folder: Path, target: Path, *, identified: bool) ->
         folder,
         target,
         identified=identified,
-        lane=Lane.DRAW,
+        pool=WorkerPool.DRAW,
     )
     return context.follow(
         job,
@@ -98,7 +98,7 @@ def draw_ranks(context: Context, test: Document, layout: PlotLayout, then: Calla
         experiments.draw_ranks,
         test,
         layout,
-        lane=Lane.DRAW,
+        pool=WorkerPool.DRAW,
         channel="experiment ranks",
         quiet=True,
     )

@@ -13,7 +13,7 @@ from semblance.app.research.result_dialog import ResultDialog
 from semblance.app.shell import library_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_file
-from semblance.app.shell.jobs import Lane
+from semblance.app.shell.jobs import WorkerPool
 from semblance.app.shell.state import Change
 from semblance.app.widgets.dialog import dialog_button, form
 from semblance.app.widgets.empty_state import EmptyState
@@ -157,8 +157,8 @@ class VaultDialog(ResultDialog):
         **options: Any,
     ) -> None:
         # Searching with every sealed case takes long, all else does not.
-        lane = Lane.BACKGROUND if workflow is vault.open_vault else Lane.READ
-        self.run(title, then, workflow, *args, lane=lane, **options)
+        pool = WorkerPool.BACKGROUND if workflow is vault.open_vault else WorkerPool.READ
+        self.run(title, then, workflow, *args, pool=pool, **options)
 
     # Showing
 

@@ -23,7 +23,7 @@ from semblance.app.search.feedback import mark_cards
 from semblance.app.search.feedback.concepts_section import ConceptCommands
 from semblance.app.search.feedback.save_refined_dialog import SaveRefinedDialog
 from semblance.app.search.saved.searches_dialog import SearchCommands
-from semblance.app.search.similar.panel import GLIDE
+from semblance.app.search.similar.panel import ANIMATE_REORDERING
 from semblance.app.search.similar.prevalence_dialog import edit_prevalences
 from semblance.app.shell import search_operations
 from semblance.app.shell.actions import available
@@ -193,9 +193,9 @@ class Commands(QObject):
             **self.experiments.commands,
             **self.pacs.commands,
         }
-        glide = context.actions["glide"]
-        glide.setChecked(context.settings.flag(GLIDE, default=True))
-        glide.toggled.connect(partial(context.settings.set_flag, GLIDE))
+        animate_reordering = context.actions["animate_reordering"]
+        animate_reordering.setChecked(context.settings.flag(ANIMATE_REORDERING, default=True))
+        animate_reordering.toggled.connect(partial(context.settings.set_flag, ANIMATE_REORDERING))
 
     def _window_commands(self) -> Mapping[str, Callable[[], object]]:
         return {

@@ -13,8 +13,8 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QPushButton, QToolTip
 from semblance.app.search.feedback import mark_cards
 from semblance.app.shell.context import Context
 from semblance.app.shell.event_loop import one_shot
-from semblance.app.shell.jobs import Job, Lane
-from semblance.app.shell.kept_views import KeptView
+from semblance.app.shell.jobs import Job, WorkerPool
+from semblance.app.shell.last_views import LastView
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.widgets.cards.card_view import NONE
@@ -245,9 +245,9 @@ class CardSlices(QObject):
         if path is None or slices < 2:
             return
         key = (path, case_row)
-        before = state.kept_views.get(key) or KeptView(slices // 2)
+        before = state.last_views.get(key) or LastView(slices // 2)
         view = replace(before, place=min(max(before.place + steps, 0), slices - 1))
-        state.kept_views.keep(key, view)
+        state.last_views.store(key, view)
         text = tr("Slice {place} of {n}", place=view.place + 1, n=slices)
         QToolTip.showText(QCursor.pos(), text, self._grid)
         job = self._context.jobs.run(
@@ -258,7 +258,7 @@ class CardSlices(QObject):
             view.place,
             _SIDE,
             view.window,
-            lane=Lane.SLICE,
+            pool=WorkerPool.SLICE,
             channel="card slice",
             quiet=True,
         )
@@ -314,7 +314,7 @@ class QueryWindowLevel(QObject):
                 rows,
                 _SIDE,
                 window_level,
-                lane=Lane.READ,
+                pool=WorkerPool.READ,
                 quiet=True,
             )
         except SemblanceError as error:
