@@ -214,7 +214,7 @@ class ExperimentForm(QWidget):
         self.protocols.tick([PROTOCOL])
 
     def _make_layout(self) -> None:
-        column = vbox(self, spacing=8, margins=(12, 8, 12, 8))
+        column = vbox(self, spacing=8, margins=(0, 4, 12, 8))
         column.addWidget(SectionHeader(tr("Cases")))
         column.addWidget(self.cases)
         add_buttons = hbox(spacing=8)

@@ -65,7 +65,7 @@ class ReadingDialog(Dialog):
     def __init__(
         self,
         context: Context,
-        thumbnails: ThumbnailSource,
+        thumbnails: ThumbnailSource | None,
         name: str,
         reader: str,
         parent: QWidget | None = None,
@@ -84,7 +84,8 @@ class ReadingDialog(Dialog):
         self.pane = ImagePane(context.jobs, settings=context.settings)
         self.pane.view.editable = False
         self.similar = CaseGrid()
-        self.similar.set_source(thumbnails)
+        if thumbnails is not None:
+            self.similar.set_source(thumbnails)
         self.similar.setAccessibleName(tr("Similar cases with their findings"))
         self._unaided = EmptyState(
             tr("No similar cases for this reading"), tr("Answer from the image alone."), icon="image"

@@ -18,7 +18,7 @@ from semblance.app.library.prepare_operations import prepare_for_searching
 from semblance.app.metrics.metric_commands import MetricCommands
 from semblance.app.network.pacs_commands import PacsCommands
 from semblance.app.reports.report_commands import ReportCommands
-from semblance.app.research.experiment_commands import ExperimentCommands
+from semblance.app.research.research_commands import ResearchCommands
 from semblance.app.search.feedback import mark_cards
 from semblance.app.search.feedback.concepts_section import ConceptCommands
 from semblance.app.search.feedback.save_refined_dialog import SaveRefinedDialog
@@ -173,9 +173,9 @@ class Commands(QObject):
         self.concepts.name_requested.connect(self.name_concept)
         self.reports = ReportCommands(context, window, panels.cases_shown)
         self.reports.help_requested.connect(self.show_help)
-        self.experiments = ExperimentCommands(context, window, panels.thumbnails)
-        self.experiments.case_requested.connect(full.view_case)
-        self.experiments.help_requested.connect(self.show_help)
+        self.research = ResearchCommands(context, window, panels.thumbnails)
+        self.research.case_requested.connect(full.view_case)
+        self.research.help_requested.connect(self.show_help)
         self.pacs = PacsCommands(context, window, self.selected_cases)
         self.pacs.retrieved.connect(partial(prepare_for_searching, context))
         self.pacs.help_requested.connect(self.show_help)
@@ -190,7 +190,7 @@ class Commands(QObject):
             **self.searches.commands,
             **self.concepts.commands,
             **self.reports.commands,
-            **self.experiments.commands,
+            **self.research.commands,
             **self.pacs.commands,
         }
         animate_reordering = context.actions["animate_reordering"]

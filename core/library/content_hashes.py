@@ -67,8 +67,13 @@ def content_of_numbers(values: tuple[float, ...]) -> str:
 
 def contents_of_rows(X: npt.NDArray[np.float64]) -> list[str]:
     """The hash of each row (n, d) of a table; all missing values are equal."""
-    X = np.where(np.isnan(X), np.nan, X)
-    return [content_hash(row.tobytes()) for row in X]
+    return [content_hash(row) for row in bytes_of_rows(np.where(np.isnan(X), np.nan, X))]
+
+
+def bytes_of_rows(X: npt.NDArray[np.float64]) -> list[bytes]:
+    """The bytes of each row (n, d)."""
+    data, width = X.tobytes(), X.shape[1] * X.itemsize
+    return [data[start : start + width] for start in range(0, len(data), width)]
 
 
 def hash_of_stack(stack: Stack) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
@@ -46,18 +48,31 @@ class WrittenRows:
 
 
 def put_rows(
-    catalogue: Catalogue, source: SourceRecord, file: FileRecord, rows: TableRowRecords
+    catalogue: Catalogue,
+    source: SourceRecord,
+    file: FileRecord,
+    rows: TableRowRecords,
+    *,
+    may_be_known: bool = True,
 ) -> WrittenRows:
     """Write rows of a table and its file in one transaction; known rows are replaced and keep their ids.
 
-    Rows whose numbers changed lose their features.
+    Rows whose numbers changed lose their features. ``may_be_known``: whether the catalogue may have some of them.
     """
     written = WrittenRows()
     with catalogue.transaction() as connection:
         number = _put_file(connection, source, file)
+        columns = (rows.findings, rows.patients, rows.attributes, rows.contents, rows.numbers)
+        if not may_be_known:
+            texts = [json.dumps(one) if one else "{}" for one in rows.attributes]
+            numbers = repeat(number, len(texts))
+            columns_of_new = (rows.case_ids, numbers, rows.findings, rows.patients, texts, *columns[3:])
+            # Another program may have written some meanwhile.
+            with contextlib.suppress(sa.exc.IntegrityError), connection.begin_nested():
+                _insert(connection, list(zip(*columns_of_new, strict=True)))
+                return WrittenRows(added=len(texts))
         known = _known_rows(connection, rows.case_ids)
         new, again = [], []
-        columns = (rows.findings, rows.patients, rows.attributes, rows.contents, rows.numbers)
         for case_id, finding, patient, attributes, content, numbers in zip(
             rows.case_ids, *columns, strict=True
         ):

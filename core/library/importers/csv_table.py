@@ -15,8 +15,8 @@ from semblance.core.language import tr_lazy
 from semblance.core.library.column_checks import is_index_name
 from semblance.core.library.importers.column_names import CASE_COLUMNS, PATIENT_COLUMNS, TABLE_FINDING_COLUMNS
 from semblance.core.library.importers.csv_text import (
+    Block,
     CsvFile,
-    CsvRow,
     FailedRow,
     checked_header,
     delimiter_name,
@@ -25,7 +25,6 @@ from semblance.core.library.importers.csv_text import (
 )
 from semblance.core.library.importers.encodings import option_hint
 from semblance.core.library.importers.table_file import (
-    Block,
     ColumnSurvey,
     RowSample,
     TableFile,
@@ -33,8 +32,6 @@ from semblance.core.library.importers.table_file import (
 )
 from semblance.core.limits import MAX_TABLE_BYTES
 
-#: Rows that are held at a time. The texts of many more do not fit the processor's cache, which takes twice as long.
-_ROWS = 256
 #: A table whose first rows, so many, cannot be used is not read to its end.
 _GIVEN_UP = 10_000
 #: Names that a first row with numbers in it has only as a header.
@@ -79,20 +76,14 @@ class CsvTable(TableFile):
         self._choose_columns()
 
     def _survey(self) -> None:
-        rows = (row for _, row in self._csv.rows())
         failed: FailedRow | None = None
         n_failed = 0
-        while block := list(islice(rows, _ROWS)):
-            usable = []
-            for row in block:
-                if isinstance(row, FailedRow):
-                    failed, n_failed = failed or row, n_failed + 1
-                else:
-                    usable.append(row)
-            if usable:
-                self.n_rows += len(usable)
-                columns = list(zip(*(row.cells for row in usable), strict=True))
-                self._add_to_surveys(columns, [row.line for row in usable])
+        for block in self._csv.blocks():
+            if block.failed:
+                failed, n_failed = failed or block.failed[0], n_failed + len(block.failed)
+            if block.numbers:
+                self.n_rows += len(block.numbers)
+                self._add_to_surveys(block.columns, block.lines)
             elif not self.n_rows and n_failed > _GIVEN_UP:
                 break
         if not self.n_rows and self._form.header is not False:
@@ -231,14 +222,8 @@ class CsvTable(TableFile):
 
     def first_rows(self, n_rows: int) -> tuple[tuple[str, ...], ...]:
         """The cells of the first rows that have as many as there are columns."""
-        whole = (row.cells for _, row in self._csv.rows(header=self._has_header) if isinstance(row, CsvRow))
-        return tuple(map(tuple, islice(whole, n_rows)))
+        rows = (row for block in self._blocks() for row in zip(*block.columns, strict=True))
+        return tuple(islice(rows, n_rows))
 
-    def _blocks(self) -> Iterator[Block]:
-        numbered = self._csv.rows(header=self._has_header)
-        while several := list(islice(numbered, _ROWS)):
-            failed = [row for _, row in several if isinstance(row, FailedRow)]
-            whole = [(number, row) for number, row in several if isinstance(row, CsvRow)]
-            columns = list(zip(*(row.cells for _, row in whole), strict=True)) or [()] * len(self.header)
-            numbers, lines = [number for number, _ in whole], [row.line for _, row in whole]
-            yield Block(columns, numbers, lines, failed)
+    def _blocks(self) -> Iterator[Block[tuple[str, ...]]]:
+        return self._csv.blocks(header=self._has_header)

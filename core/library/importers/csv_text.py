@@ -6,10 +6,13 @@ import contextlib
 import csv
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from itertools import chain, islice
+from typing import TYPE_CHECKING, BinaryIO, Generic, NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
 
 from semblance.core.csv_cells import original_text
 from semblance.core.errors import BadInput
@@ -32,6 +35,11 @@ if TYPE_CHECKING:
 DELIMITERS = (",", ";", "\t")
 
 LONGEST_CELL = 1 << 20
+#: Characters of rows that are held at a time. The texts of many more do not fit the processor's cache, which takes
+#: twice as long.
+_CHARACTERS = 1 << 16
+#: Characters that are not in cells as they are meant: blanks around them, and the apostrophe of :func:`safe_text`.
+_CLEANED = "' \t\v\f\x1c\x1d\x1e\x1f"
 _MAX_COLUMNS = 100_000
 #: Damaged rows that are reported one by one. The others are counted.
 _REPORTED_ROWS = 1000
@@ -82,6 +90,22 @@ class FailedRows:
         """What is to be reported."""
         more = self.not_reported()
         return self.reported if more is None else [*self.reported, more]
+
+
+#: The cells of a column: as they are written, or as values.
+Cells = Sequence[str] | npt.NDArray[np.float64]
+C_co = TypeVar("C_co", bound=Cells, covariant=True)
+
+
+@dataclass(frozen=True)
+class Block(Generic[C_co]):
+    """Some rows in file order: the ``columns`` of those that are whole, each as cells of text or as float64 values,
+    with their ``numbers`` from 1 and the ``lines`` they are named by; rows that are ``failed``."""
+
+    columns: Sequence[C_co]
+    numbers: Sequence[int]
+    lines: Sequence[int]
+    failed: Sequence[FailedRow] = ()
 
 
 class CsvRow(NamedTuple):
@@ -138,49 +162,102 @@ class CsvFile:
         self.delimiter = delimiter or (
             stated.group(1) if stated is not None else recognised_delimiter(self._sample(), name)
         )
-        first = next(self.records(), None)
-        if first is None:
+        lines, rows, unreadable = next((part for part in self._parts() if part[1]), ((), [], {}))
+        if not rows:
             raise BadInput(tr_lazy("'{name}' contains no row of text.", name=name), SAVE_AS_CSV)
-        if isinstance(first, FailedRow):
+        if lines[0] in unreadable:
             raise BadInput(
-                tr_lazy("The header of '{name}' cannot be read: {error}.", name=name, error=first.reason),
+                tr_lazy(
+                    "The header of '{name}' cannot be read: {error}.", name=name, error=unreadable[lines[0]]
+                ),
                 SAVE_AS_CSV,
             )
-        check_number_of_columns(len(first.cells), name)
-        self.first = first
+        check_number_of_columns(len(rows[0]), name)
+        self.first = CsvRow(lines[0], rows[0])
 
-    def records(self) -> Iterator[CsvRow | FailedRow]:
-        """Every row that is not blank, the first included, and the rows that are not written as CSV."""
-        text, skipped = self._text(), int(self._begins_with_delimiter)
-        if skipped:
-            text.readline()
-        reader = csv.reader(map(composed, text), delimiter=self.delimiter, strict=True)
-        while True:
-            start = reader.line_num + 1 + skipped
-            try:
-                row = next(reader)
-            except StopIteration:
-                return
-            except csv.Error as error:
-                yield FailedRow(start, _unreadable_row(start, reader.line_num + skipped, error))
+    def blocks(self, *, header: bool = True) -> Iterator[Block[tuple[str, ...]]]:
+        """The rows, some at a time; those of another length than the first failed. ``header``: without the first."""
+        width, reasons, number = len(self.first.cells), dict[int, str](), 1 - int(header)
+        for lines, rows, unreadable in self._parts():
+            numbers = range(number, number + len(rows))
+            number += len(rows)
+            if header and rows:
+                header, numbers, lines, rows = False, numbers[1:], lines[1:], rows[1:]
+            if set(map(len, rows)) == {width}:
+                yield Block(list(zip(*rows, strict=True)), numbers, lines)
                 continue
-            cells = [original_text(cell).strip() for cell in row]
-            if any(cells):
-                yield CsvRow(start, cells)
-
-    def rows(self, *, header: bool = True) -> Iterator[tuple[int, CsvRow | FailedRow]]:
-        """The rows with their numbers from 1, those of another length than the first failed. ``header``: without the
-        first row."""
-        width, reasons = len(self.first.cells), dict[int, str]()
-        for number, row in enumerate(islice(self.records(), int(header), None), 1):
-            if isinstance(row, CsvRow) and len(row.cells) != width:
-                n = len(row.cells)
-                if n not in reasons:
+            failed = []
+            for line, row in zip(lines, rows, strict=True):
+                if (n := len(row)) != width and n not in reasons:
                     # Millions of rows may be damaged in one way.
                     reasons[n] = tr_lazy("{n} cells where the header names {names} columns", n=n, names=width)
-                yield number, FailedRow(row.line, reasons[n])
+                if n != width:
+                    failed.append(FailedRow(line, reasons[n] if row else unreadable[line]))
+            whole = [place for place, row in enumerate(rows) if len(row) == width]
+            columns = list(zip(*(rows[place] for place in whole), strict=True)) or [()] * width
+            yield Block(
+                columns, [numbers[place] for place in whole], [lines[place] for place in whole], failed
+            )
+
+    def first_rows(self, n: int) -> tuple[tuple[str, ...], ...]:
+        """The cells of the first ``n`` rows, of whatever length, without those that are not written as CSV."""
+        rows = islice((row for _, some, _ in self._parts() for row in some), n)
+        return tuple(tuple(row) for row in rows if row)
+
+    def _parts(self) -> Iterator[tuple[Sequence[int], list[list[str]], dict[int, str]]]:
+        """The lines on which rows begin that are not blank, the first row included; their cells, none where the row is
+        not written as CSV; and why not, by line."""
+        text, line = self._text(), 1 + int(self._begins_with_delimiter)
+        if self._begins_with_delimiter:
+            text.readline()
+        while some := text.readlines(_CHARACTERS):
+            rows = self._rows_of_lines(some)
+            if rows is None:
+                starts, rows, unreadable, n_lines = self._rows_one_by_one(chain(some, text), line, len(some))
+                yield starts, rows, unreadable
             else:
-                yield number, row
+                n_lines = len(some)
+                starts = range(line, line + n_lines)
+                if not all(map(any, rows)):
+                    starts = [start for start, row in zip(starts, rows, strict=True) if any(row)]
+                    rows = [row for row in rows if any(row)]
+                yield starts, rows, {}
+            line += n_lines
+
+    def _rows_of_lines(self, lines: list[str]) -> list[list[str]] | None:
+        """The cells of each of ``lines``; ``None`` where a row is longer than its line, or not written as CSV."""
+        joined = "".join(lines)
+        if not joined.isascii():
+            lines = [composed(line) for line in lines]
+        try:
+            rows = list(csv.reader(lines, delimiter=self.delimiter, strict=True))
+        except csv.Error:
+            return None
+        if len(rows) != len(lines):
+            return None
+        if not joined.isascii() or any(mark in joined for mark in _CLEANED if mark != self.delimiter):
+            return [_clean(row) for row in rows]
+        return rows
+
+    def _rows_one_by_one(
+        self, lines: Iterable[str], first: int, n_lines: int
+    ) -> tuple[list[int], list[list[str]], dict[int, str], int]:
+        """What :meth:`_parts` gives, of at least ``n_lines`` lines from the line ``first`` on, and their number."""
+        reader = csv.reader(map(composed, lines), delimiter=self.delimiter, strict=True)
+        starts, rows, unreadable = list[int](), list[list[str]](), dict[int, str]()
+        while reader.line_num < n_lines:
+            start = first + reader.line_num
+            try:
+                row = _clean(next(reader))
+            except StopIteration:
+                break
+            except csv.Error as error:
+                row = []
+                unreadable[start] = _unreadable_row(start, first + reader.line_num - 1, error)
+            if any(row) or start in unreadable:
+                starts.append(start)
+                rows.append(row)
+        return starts, rows, unreadable, reader.line_num
 
     def _sample(self) -> str:
         return self._text().read(_SAMPLED_CHARACTERS)
@@ -211,11 +288,10 @@ def read_csv(data: bytes, name: str, encoding: str | None = None) -> CsvText:
     table, most = CsvText(checked_header(opened.first.cells, name)), memory_limit() // _BYTES_OF_ROW
     table.note = opened.note
     failed = FailedRows()
-    for number, row in opened.rows():
-        if isinstance(row, FailedRow):
+    for block in opened.blocks():
+        for row in block.failed:
             failed.add(row)
-            continue
-        if number > most:
+        if len(block.numbers) and block.numbers[-1] > most:
             raise BadInput(
                 tr_lazy("'{name}' has more than {n:,} rows, the limit of such a list.", name=name, n=most),
                 tr_lazy(
@@ -223,9 +299,9 @@ def read_csv(data: bytes, name: str, encoding: str | None = None) -> CsvText:
                     variable=MEMORY_VARIABLE,
                 ),
             )
-        table.rows.append(row.cells)
-        table.lines.append(row.line)
-        table.numbers.append(number)
+        table.rows += map(list, zip(*block.columns, strict=True))
+        table.lines += block.lines
+        table.numbers += block.numbers
     table.failed = failed.all()
     return _without_empty_columns(table, name)
 
@@ -386,6 +462,10 @@ def _without_empty_columns(table: CsvText, name: str) -> CsvText:
         table.header = [table.header[index] for index in named]
         table.rows = [[row[index] for index in named] for row in table.rows]
     return table
+
+
+def _clean(row: list[str]) -> list[str]:
+    return [original_text(cell).strip() for cell in row]
 
 
 def _unreadable_row(start: int, end: int, error: csv.Error) -> str:

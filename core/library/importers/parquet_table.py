@@ -21,14 +21,14 @@ from semblance.core.language import tr_lazy
 from semblance.core.library.importers.column_names import CASE_COLUMNS, PATIENT_COLUMNS
 from semblance.core.library.importers.csv_text import (
     LONGEST_CELL,
+    Block,
+    Cells,
     FailedRow,
     check_number_of_columns,
     checked_header,
 )
 from semblance.core.library.importers.encodings import check_size
 from semblance.core.library.importers.table_file import (
-    Block,
-    Cells,
     ColumnSurvey,
     RowSample,
     TableFile,
@@ -221,7 +221,7 @@ class ParquetTable(TableFile):
             if not (self.header[i].casefold() in others or self._is_index(self.header[i])) or not i
         )
 
-    def _blocks(self) -> Iterator[Block]:
+    def _blocks(self) -> Iterator[Block[Cells]]:
         numeric, n_rows = set(self._features), 0
         for batch in self._batches():
             columns: list[Cells] = [

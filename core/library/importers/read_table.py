@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
@@ -14,7 +13,7 @@ from semblance.core.errors import BadInput
 from semblance.core.imaging.zip_archive import open_regular_file
 from semblance.core.library.findings import FindingNames
 from semblance.core.library.importers.csv_table import CsvTable
-from semblance.core.library.importers.csv_text import DELIMITERS, CsvFile, CsvRow
+from semblance.core.library.importers.csv_text import DELIMITERS, CsvFile
 from semblance.core.library.importers.encodings import whole_lines
 from semblance.core.library.importers.parquet_table import ParquetTable, is_parquet
 from semblance.core.library.importers.table_file import Table, TableFile, TableFormat
@@ -104,11 +103,11 @@ def preview_table(file: BinaryIO, name: str, form: TableFormat, n_rows: int) -> 
         table = CsvTable(sample, name, form)
     except BadInput as error:
         cells = CsvFile(sample, name, form.delimiter or DELIMITERS[0], form.encoding)
-        rows = [row.cells for row in islice(cells.records(), n_rows) if isinstance(row, CsvRow)]
+        rows = cells.first_rows(n_rows)
         return TablePreview(
             tuple(f"column{i + 1}" for i in range(max(map(len, rows)))),
             (),
-            tuple(map(tuple, rows)),
+            rows,
             error.message,
         )
     return TablePreview(tuple(table.header), table.uses(), table.first_rows(n_rows))

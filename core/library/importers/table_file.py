@@ -17,8 +17,9 @@ import csv
 import fnmatch
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +39,8 @@ from semblance.core.library.findings import finding_key
 from semblance.core.library.importers.column_names import CASE_COLUMNS, PATIENT_COLUMNS, TABLE_FINDING_COLUMNS
 from semblance.core.library.importers.csv_text import (
     DELIMITERS,
+    Block,
+    Cells,
     FailedRow,
     FailedRows,
     column_named,
@@ -89,6 +92,8 @@ _MOST_DIFFERENT = 1_000_000
 _BYTES_OF_ID = 100
 #: Cells, each with a line break behind it, that are all numbers: four times as fast as to convert them.
 _PLAIN_NUMBERS = re.compile(r"(?:[+-]?[0-9]++(?:\.[0-9]*+)?+(?:[eE][+-]?[0-9]++)?+\n)*+")
+#: Rows, and cells, that are given at once; the first time fewer, so that they can be shown soon.
+_FIRST_ROWS, _MOST_ROWS, _MOST_CELLS = 250, 8000, 1 << 20
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}([.,]\d{3})+")
 
 
@@ -127,7 +132,10 @@ class TableFormat:
 
 @dataclass
 class TableRows:
-    """Some rows that can be used, in file order; the fields are those of :class:`Table`."""
+    """Some rows that can be used, in file order; the fields are those of :class:`Table`.
+
+    ``parts`` of ``X`` are to be joined.
+    """
 
     X: npt.NDArray[np.float64]
     findings: list[str | None]
@@ -135,6 +143,12 @@ class TableRows:
     patient_ids: list[str | None] | None
     attributes: dict[str, list[str]]
     failed: list[FailedRow]
+    parts: list[npt.NDArray[np.float64]] = field(default_factory=list)
+
+    def joined(self) -> TableRows:
+        """The same with all values in ``X``."""
+        self.X, self.parts = np.concatenate([self.X, *self.parts]), []
+        return self
 
 
 @dataclass
@@ -165,8 +179,11 @@ class Table:
 class ColumnSurvey:
     """What a column holds: cells that are filled, numbers with a decimal point or without fraction, and numbers with a
     decimal comma; (line, cell) of the first of either kind, and whether all of a kind may be grouped thousands.
+
     ``points`` counts numbers with a point as long as these may be grouped thousands. ``marks``: what stands for missing
-    values in it, and how often; ``whole``: whether its numbers are whole and differ."""
+    values in it, and how often. ``are_plain``: all cells are numbers as most programs write them. ``whole``: whether
+    its numbers are whole and differ.
+    """
 
     filled: int = 0
     numbers: int = 0
@@ -177,38 +194,32 @@ class ColumnSurvey:
     commas_may_group: bool = True
     points_may_group: bool = True
     marks: dict[str, int] = field(default_factory=dict)
+    are_plain: bool = True
     whole: WholeNumbers = field(default_factory=WholeNumbers)
 
     def add(self, cells: Sequence[str], lines: Sequence[int]) -> None:
         """Count ``cells``, which begin on ``lines``."""
-        if self.points_may_group:
+        text = "\n".join(cells)
+        if self.points_may_group and "." in text:
             self._add_points(cells, lines)
         if self.whole.are_whole:
             self._add_whole(cells)
-        text = "\n".join(cells)
         if _PLAIN_NUMBERS.fullmatch(text + "\n"):
             self.filled, self.numbers = self.filled + len(cells), self.numbers + len(cells)
             return
-        if "_" not in text:
-            try:
-                values = np.array(list(map(float, cells)))
-            except ValueError:
-                pass
-            else:
-                if not np.isnan(values).any():
-                    self.filled, self.numbers = self.filled + len(values), self.numbers + len(values)
-                    return
-        for cell in cells:
+        self.are_plain = False
+        for cell, n in Counter(cells).items():
             if not is_missing(cell):
-                self.filled += 1
-                self.numbers += number_in(cell) is not None
+                self.filled += n
+                self.numbers += n * (number_in(cell) is not None)
             elif cell:
-                self.marks[cell] = self.marks.get(cell, 0) + 1
-        for line, cell in zip(lines, cells, strict=True):
-            if "," in cell and number_in(cell, ",") is not None:
-                self.commas += 1
-                self.first_comma = self.first_comma or (line, cell)
-                self.commas_may_group = self.commas_may_group and bool(_THOUSANDS.fullmatch(cell))
+                self.marks[cell] = self.marks.get(cell, 0) + n
+        if "," in text:
+            for line, cell in zip(lines, cells, strict=True):
+                if "," in cell and number_in(cell, ",") is not None:
+                    self.commas += 1
+                    self.first_comma = self.first_comma or (line, cell)
+                    self.commas_may_group = self.commas_may_group and bool(_THOUSANDS.fullmatch(cell))
 
     def _add_whole(self, cells: Sequence[str]) -> None:
         try:
@@ -238,10 +249,6 @@ class ColumnSurvey:
         return 2 * (self.filled - numbers) <= self.filled
 
 
-#: The cells of a column: as they are written, or as values.
-Cells = Sequence[str] | npt.NDArray[np.float64]
-
-
 class RowSample:
     """Some rows that lie evenly in a table, whose length is not known before."""
 
@@ -261,17 +268,6 @@ class RowSample:
             self._step *= 2
             for kept in self.columns:
                 del kept[1::2]
-
-
-@dataclass
-class Block:
-    """Some rows in file order: the ``columns`` of those that are whole, each as cells of text or as float64 values,
-    with their ``numbers`` from 1 and the ``lines`` they are named by; rows that are ``failed``."""
-
-    columns: Sequence[Cells]
-    numbers: Sequence[int]
-    lines: Sequence[int]
-    failed: Sequence[FailedRow] = ()
 
 
 class TableFile(abc.ABC):
@@ -325,7 +321,7 @@ class TableFile(abc.ABC):
                 self.header[place] = f"Unnamed: {place}"
 
     @abc.abstractmethod
-    def _blocks(self) -> Iterator[Block]:
+    def _blocks(self) -> Iterator[Block[Cells]]:
         """All rows, some thousand at a time; only columns of features may be values."""
 
     @abc.abstractmethod
@@ -581,13 +577,16 @@ class TableFile(abc.ABC):
         Raises:
             BadInput: at the end, none can be used.
         """
-        used_ids, failures, n_usable = set[str](), FailedRows(), 0
+        used_ids, failures = set[str](), FailedRows()
+        n_usable, most = 0, max(1, _MOST_CELLS // len(self.header))
+        wanted, found = min(_FIRST_ROWS, most), self._no_rows()
         for block in self._blocks():
-            n_reported = len(failures.reported)
-            rows = self._usable_rows(block, used_ids, failures)
-            n_usable += len(rows.X)
-            rows.failed = failures.reported[n_reported:]
-            yield rows
+            self._add_usable_rows(block, used_ids, failures, found)
+            if len(found.case_ids) + len(found.failed) >= wanted:
+                n_usable += len(found.case_ids)
+                yield found.joined()
+                wanted, found = min(2 * wanted, _MOST_ROWS, most), self._no_rows()
+        n_usable += len(found.case_ids)
         if not n_usable:
             raise BadInput(
                 tr_lazy(
@@ -598,54 +597,74 @@ class TableFile(abc.ABC):
                 LEAVE_EMPTY,
             )
         if more := failures.not_reported():
-            empty = Block([()] * len(self.header), [], [])
-            yield replace(self._usable_rows(empty, used_ids, failures), failed=[more])
+            found.failed.append(more)
+        yield found.joined()
 
-    def _usable_rows(self, block: Block, used_ids: set[str], failures: FailedRows) -> TableRows:
-        columns, bad = block.columns, list(block.failed)
-        reasons: dict[int, str] = {}
-        values = []
-        for place in self._features:
-            cells = columns[place]
-            numbers, rows = _numbers(cells, self._decimal)
-            values.append(numbers)
-            for index in rows:
-                cell = str(cells[index])
-                reasons.setdefault(index, _bad_number(cell, self.header[place], self._decimal))
-        case_ids, most_ids = [], memory_limit() // _BYTES_OF_ID
-        for index, number in enumerate(block.numbers):
-            case_id = f"row{number}"
-            if self._case_column is not None:
-                written = str(columns[self._case_column][index])
-                case_id = case_id if is_missing(written) else written
-                if case_id in used_ids and self._ids_may_recur:
-                    case_id = f"{case_id} row{number}"
-                elif case_id in used_ids:
-                    reason = tr_lazy("the case_id '{case_id}' occurs a second time", case_id=case_id)
-                    reasons.setdefault(index, reason)
-                used_ids.add(case_id)
-                if len(used_ids) > most_ids:
-                    raise self._too_many_ids(most_ids)
-            case_ids.append(case_id)
-        bad += [FailedRow(block.lines[index], reason) for index, reason in reasons.items()]
-        for failed in sorted(bad, key=lambda failed: failed.line):
-            failures.add(failed)
-        usable = [index for index in range(len(block.numbers)) if index not in reasons]
+    def _no_rows(self) -> TableRows:
+        patients: list[str | None] | None = None if self._patient_column is None else []
+        attributes = {self.header[place]: list[str]() for place in self._attributes}
+        return TableRows(np.empty((0, len(self._features))), [], [], patients, attributes, [])
 
-        def kept(place: int) -> list[str]:
+    def _add_usable_rows(
+        self, block: Block[Cells], used_ids: set[str], failures: FailedRows, found: TableRows
+    ) -> None:
+        """Add those of ``block`` to ``found``, and what cannot be used to ``failures`` too."""
+        columns, n = block.columns, len(block.numbers)
+        values = np.empty((len(self._features), n))
+        for row, place in enumerate(self._features):
+            is_plain = self._surveys[place].are_plain and self._decimal == "."
+            values[row] = _numbers(columns[place], self._decimal, is_plain=is_plain)
+        bad: dict[int, str] = {}
+        if len(columns) and (refused := np.abs(values) > _LARGEST).any():
+            for row, index in np.argwhere(refused).tolist():
+                place = self._features[row]
+                cell = str(columns[place][index])
+                bad.setdefault(index, _bad_number(cell, self.header[place], self._decimal))
+        case_ids = self._case_ids(block, used_ids, bad)
+        n_reported = len(failures.reported)
+        failed = [*block.failed, *(FailedRow(block.lines[index], reason) for index, reason in bad.items())]
+        for one in sorted(failed, key=lambda one: one.line):
+            failures.add(one)
+        found.failed += failures.reported[n_reported:]
+        usable = range(n) if not bad else [index for index in range(n) if index not in bad]
+
+        def kept(place: int) -> Sequence[str]:
             cells = columns[place]
             assert not isinstance(cells, np.ndarray)
-            return list(cells) if len(usable) == len(cells) else [cells[index] for index in usable]
+            return [cells[index] for index in usable] if bad else cells
 
-        patient = self._patient_column
-        return TableRows(
-            np.stack(values, axis=1)[usable],
-            [cell or None for cell in kept(self._finding)],
-            [case_ids[index] for index in usable],
-            None if patient is None else [None if is_missing(cell) else cell for cell in kept(patient)],
-            {self.header[place]: kept(place) for place in self._attributes},
-            [],
-        )
+        found.parts.append(values[:, usable].T if bad else values.T)
+        found.findings += [cell or None for cell in kept(self._finding)]
+        found.case_ids += [case_ids[index] for index in usable] if bad else case_ids
+        if found.patient_ids is not None:
+            assert self._patient_column is not None
+            found.patient_ids += [None if is_missing(cell) else cell for cell in kept(self._patient_column)]
+        for place in self._attributes:
+            found.attributes[self.header[place]] += kept(place)
+
+    def _case_ids(self, block: Block[Cells], used_ids: set[str], bad: dict[int, str]) -> list[str]:
+        """The id of each row; rows whose id another has are noted in ``bad``.
+
+        Raises:
+            BadInput: more rows have an id than the memory holds.
+        """
+        if self._case_column is None:
+            return [f"row{number}" for number in block.numbers]
+        case_ids, most_ids = [], memory_limit() // _BYTES_OF_ID
+        for index, (number, cell) in enumerate(
+            zip(block.numbers, block.columns[self._case_column], strict=True)
+        ):
+            case_id = f"row{number}" if is_missing(str(cell)) else str(cell)
+            if case_id in used_ids and self._ids_may_recur:
+                case_id = f"{case_id} row{number}"
+            elif case_id in used_ids:
+                reason = tr_lazy("the case_id '{case_id}' occurs a second time", case_id=case_id)
+                bad.setdefault(index, reason)
+            used_ids.add(case_id)
+            if len(used_ids) > most_ids:
+                raise self._too_many_ids(most_ids)
+            case_ids.append(case_id)
+        return case_ids
 
 
 def _bad_number(cell: str, column: str, decimal: str) -> str:
@@ -658,19 +677,21 @@ def _bad_number(cell: str, column: str, decimal: str) -> str:
     return tr_lazy("{shown} in the column '{column}' is too large", shown=shown, column=column)
 
 
-def _numbers(cells: Cells, decimal: str) -> tuple[npt.NDArray[np.float64], list[int]]:
-    """Values, and the rows that hold no number that can be used."""
+def _numbers(cells: Cells, decimal: str, *, is_plain: bool) -> npt.NDArray[np.float64]:
+    """(n,) values, infinite where a cell is no number. ``is_plain``: they all are, with a decimal point."""
     if isinstance(cells, np.ndarray):
-        return cells, np.flatnonzero(np.abs(cells) > _LARGEST).tolist()
+        return cells
     try:
         values = np.fromiter(map(float, cells), np.float64, len(cells))
-        parsed = "_" not in "".join(cells) and (decimal == "." or not any("." in cell for cell in cells))
     except ValueError:
-        parsed = False
-    if not parsed:
-        read = [math.nan if is_missing(cell) else number_in(cell, decimal) for cell in cells]
-        values = np.array([math.inf if value is None else value for value in read])
-    return values, np.flatnonzero(np.abs(values) > _LARGEST).tolist()
+        pass
+    else:
+        if is_plain or (
+            "_" not in "".join(cells) and (decimal == "." or not any("." in cell for cell in cells))
+        ):
+            return values
+    read = [math.nan if is_missing(cell) else number_in(cell, decimal) for cell in cells]
+    return np.array([math.inf if value is None else value for value in read])
 
 
 def number_in(cell: str, decimal: str = ".") -> float | None:

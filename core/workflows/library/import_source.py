@@ -15,7 +15,7 @@ from semblance.core.imaging.burnt_in_marks import MARKS_ATTRIBUTE
 from semblance.core.imaging.image_reader import ImageReader
 from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.case_details import slices_of_source
-from semblance.core.library.content_hashes import contents_of_rows
+from semblance.core.library.content_hashes import bytes_of_rows, contents_of_rows
 from semblance.core.library.edit_log import given_labels, removed_case_ids
 from semblance.core.library.findings import FindingNames
 from semblance.core.library.importers.importer import (
@@ -431,8 +431,9 @@ class _ImportRun:
                 patients,
                 [rows.attributes_of(place) for place in range(n)] if rows.attributes else [{}] * n,
                 contents_of_rows(rows.values),
-                [row.tobytes() for row in rows.values],
+                bytes_of_rows(rows.values),
             ),
+            may_be_known=bool(self.known),
         )
         self.result.added += written.added + len(written.changed)
         self.result.updated += len(written.changed)

@@ -33,7 +33,7 @@ def test_a_person_sees_which_right_or_server_is_missing(qtbot, context, monkeypa
     path = server_address("postgresql://anna@server/chest")
     context.state.set_library(replace(snapshot(writable=right != "reader"), path=path, right=right))
     dialog = show_widget(
-        qtbot, ReaderStudiesDialog(context, ThumbnailLoader(lambda _rows, _done: None)), 900, 700
+        qtbot, ReaderStudiesDialog(context, thumbnails=ThumbnailLoader(lambda _rows, _done: None)), 900, 700
     )
     context.jobs.run_pending()
     edits, answers = right in ("curator", "administrator"), right != "reader"

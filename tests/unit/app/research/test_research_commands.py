@@ -61,7 +61,7 @@ def test_a_worst_query_opens_its_image(qtbot, window):
 def test_a_case_of_another_library_names_it(window):
     window.context.actions["experiments"].trigger()
     dialog = window.findChild(ExperimentsDialog)
-    dialog.case_requested.emit("/elsewhere/other.semblance", 1)
+    dialog.results.case_requested.emit("/elsewhere/other.semblance", 1)
     message = window.context.messages.history[-1]
     assert message.what == "This case is of other.semblance."
     assert window.pages.currentWidget() is window.panels.ranking
