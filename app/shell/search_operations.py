@@ -22,7 +22,7 @@ from semblance.core.searches.query import Query
 from semblance.core.searches.search import new_ledger
 from semblance.core.workflows.imaging import view_images
 from semblance.core.workflows.searches import explain_distance, open_metrics, rank_cases, saved_searches
-from semblance.core.workflows.searches.pasted_image import save_pasted_image
+from semblance.core.workflows.searches.query_features import save_pasted_image
 from semblance.core.workflows.searches.rank_cases import RankedSearch
 from semblance.core.workflows.searches.saved_searches import ReopenedSearch
 

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QApplication, QDialog, QMainWindow, QMenu, QMessageBox, QWidget
+from PySide6.QtWidgets import QApplication, QMainWindow, QMenu, QMessageBox, QWidget
 
 from semblance.app.evaluation import score_metric
 from semblance.app.library.edit_commands import EditCommands
@@ -21,12 +21,11 @@ from semblance.app.reports.report_commands import ReportCommands
 from semblance.app.research.research_commands import ResearchCommands
 from semblance.app.search.feedback import mark_cards
 from semblance.app.search.feedback.concepts_section import ConceptCommands
-from semblance.app.search.feedback.save_refined_dialog import SaveRefinedDialog
+from semblance.app.search.feedback.save_refined_metric import save_refined
 from semblance.app.search.saved.searches_dialog import SearchCommands
-from semblance.app.search.similar.panel import ANIMATE_REORDERING
-from semblance.app.search.similar.prevalence_dialog import edit_prevalences
+from semblance.app.search.similar.ranking_panel import ANIMATE_REORDERING
+from semblance.app.search.similar.summary_strip import edit_prevalences
 from semblance.app.shell import search_operations
-from semblance.app.shell.actions import available
 from semblance.app.shell.context import Context
 from semblance.app.shell.log_folder import open_log_folder, versions_text
 from semblance.app.shell.settings import TEXT_SCALES
@@ -250,7 +249,7 @@ class Commands(QObject):
             "undo_judgement": self._full.undo_judgement,
             "redo_judgement": partial(mark_cards.redo, self._context),
             "reset_judgements": partial(mark_cards.reset, self._context),
-            "save_refined": self.save_refined,
+            "save_refined": partial(save_refined, self._context, self._window),
             # Training and evaluation
             "train": self.start_training,
             "stop_training": self.stop_training,
@@ -423,18 +422,6 @@ class Commands(QObject):
         """Ask for the name of a new concept in the Refine panel."""
         self._layout.show_side("refine")
         self._panels.side.concepts.ask_name()
-
-    def save_refined(self) -> None:
-        """Ask for a name, then save the refined metric."""
-        state = self._context.state
-        if state.library is None or state.search is None or "judgements" not in available(state):
-            return
-        taken = [metric.name for metric in state.library.metrics]
-        author = mark_cards.author(self._context)
-        dialog = SaveRefinedDialog(state.search.metric, state.judgement_count, taken, author, self._window)
-        if dialog.exec() == QDialog.DialogCode.Accepted:
-            mark_cards.save_metric(self._context, dialog.name(), dialog.author())
-        dialog.deleteLater()
 
     # View and help
 

@@ -13,8 +13,8 @@ from semblance.app.evaluation.panel import EvaluationPanel
 from semblance.app.library.panel import LibraryPanel
 from semblance.app.search.feedback.concepts_section import Concepts
 from semblance.app.search.feedback.judgement_strip import JudgementStrip
-from semblance.app.search.query.panel import QueryPanel
-from semblance.app.search.similar.panel import RankingPanel
+from semblance.app.search.query.query_panel import QueryPanel
+from semblance.app.search.similar.ranking_panel import RankingPanel
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import WorkerPool
 from semblance.app.shell.lazy_part import lazy_part

@@ -10,8 +10,8 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QFormLayout, QLabel, QLineEdit, QPushButton, QWidget
 from shiboken6 import isValid
 
-from semblance.app.search.similar.panel import ANIMATE_REORDERING
 from semblance.app.search.similar.ranking_options import RATES, rate_text
+from semblance.app.search.similar.ranking_panel import ANIMATE_REORDERING
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import WorkerPool

@@ -24,7 +24,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
 from semblance.app.screenshot import turn, wait_until_idle
-from semblance.app.search.query.panel import QueryPanel
+from semblance.app.search.query.query_panel import QueryPanel
 from semblance.app.search.similar.summary_strip import SummaryStrip
 from semblance.app.shell import library_operations, search_operations
 from semblance.app.shell.settings import Settings

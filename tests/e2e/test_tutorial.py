@@ -16,7 +16,7 @@ from pytestqt.qtbot import QtBot
 from semblance import resources
 from semblance.app.reports.report_dialog import ReportDialog
 from semblance.app.screenshot import wait_until_idle
-from semblance.app.search.feedback.save_refined_dialog import SaveRefinedDialog
+from semblance.app.search.feedback.save_refined_metric import SaveRefinedDialog
 from semblance.app.widgets.cards.case_grid import CaseGrid
 from semblance.app.window.main_window import MainWindow
 from semblance.core.workflows import demo

@@ -10,7 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QToolButton, QToolTip
 
 from semblance.app.screenshot import turn
-from semblance.app.search.feedback.feedback_buttons import FeedbackButtons
+from semblance.app.search.feedback.mark_cards import FeedbackButtons
 from semblance.app.search.saved import save_search
 from semblance.app.shell import edit_operations, search_operations
 from semblance.app.widgets.cards.card_layout import card_feedback_buttons

@@ -10,10 +10,9 @@ from PySide6.QtGui import QHideEvent, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QFrame, QMenu, QPushButton, QScrollArea, QWidget
 
 from semblance.app.search.case_panel import CaseNotes
-from semblance.app.search.compare.compare_facts import WIDTH as FACTS
-from semblance.app.search.compare.compare_facts import CompareFacts, FeatureTable
-from semblance.app.search.compare.compared_pair import ComparedPair, compared_pair
-from semblance.app.search.feedback.feedback_buttons import FeedbackButtons
+from semblance.app.search.compare.compared_pair import WIDTH as FACTS
+from semblance.app.search.compare.compared_pair import ComparedPair, CompareFacts, FeatureTable, compared_pair
+from semblance.app.search.feedback.mark_cards import FeedbackButtons
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.event_loop import one_shot

@@ -19,7 +19,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from semblance.app.search.feedback import mark_cards
-from semblance.app.search.feedback.ledger_model import LedgerModel, LedgerRow
+from semblance.app.search.feedback.judgement_list import LedgerModel, LedgerRow
 from semblance.app.shell.context import Context
 from semblance.app.shell.icons import icon_pixmap
 from semblance.app.shell.jobs import WorkerPool

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from semblance.app.search.feedback.feedback_buttons import FeedbackButtons
+from semblance.app.search.feedback.mark_cards import FeedbackButtons
 from semblance.app.search.query.query_facts import QueryFacts, QueryNotice
 from semblance.app.search.query.region_search import REGION, WHOLE, RegionSearch
 from semblance.app.shell import search_operations

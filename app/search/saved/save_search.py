@@ -8,8 +8,8 @@ from typing import Any
 
 from PySide6.QtCore import QObject, QTimer
 
-from semblance.app.search.query.panel import QueryPanel
-from semblance.app.search.similar.panel import RankingPanel
+from semblance.app.search.query.query_panel import QueryPanel
+from semblance.app.search.similar.ranking_panel import RankingPanel
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.event_loop import one_shot

@@ -9,8 +9,8 @@ import numpy as np
 from semblance.core.evaluation.neighbour_votes import VOTERS
 from semblance.core.language import tr_lazy
 from semblance.core.library.location import LibraryLocation
-from semblance.core.retrieval.comparison import Agreement, kendall, ranks_in, shared, whole_order
 from semblance.core.retrieval.index import DistanceIndex, Index, Matrix, Rows
+from semblance.core.retrieval.rank_agreement import Agreement, kendall, ranks_in, shared, whole_order
 from semblance.core.retrieval.ranking import EmbeddedQuery, rank
 from semblance.core.searches.query import Query, check_one_query
 from semblance.core.searches.search import Search

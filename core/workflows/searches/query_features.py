@@ -7,6 +7,8 @@ decoded, except where a library image has the same thumbnail.
 
 from __future__ import annotations
 
+import hashlib
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +19,7 @@ import numpy.typing as npt
 from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.features.fusion import clinical_columns
 from semblance.core.features.registry import extractor_class, make_extractor
+from semblance.core.files import make_folder, write_file
 from semblance.core.imaging import Image, ImageAddress, ImageReader, open_image
 from semblance.core.imaging.dicom.dicom_file import open_dicom
 from semblance.core.imaging.dicom.patient_identity import TAGS, PatientKeys, patient_keys
@@ -33,13 +36,16 @@ from semblance.core.imaging.same_image import (
 from semblance.core.imaging.thumbnail import thumbnail
 from semblance.core.language import tr_lazy
 from semblance.core.library.content_hashes import content_hash_of_stream
+from semblance.core.library.location import LibraryLocation, local_folder
 from semblance.core.library.pseudonyms import known_pseudonyms
-from semblance.core.library.records import FeatureSet
+from semblance.core.library.records import PASTED, FeatureSet
 from semblance.core.library.same_patient import cases_of_file, cases_of_other_issuers, cases_of_study
+from semblance.core.limits import MAX_PIXELS
 from semblance.core.metrics.distance import Matrix
 from semblance.core.retrieval.index import Rows
 from semblance.core.retrieval.ranking import EmbeddedQuery
 from semblance.core.searches.query import Query
+from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 
 #: Images from outside, and regions of cases, that one loaded metric caches.
@@ -450,3 +456,34 @@ class _Outlines:
     @property
     def nbytes(self) -> int:
         return self.values.nbytes
+
+
+def save_pasted_image(
+    library: LibraryLocation, pixels: npt.NDArray[np.uint8], *, reporter: Reporter = SILENT
+) -> Path:
+    """Write ``pixels``, (h, w) grey or (h, w, 3) RGB, as a PNG into the library's folder; returns its path.
+
+    The name is made of the content: pasting the same image again gives the same file.
+
+    Raises:
+        BadInput: no pixels, or more than an image may have.
+        SemblanceError: the folder cannot be written to.
+    """
+    from PIL import Image
+
+    height, width = pixels.shape[:2]
+    if not 0 < height * width <= MAX_PIXELS:
+        raise BadInput(
+            tr_lazy(
+                "The image on the clipboard has {width:,} x {height:,} pixels.", width=width, height=height
+            ),
+            "Copy a smaller part of it.",
+        )
+    digest = hashlib.sha256(repr(pixels.shape).encode() + pixels.tobytes()).hexdigest()[:16]
+    path = local_folder(library) / PASTED / f"pasted-{digest}.png"
+    if not path.exists():
+        written = io.BytesIO()
+        Image.fromarray(pixels).save(written, "PNG", compress_level=1)
+        make_folder(path.parent)
+        write_file(path, written.getvalue())
+    return path

@@ -201,7 +201,7 @@ class RefinementSession:
     def held_out_accuracy(
         self, entries: Sequence[LedgerEntry], strength: float, most: int, reporter: Reporter = SILENT
     ) -> float | None:
-        """See :func:`semblance.core.workflows.searches.refine_metric.held_out_accuracy`."""
+        """See :func:`semblance.core.workflows.searches.feedback.refine_metric.held_out_accuracy`."""
         part = self._held_out(entries, most, reporter)
         if part is None:
             return None
@@ -211,7 +211,7 @@ class RefinementSession:
     def held_out_score(
         self, entries: Sequence[LedgerEntry], strength: float, most: int, reporter: Reporter = SILENT
     ) -> HeldOutScore | None:
-        """See :func:`semblance.core.workflows.searches.refine_metric.held_out_score`."""
+        """See :func:`semblance.core.workflows.searches.feedback.refine_metric.held_out_score`."""
         part = self._held_out(entries, most, reporter)
         if part is None:
             return None

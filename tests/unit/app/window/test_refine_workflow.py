@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QMenu
 
 from semblance.app.screenshot import wait_until_idle
-from semblance.app.search.feedback.save_refined_dialog import SaveRefinedDialog
+from semblance.app.search.feedback.save_refined_metric import SaveRefinedDialog
 from semblance.app.shell import search_operations
 from semblance.app.shell.settings import Settings
 from semblance.app.widgets.cards.card_layout import card_feedback_buttons

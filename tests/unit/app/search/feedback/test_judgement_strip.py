@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QMenu, QWidget
 
 from semblance.app.screenshot import wait_until_idle
 from semblance.app.search.feedback import mark_cards
-from semblance.app.search.similar.panel import adjustments_text
+from semblance.app.search.similar.ranking_panel import adjustments_text
 from semblance.app.shell import search_operations
 from semblance.app.shell.state import Change
 from semblance.app.widgets.cards.case_drag import CASE_MIME

@@ -10,9 +10,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QImage
 from PySide6.QtWidgets import QApplication
 
-from semblance.app.search.feedback.learning_progress import NOTHING_HELD_OUT
 from semblance.app.search.feedback.questions import QuestionSection
-from semblance.app.search.feedback.questions_page import QuestionsPage
+from semblance.app.search.feedback.questions_page import NOTHING_HELD_OUT, LearningCurve, QuestionsPage
 from semblance.app.shell import search_operations
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader, ThumbnailSource
 from semblance.core.imaging.region import Region
@@ -21,6 +20,7 @@ from semblance.core.searches.feedback.questions import Answer
 from semblance.core.searches.query import Query
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.metrics.train_request import TrainRequest
+from semblance.core.workflows.searches.feedback.refinement_session import HeldOutScore
 from tests.helpers.contexts import make_context
 from tests.helpers.questions import answer_by_findings
 from tests.helpers.striped_library import striped_library
@@ -330,3 +330,36 @@ def test_thumbnails_that_arrive_late_are_drawn(qtbot, context, jobs) -> None:
     section.show()
     wait_until_idle(qtbot, jobs)
     assert waiting, "images of the question are sent for"
+
+
+def score(accuracy: float) -> HeldOutScore:
+    return HeldOutScore(accuracy, (accuracy - 0.05, accuracy + 0.05), 0.6, 80, "held-out patients")
+
+
+@pytest.fixture
+def curve(qtbot) -> LearningCurve:
+    return show_widget(qtbot, LearningCurve(), 280, 190)
+
+
+def test_curve_describes_its_last_point(curve) -> None:
+    empty = curve.grab().toImage()
+    curve.add(2, score(0.62))
+    one = curve.grab().toImage()
+    curve.add(4, score(0.7))
+    assert sorted(curve.points) == [2, 4]
+    assert "0.70 (0.65–0.75) after 4 judgements, 0.60 before any" in curve.accessibleDescription()
+    assert curve.grab().toImage() != one != empty
+
+
+def test_undone_judgements_remove_points(curve) -> None:
+    for judged in (2, 4, 6):
+        curve.add(judged, score(0.6 + judged / 100))
+    curve.add(4, score(0.64))
+    assert sorted(curve.points) == [2, 4]
+
+
+def test_empty_curve_shows_the_reason(curve) -> None:
+    curve.add(2, score(0.62))
+    curve.clear("Nothing is held out.")
+    assert not curve.points
+    assert curve.accessibleDescription() == "Nothing is held out."

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QLabel, QPushButton, QScrollArea
 
 from semblance.app.search.feedback import mark_cards as operations
 from semblance.app.search.feedback.refine_panel import FEW, RefinePanel
+from semblance.app.search.feedback.save_refined_metric import save_metric
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.settings import AUTHOR
@@ -18,8 +19,8 @@ from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_CASES
 from semblance.core.searches.feedback.judgements import comparison_judgement, likeness_judgement
 from semblance.core.searches.query import Query
-from semblance.core.workflows.searches import refine_metric
 from semblance.core.workflows.searches.estimate import TRAINED
+from semblance.core.workflows.searches.feedback import refine_metric
 from tests.helpers.judgement_library import context_for_copy, library_for_judgements, search_case
 from tests.helpers.widgets import show_widget
 
@@ -312,7 +313,7 @@ def test_judgements_stay_listed_for_a_metric_without_refinement(ranked_panel, co
 def test_refined_metric_is_saved_scored_and_selected(ranked_panel, context, jobs):
     judge(context, jobs, ranked_panel, (4, True), (6, False))
     old = context.state.search
-    operations.save_metric(context, "better", "Ann")
+    save_metric(context, "better", "Ann")
     jobs.run_pending()
     state = context.state
     assert state.metric.name == "better"
@@ -332,7 +333,7 @@ def test_refined_metric_is_saved_scored_and_selected(ranked_panel, context, jobs
 
 def test_an_empty_author_is_stored_as_none(ranked_panel, context, jobs):
     judge(context, jobs, ranked_panel, (4, True))
-    operations.save_metric(context, "better", "")
+    save_metric(context, "better", "")
     jobs.run_pending()
     assert context.state.metric.card["authors"] == []
 

@@ -24,9 +24,8 @@ from semblance.core.workflows.metrics.metric_exchange import SUFFIX, export_metr
 from semblance.core.workflows.metrics.score_metric import score_metric
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
-from semblance.core.workflows.searches import refine_metric
 from semblance.core.workflows.searches.batch_queries import held_out_cases
-from semblance.core.workflows.searches.feedback import concepts
+from semblance.core.workflows.searches.feedback import concepts, refine_metric
 from semblance.core.workflows.searches.open_metrics import close_loaded_metrics
 from semblance.core.workflows.searches.rank_cases import rank_cases
 from tests.helpers.images import striped_folder

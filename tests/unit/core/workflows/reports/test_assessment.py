@@ -21,7 +21,7 @@ from semblance.core.searches.search import Search
 from semblance.core.workflows.reports import report_objects
 from semblance.core.workflows.reports.embedded_search import reopen_report
 from semblance.core.workflows.reports.write_reports import write_report_files, write_reports
-from semblance.core.workflows.searches.refine_metric import judge
+from semblance.core.workflows.searches.feedback.refine_metric import judge
 from tests.helpers.mammogram_library import PATIENTS, mammogram_library
 
 LIKED, DISLIKED = JudgementKind.ALIKE, JudgementKind.NOT_ALIKE

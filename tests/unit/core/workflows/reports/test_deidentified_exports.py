@@ -31,7 +31,7 @@ from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.network import answer_requests
 from semblance.core.workflows.reports import export_plots, metric_cards, write_reports
-from semblance.core.workflows.searches import refine_metric
+from semblance.core.workflows.searches.feedback import refine_metric
 from semblance.core.workflows.searches.open_metrics import close_loaded_metrics
 from tests.helpers.dicom_files import encoded, save
 from tests.helpers.file_contents import texts_in_bytes, texts_in_file

@@ -36,9 +36,9 @@ from semblance.core.workflows.searches.estimate import (
     set_prevalences,
     shift_to_prevalence,
 )
+from semblance.core.workflows.searches.feedback.refine_metric import judge
 from semblance.core.workflows.searches.open_metrics import close_loaded_metrics, open_metric
 from semblance.core.workflows.searches.rank_cases import nearest_cases, rank_cases
-from semblance.core.workflows.searches.refine_metric import judge
 from semblance.core.workflows.searches.search_result import Vote
 from tests.helpers.images import striped_folder
 from tests.helpers.tables import PLAIN, table_library

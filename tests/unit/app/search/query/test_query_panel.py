@@ -9,8 +9,8 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QPushButton
 
-from semblance.app.search.query.panel import QueryPanel
 from semblance.app.search.query.query_facts import breakable
+from semblance.app.search.query.query_panel import QueryPanel
 from semblance.app.shell import search_operations
 from semblance.app.shell.jobs import Jobs
 from semblance.app.widgets.cards.case_drag import mime_data

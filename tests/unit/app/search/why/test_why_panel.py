@@ -8,8 +8,8 @@ import pytest
 from PySide6.QtCore import QCoreApplication, QPoint, Qt
 from PySide6.QtWidgets import QCheckBox, QLabel
 
-from semblance.app.search.why.panel import EXPLANATION_CHANNEL, MAX_ROWS, WhyPanel
 from semblance.app.search.why.why_images import IMAGES_CHANNEL
+from semblance.app.search.why.why_panel import EXPLANATION_CHANNEL, MAX_ROWS, WhyPanel
 from semblance.app.shell import search_operations
 from semblance.app.widgets.cards.case_model import distance_text
 from semblance.core.errors import BadInput
@@ -17,9 +17,10 @@ from semblance.core.searches.feedback.judgements import comparison_judgement
 from semblance.core.searches.query import Query
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.metrics.train_request import TrainRequest
-from semblance.core.workflows.searches import compare_cases, refine_metric
+from semblance.core.workflows.searches import compare_cases
 from semblance.core.workflows.searches import explain_distance as explain_distance_module
 from semblance.core.workflows.searches.explain_distance import explain_distance
+from semblance.core.workflows.searches.feedback import refine_metric
 from semblance.core.workflows.searches.open_metrics import close_loaded_metrics
 from tests.helpers.striped_library import striped_library
 from tests.helpers.tables import PLAIN, table_library

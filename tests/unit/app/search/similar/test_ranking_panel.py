@@ -8,7 +8,7 @@ from PIL import Image
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QPushButton, QToolButton
 
-from semblance.app.search.similar.panel import RankingPanel
+from semblance.app.search.similar.ranking_panel import RankingPanel
 from semblance.app.shell import search_operations
 from semblance.app.shell.state import TrainingRun
 from semblance.app.shell.theme import set_theme

@@ -10,7 +10,8 @@ from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QStackedWidget, QToolButton, QWidget
 
-from semblance.app.search.similar.cards import CardFeedback, CardSlices, QueryWindowLevel
+from semblance.app.search.feedback.mark_cards import CardFeedback
+from semblance.app.search.similar.card_images import CardSlices, QueryWindowLevel
 from semblance.app.search.similar.other_diagnoses import OtherDiagnoses
 from semblance.app.search.similar.ranking_bars import MarksBar, NoMatchNotice, OtherMarksBar, TrainingBar
 from semblance.app.search.similar.ranking_options import CountedSwitch, RankingOptions

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from semblance.app.search.feedback.ledger_model import ROW, LedgerModel, ago
+from semblance.app.search.feedback.judgement_list import ROW, LedgerModel, ago
 from semblance.core.library.case_columns import case_columns
 from semblance.core.searches.feedback.influence import Influence
 from semblance.core.searches.feedback.judgements import Judgement, JudgementKind

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from semblance.core.retrieval.comparison import kendall, ranks_in, shared, whole_order
 from semblance.core.retrieval.index import Index
+from semblance.core.retrieval.rank_agreement import kendall, ranks_in, shared, whole_order
 from semblance.core.retrieval.ranking import EmbeddedQuery
 
 

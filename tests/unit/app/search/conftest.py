@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from semblance.app.search.similar.panel import RankingPanel
+from semblance.app.search.similar.ranking_panel import RankingPanel
 from semblance.app.shell.context import Context
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from tests.helpers.judgement_library import context_for_copy, library_for_judgements, search_case

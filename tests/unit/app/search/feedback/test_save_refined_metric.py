@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog, QLabel, QLineEdit
 
-from semblance.app.search.feedback.save_refined_dialog import FEW, SaveRefinedDialog
+from semblance.app.search.feedback.save_refined_metric import FEW, SaveRefinedDialog
 
 
 @pytest.fixture

@@ -28,8 +28,7 @@ from semblance.core.searches.search import Search
 from semblance.core.tasks import Cancelled, Reporter
 from semblance.core.workflows.metrics.score_metric import score_metric
 from semblance.core.workflows.searches import open_metrics as open_metrics_module
-from semblance.core.workflows.searches import refine_metric
-from semblance.core.workflows.searches.feedback import refinement_session
+from semblance.core.workflows.searches.feedback import refine_metric, refinement_session
 from semblance.core.workflows.searches.feedback.refinement_session import open_refinement
 from semblance.core.workflows.searches.open_metrics import close_loaded_metrics
 from semblance.core.workflows.searches.rank_cases import nearest_cases, rank_cases
