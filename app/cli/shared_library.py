@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from semblance.app.cli.options import LIBRARY_HELP, Json, LibraryArgument, Location
-from semblance.app.cli.output import echo, print_document
-from semblance.app.cli.reporter import ConsoleReporter
+from semblance.app.cli.output import ConsoleReporter, echo, print_document
 from semblance.core.library.location import LibraryLocation, library_location
 from semblance.core.normal_text import composed
 

@@ -13,7 +13,7 @@ from PySide6.QtGui import QColor, QIcon
 from PySide6.QtWidgets import QDialog, QMenu, QPushButton, QWidget
 
 from semblance.app.library.findings_dialog import FindingsDialog
-from semblance.app.library.label_dialogs import LabelDialog, LabelsDialog
+from semblance.app.library.label_dialogs import ImportLabelsDialog, SetLabelDialog
 from semblance.app.shell import edit_operations
 from semblance.app.shell.actions import available
 from semblance.app.shell.context import Context
@@ -50,7 +50,7 @@ class EditCommands(QObject):
         self._findings: FindingsDialog | None = None
         self._history: EditHistoryDialog | None = None
         #: The preview that was opened last.
-        self._labels: LabelsDialog | None = None
+        self._labels: ImportLabelsDialog | None = None
         self.commands: dict[str, Callable[[], object]] = {
             "undo_edit": partial(edit_operations.undo, context),
             "redo_edit": partial(edit_operations.redo, context),
@@ -228,7 +228,7 @@ class EditCommands(QObject):
             return
         common = seen[0] if len(set(seen)) == 1 else None
         note = edit_operations.outdated_note(self._context)
-        dialog = LabelDialog(title, prompt, known, common or "", note, removal, new_text, self._parent)
+        dialog = SetLabelDialog(title, prompt, known, common or "", note, removal, new_text, self._parent)
         if dialog.exec() == QDialog.DialogCode.Accepted:
             edit_operations.set_label(self._context, workflow, ids, dialog.label(), seen)
         dialog.deleteLater()
@@ -263,7 +263,7 @@ class EditCommands(QObject):
         def show(preview: LabelImport) -> None:
             if self._context.state.path != path:
                 return
-            dialog = LabelsDialog(file.name, preview, self._parent)
+            dialog = ImportLabelsDialog(file.name, preview, self._parent)
             dialog.accepted.connect(
                 lambda: edit_operations.edit(self._context, import_labels.apply_labels, file)
             )

@@ -30,7 +30,7 @@ from semblance.core.workflows.library.import_labels import LabelImport, LabelLin
 _PROPOSED = 100
 
 
-class LabelDialog(Dialog):
+class SetLabelDialog(Dialog):
     """A field that proposes known names, a button that removes the label, and a line on what becomes out of date."""
 
     def __init__(
@@ -151,7 +151,7 @@ _ORDER = (
 )
 
 
-class LabelsDialog(Dialog):
+class ImportLabelsDialog(Dialog):
     """Counts, a table of the lines, and a button that applies them."""
 
     def __init__(self, file: str, preview: LabelImport, parent: QWidget | None = None) -> None:

@@ -32,11 +32,11 @@ from semblance.app.shell.messages import Action
 from semblance.app.shell.theme import set_look
 from semblance.app.widgets.dialog import Dialog, closing_row, dialog_layout, resize_dialog
 from semblance.app.widgets.tables import PlainTable
+from semblance.core.csv_cells import csv_text
 from semblance.core.language import tr, tr_n, tr_name
 from semblance.core.library.importers.importer import Recognition
 from semblance.core.library.importers.registry import get_importer
 from semblance.core.library.location import LibraryLocation, ServerAddress
-from semblance.core.reports.csv_table import csv_text
 from semblance.core.searches.query import Query
 from semblance.core.workflows import demo
 from semblance.core.workflows.library.library_snapshot import LibrarySnapshot

@@ -24,11 +24,11 @@ from semblance.app.shell.theme import theme
 from semblance.app.widgets.dialog import Dialog, closing_row, dialog_layout, resize_dialog
 from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.widgets.tables import PlainTable
+from semblance.core.csv_cells import csv_text
 from semblance.core.language import format_number, tr, tr_n, tr_name, translate
 from semblance.core.library.location import LibraryLocation, library_location
 from semblance.core.library.records import SUFFIX
 from semblance.core.limits import size_text
-from semblance.core.reports.csv_table import csv_text
 from semblance.core.workflows.library.exports import list_exports
 from semblance.core.workflows.maintenance import backup, verify_library
 from semblance.core.workflows.maintenance.backup import RestoreResult

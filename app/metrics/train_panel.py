@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from semblance.app.metrics import train_metric
+from semblance.app.metrics.train_ticked_learner import train_ticked_learner
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job
 from semblance.app.shell.lazy_part import lazy_part
@@ -263,7 +263,7 @@ class TrainPanel(Panel):
                 from_findings=self.sources.findings.isChecked(),
             )
             rounds = settings.get("rounds")
-            job = train_metric.train(
+            job = train_ticked_learner(
                 self._context, request, metric, rounds if isinstance(rounds, int) else None
             )
             if job is not None:

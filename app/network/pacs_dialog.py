@@ -28,7 +28,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from semblance.app.network.server_dialog import ServerBox, ServerDialog
+from semblance.app.network.server_dialog import ServerComboBox, ServerDialog
 from semblance.app.shell import library_operations, search_operations
 from semblance.app.shell.actions import available
 from semblance.app.shell.context import Context
@@ -83,7 +83,7 @@ class PacsDialog(Dialog):
         self.is_installed = all(find_spec(package) is not None for package in _PACKAGES)
         self.setWindowTitle(tr("PACS"))
         resize_dialog(self, *_SIZE)
-        self.server_box = ServerBox(context.settings)
+        self.server_box = ServerComboBox(context.settings)
         self.server_box.chosen.connect(self._choose_server)
         self.add_button = dialog_button(tr("Add…"), self.add_server)
         self.edit_button = dialog_button(tr("Edit…"), self.edit_server)

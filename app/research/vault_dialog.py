@@ -26,7 +26,7 @@ from semblance.core.reports.curves import interval_text
 from semblance.core.reports.formatting import time_text
 from semblance.core.workflows.metrics import vault
 from semblance.core.workflows.metrics.vault import VaultStatus
-from semblance.core.workflows.reports.build_card_document import LATER_OPENING
+from semblance.core.workflows.reports.metric_cards import LATER_OPENING
 from semblance.core.workflows.searches.batch_queries import listed_cases
 
 #: Percent of the patients that are proposed to be sealed.

@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QMainWindow, QMenu, QMessageBox, QWidget
 
-from semblance.app.evaluation import score_metric
+from semblance.app.evaluation.evaluate_again import evaluate_again
 from semblance.app.library.edit_commands import EditCommands
 from semblance.app.library.library_commands import LibraryCommands
 from semblance.app.library.maintenance_commands import MaintenanceCommands
@@ -256,7 +256,7 @@ class Commands(QObject):
             "two_metrics": self._full.two_metrics,
             "data_check": self._full.data_check,
             "map": show_map,
-            "score": partial(score_metric.score, self._context),
+            "score": partial(evaluate_again, self._context),
             "save_plot": self.save_plot,
         }
 

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QInputDialog
 from pytestqt.qtbot import QtBot
 
 from semblance.app.metrics.card_dialog import MetricCardDialog
-from semblance.app.metrics.train_metric import train
+from semblance.app.metrics.train_ticked_learner import train_ticked_learner
 from semblance.app.research.outcomes_dialog import OutcomesDialog
 from semblance.app.research.vault_dialog import VaultDialog
 from semblance.app.screenshot import wait_until_idle
@@ -26,7 +26,7 @@ from semblance.core.searches.query import Query
 from semblance.core.workflows.evaluation.scored_metrics import scored_metrics, scores_csv
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
-from semblance.core.workflows.reports.build_card_document import LATER_OPENING
+from semblance.core.workflows.reports.metric_cards import LATER_OPENING
 from semblance.core.workflows.searches.batch_queries import held_out_cases
 from semblance.core.workflows.searches.outcomes import drift_report, followed_searches
 from tests.helpers.tables import PLAIN, write_table
@@ -57,7 +57,7 @@ def test_a_vault_is_sealed_and_opened_twice(qtbot: QtBot, library: Path) -> None
         assert window.state.library is not None
         sealed = window.state.library.sealed
         assert f"{len(sealed)} cases are sealed of {len(sealed) // 2} patients" in dialog.facts.text()
-        train(window.context, PLAIN, "plain", None)
+        train_ticked_learner(window.context, PLAIN, "plain", None)
         wait_for(window, lambda: window.state.metric is not None and window.state.metric.name == "plain")
 
         rows = [window.state.columns.index_of_row(row) for row in sealed]
@@ -97,7 +97,7 @@ def test_saved_estimates_are_compared_with_later_diagnoses(
     answers = iter(given)
     monkeypatch.setattr(QInputDialog, "getItem", lambda *_, **__: (next(answers), True))
     with open_window(library) as window:
-        train(window.context, PLAIN, "plain", None)
+        train_ticked_learner(window.context, PLAIN, "plain", None)
         wait_for(window, lambda: window.state.metric is not None and window.state.metric.name == "plain")
         shown: dict[str, float] = {}
         for number, case in enumerate(held_out_cases(library, "plain")[:MIN_OUTCOMES]):

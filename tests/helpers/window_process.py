@@ -93,7 +93,7 @@ def _window_state(window: MainWindow) -> dict[str, Any]:
 def main() -> None:
     from semblance.app.application import make_application
     from semblance.app.library.prepare_operations import import_and_prepare
-    from semblance.app.metrics import train_metric
+    from semblance.app.metrics.train_ticked_learner import train_ticked_learner
     from semblance.app.screenshot import wait_until_idle
     from semblance.app.shell import library_operations as libraries
     from semblance.app.shell import search_operations
@@ -120,7 +120,7 @@ def main() -> None:
             grid.judged.emit(row, verdict)
 
     def train(name: str) -> None:
-        train_metric.train(context, TrainRequest("bdm_v", name, settings={"rounds": 10}), name, 10)
+        train_ticked_learner(context, TrainRequest("bdm_v", name, settings={"rounds": 10}), name, 10)
 
     commands = {
         "open": lambda path: window.open_library(library_location(path)),

@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 
 from semblance.app.evaluation.panel import OVERVIEW
 from semblance.app.library.prepare_operations import import_and_prepare
-from semblance.app.metrics import train_metric
+from semblance.app.metrics.train_ticked_learner import train_ticked_learner
 from semblance.app.reports import report_commands
 from semblance.app.screenshot import turn, wait_until_idle
 from semblance.app.search.feedback import mark_cards
@@ -83,7 +83,7 @@ def _round(window: MainWindow, library: Path, made: Path, out: Path, number: int
 
 def _train(window: MainWindow, number: int) -> None:
     request = TrainRequest("bdm_v", "soaked", settings={"rounds": 10}, seed=number % 5)
-    train_metric.train(window.context, request, "soaked", 10)
+    train_ticked_learner(window.context, request, "soaked", 10)
     wait_until_idle(window)
     assert window.state.library is not None
     assert "soaked" in [metric.name for metric in window.state.library.metrics]

@@ -13,8 +13,13 @@ import numpy.typing as npt
 from semblance.core.engine.run_parts import run_parts
 from semblance.core.errors import SemblanceError
 from semblance.core.evaluation.data_sources import library_data
-from semblance.core.evaluation.label_errors import FOLDS, doubtful_findings, judged_findings
-from semblance.core.evaluation.neighbour_checks import MIN_CASES, distances_to_other_units
+from semblance.core.evaluation.label_errors import (
+    FOLDS,
+    MIN_CASES,
+    distances_to_other_units,
+    doubtful_findings,
+    judged_findings,
+)
 from semblance.core.evaluation.splits import patient_codes
 from semblance.core.imaging.blank_image import is_blank, missing_share
 from semblance.core.imaging.breast_side import chest_wall_side

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.evaluation.label_errors import DoubtfulFinding
-from semblance.core.evaluation.neighbour_checks import MIN_CASES, OUTLIER_Z, outlier_scores
+from semblance.core.evaluation.label_errors import MIN_CASES, OUTLIER_Z, DoubtfulFinding, outlier_scores
 from semblance.core.imaging.region import Region, box_overlap
 from semblance.core.language import tr_lazy, tr_lazy_n
 

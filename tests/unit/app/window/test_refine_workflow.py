@@ -201,12 +201,14 @@ def test_a_click_right_before_the_end_is_saved(library):
 
 def test_clicks_while_it_trains_and_imports(tmp_path, library):
     from semblance.app.library.prepare_operations import import_and_prepare
-    from semblance.app.metrics import train_metric
+    from semblance.app.metrics.train_ticked_learner import train_ticked_learner
 
     arriving = striped_folder(tmp_path / "more", n=6, seed=5)
     with open_window(library) as window:
         search_first_case(window)
-        train_metric.train(window.context, TrainRequest("bdm", "other", settings={"rounds": 20}), "other", 20)
+        train_ticked_learner(
+            window.context, TrainRequest("bdm", "other", settings={"rounds": 20}), "other", 20
+        )
         import_and_prepare(window.context, arriving, library, "folder")
         for place in (1, 3):
             window.panels.ranking.card_feedback.judge(1, [window.panels.ranking.grid.model().case_row(place)])
