@@ -29,10 +29,10 @@ from semblance.core.language import format_number, tr, tr_n, tr_name, translate
 from semblance.core.library.location import LibraryLocation, library_location
 from semblance.core.library.records import SUFFIX
 from semblance.core.limits import size_text
-from semblance.core.workflows.library.exports import list_exports
+from semblance.core.workflows.library.audit_log import list_exports
 from semblance.core.workflows.maintenance import backup, verify_library
 from semblance.core.workflows.maintenance.backup import RestoreResult
-from semblance.core.workflows.maintenance.problems import Problem, VerificationResult
+from semblance.core.workflows.maintenance.verification_result import Problem, VerificationResult
 from semblance.core.workflows.searches import index_candidates
 from semblance.core.workflows.searches.index_candidates import IndexedMetric
 
@@ -330,7 +330,7 @@ class ExportLogDialog(Dialog):
         save: Callable[[Path, str], object],
         parent: QWidget | None = None,
     ) -> None:
-        """``exports`` come from :func:`semblance.core.workflows.library.exports.list_exports`; ``save`` is called
+        """``exports`` come from :func:`semblance.core.workflows.library.audit_log.list_exports`; ``save`` is called
         with the chosen file and the list as CSV text."""
         super().__init__(parent)
         self._save_text = save

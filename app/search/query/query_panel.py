@@ -36,7 +36,7 @@ from semblance.app.widgets.tables import NAMES
 from semblance.core.errors import SemblanceError
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.language import tr
-from semblance.core.library.case_columns import ImageState
+from semblance.core.library.case_columns import ImageAvailability
 from semblance.core.searches.query import Query
 from semblance.core.workflows.imaging import view_images
 from semblance.core.workflows.imaging.card_images import WindowLevel
@@ -196,7 +196,7 @@ class QueryPanel(Panel):
                     tr("{name} is not in this library.", name=source.name), tr("Choose another case.")
                 )
             )
-        elif self._state.columns.state[index] == ImageState.NO_IMAGE:
+        elif self._state.columns.state[index] == ImageAvailability.NO_IMAGE:
             self._show_table_row()
         else:
             self._load(view_images.view_case, self._state.path, int(self._state.columns.case_row[index]))

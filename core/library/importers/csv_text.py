@@ -217,7 +217,7 @@ class CsvFile:
                 yield starts, rows, unreadable
             else:
                 n_lines = len(some)
-                starts = range(line, line + n_lines)
+                starts: Sequence[int] = range(line, line + n_lines)
                 if not all(map(any, rows)):
                     starts = [start for start, row in zip(starts, rows, strict=True) if any(row)]
                     rows = [row for row in rows if any(row)]
