@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.engine.run_parts import run_parts
+from semblance.core.engine import run_parts
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.evaluation.data import EvaluationData, parse_findings_map, prepare
 from semblance.core.evaluation.data_sources import case_data, sealed_rows

@@ -11,7 +11,7 @@ MOST = 500
 
 
 @dataclass(frozen=True)
-class KeptView:
+class LastView:
     """``place``: the slice, 0 for an image. ``window``: its ends in the image's unit, ``None`` for colour."""
 
     place: int = 0
@@ -19,18 +19,18 @@ class KeptView:
     inverted: bool = False
 
 
-class KeptViews:
+class LastViews:
     """The views of a window's images. The key is what identifies an image, such as its library and row."""
 
     def __init__(self) -> None:
-        self._views: OrderedDict[Hashable, KeptView] = OrderedDict()
+        self._views: OrderedDict[Hashable, LastView] = OrderedDict()
 
-    def get(self, key: Hashable) -> KeptView | None:
+    def get(self, key: Hashable) -> LastView | None:
         """The last view stored under ``key``, or ``None``."""
         return self._views.get(key)
 
-    def keep(self, key: Hashable, view: KeptView) -> None:
-        """Keep ``view`` under ``key``."""
+    def store(self, key: Hashable, view: LastView) -> None:
+        """Store ``view`` under ``key``."""
         self._views[key] = view
         self._views.move_to_end(key)
         while len(self._views) > MOST:

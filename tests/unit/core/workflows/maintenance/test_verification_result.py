@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from semblance.core.workflows.maintenance.problems import first_names
+from semblance.core.workflows.maintenance.verification_result import first_names
 
 
 def test_many_names_are_cut_short():
