@@ -14,8 +14,8 @@ from semblance.app.widgets.dialog import Dialog, closing_row, dialog_button, dia
 from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.widgets.layouts import hbox
 from semblance.app.widgets.tables import PlainTable
+from semblance.core.csv_cells import csv_text
 from semblance.core.language import tr
-from semblance.core.reports.csv_table import csv_text
 
 
 class ListDialog(Dialog):

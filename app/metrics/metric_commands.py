@@ -17,7 +17,7 @@ from semblance.app.shell import file_dialogs, library_operations, search_operati
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_file, choose_target
 from semblance.core.language import tr, translate
-from semblance.core.reports.card_facts import UNVERIFIED
+from semblance.core.reports.card_document import UNVERIFIED
 from semblance.core.workflows.metrics import metric_exchange
 from semblance.core.workflows.metrics.metric_exchange import SUFFIX
 from semblance.core.workflows.reports import metric_cards

@@ -23,7 +23,7 @@ from semblance.app.metrics.train_ticked_learner import train_ticked_learner
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job
 from semblance.app.shell.lazy_part import lazy_part
-from semblance.app.shell.state import Change, State
+from semblance.app.shell.state import Change, WindowState
 from semblance.app.shell.theme import plain_tip, set_look, theme, theme_signals
 from semblance.app.widgets.fields import NoWheelComboBox
 from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
@@ -466,7 +466,7 @@ class TrainingDataSection(QWidget):
 
     changed = Signal()
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: WindowState) -> None:
         super().__init__()
         self._state = state
         self.findings = QCheckBox(tr("findings"))
