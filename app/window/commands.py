@@ -23,7 +23,7 @@ from semblance.app.search.feedback import mark_cards
 from semblance.app.search.feedback.concepts_section import ConceptCommands
 from semblance.app.search.feedback.save_refined_metric import save_refined
 from semblance.app.search.saved.searches_dialog import SearchCommands
-from semblance.app.search.similar.ranking_panel import GLIDE
+from semblance.app.search.similar.ranking_panel import ANIMATE_ORDER
 from semblance.app.search.similar.summary_strip import edit_prevalences
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
@@ -193,8 +193,8 @@ class Commands(QObject):
             **self.pacs.commands,
         }
         glide = context.actions["glide"]
-        glide.setChecked(context.settings.flag(GLIDE, default=True))
-        glide.toggled.connect(partial(context.settings.set_flag, GLIDE))
+        glide.setChecked(context.settings.flag(ANIMATE_ORDER, default=True))
+        glide.toggled.connect(partial(context.settings.set_flag, ANIMATE_ORDER))
 
     def _window_commands(self) -> Mapping[str, Callable[[], object]]:
         return {

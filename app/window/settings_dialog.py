@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QFormLayout, QLabel, QLineEd
 from shiboken6 import isValid
 
 from semblance.app.search.similar.ranking_options import RATES, rate_text
-from semblance.app.search.similar.ranking_panel import GLIDE
+from semblance.app.search.similar.ranking_panel import ANIMATE_ORDER
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Lane
@@ -99,7 +99,7 @@ class SettingsDialog(Dialog):
         fields.addRow(tr("Language, from the next start on"), self.language)
         action = self._context.actions["glide"]
         self.glide = QCheckBox(action.text())
-        self.glide.setChecked(settings.flag(GLIDE, default=True))
+        self.glide.setChecked(settings.flag(ANIMATE_ORDER, default=True))
         self.glide.toggled.connect(action.setChecked)
         fields.addRow(self.glide)
 
