@@ -22,7 +22,7 @@ from semblance.core.library.audit import SEARCH
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import CaseDetails
-from semblance.core.retrieval.index import Matrix, Rows
+from semblance.core.retrieval.index import NO_RANK, CaseRow, Matrix, Rank, Rows
 from semblance.core.retrieval.ranking import EmbeddedQuery, Ranking
 from semblance.core.searches.feedback.judgements import NO_MARKS, given_marks, refines
 from semblance.core.searches.feedback.ledger import Contradiction, Ledger, LedgerEntry, contradictions
@@ -289,7 +289,7 @@ def _search_result(
         search.query,
         search.metric,
         ranked,
-        len(loaded.rows) - (compared.query.row is not None),
+        len(loaded.rows) - (compared.query.place is not None),
         found.hidden_same_patient,
         found.hidden_near_duplicates,
         vote.counts,
@@ -297,7 +297,7 @@ def _search_result(
         match,
         {"features": comparison.seconds, "search": time.perf_counter() - begin},
         vote,
-        tuple(replace(case, rank=rank_of.get(case.row, 0)) for case in beside),
+        tuple(replace(case, rank=rank_of.get(case.row, NO_RANK)) for case in beside),
         _warnings(loaded, search.query),
         len(loaded.cases) - len(loaded.sealed),
         NO_MARKS if marked is None else marked.marks,
@@ -341,7 +341,15 @@ def _ranked_cases(
             copies = near_duplicates.get(place, (0, (), (), ()))
             lines.append(
                 RankedCase(
-                    rank, row, case.case_id, distance, case.finding, case.patient, path, *copies, *near
+                    Rank(rank),
+                    CaseRow(row),
+                    case.case_id,
+                    distance,
+                    case.finding,
+                    case.patient,
+                    path,
+                    *copies,
+                    *near,
                 )
             )
     return tuple(lines)

@@ -15,6 +15,7 @@ from semblance.core.evaluation.neighbour_votes import VOTERS
 from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
+from semblance.core.retrieval.index import CaseRow, Rank
 from semblance.core.searches.feedback.judgements import given_marks, marks_of
 from semblance.core.searches.feedback.ledger import Ledger
 from semblance.core.searches.query import Query
@@ -496,7 +497,16 @@ def _stored_cases(
         case = details[row]
         path = "" if case.address is None else str(case.address)
         lines.append(
-            RankedCase(rank, row, case.case_id, distance, case.finding, case.patient, path, near_duplicates)
+            RankedCase(
+                Rank(rank),
+                CaseRow(row),
+                case.case_id,
+                distance,
+                case.finding,
+                case.patient,
+                path,
+                near_duplicates,
+            )
         )
     return tuple(lines), len(stored) - len(there)
 
