@@ -19,11 +19,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from semblance.app.metrics import train_metric
+from semblance.app.metrics.train_ticked_learner import train_ticked_learner
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job
 from semblance.app.shell.lazy_part import lazy_part
-from semblance.app.shell.state import Change, State
+from semblance.app.shell.state import Change, WindowState
 from semblance.app.shell.theme import plain_tip, set_look, theme, theme_signals
 from semblance.app.widgets.fields import NoWheelComboBox
 from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
@@ -263,7 +263,7 @@ class TrainPanel(Panel):
                 from_findings=self.sources.findings.isChecked(),
             )
             rounds = settings.get("rounds")
-            job = train_metric.train(
+            job = train_ticked_learner(
                 self._context, request, metric, rounds if isinstance(rounds, int) else None
             )
             if job is not None:
@@ -466,7 +466,7 @@ class TrainingDataSection(QWidget):
 
     changed = Signal()
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: WindowState) -> None:
         super().__init__()
         self._state = state
         self.findings = QCheckBox(tr("findings"))

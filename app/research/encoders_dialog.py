@@ -24,10 +24,10 @@ from semblance.app.shell.theme import set_look
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.widgets.tab_order import enable_widgets
+from semblance.core.csv_cells import csv_text
 from semblance.core.errors import SemblanceError
 from semblance.core.language import format_number, tr, tr_n, translate
 from semblance.core.library.location import LibraryLocation, library_name
-from semblance.core.reports.csv_table import csv_text
 from semblance.core.research.result_titles import learner_title, score_title
 from semblance.core.workflows.evaluation import compare_encoders
 from semblance.core.workflows.evaluation.compare_encoders import SCORE, EncoderRequest

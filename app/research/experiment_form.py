@@ -28,7 +28,7 @@ from semblance.app.widgets.parameter_form import ParameterForm
 from semblance.app.widgets.section_header import SectionHeader
 from semblance.core.engine import MAX_WORKERS, default_workers
 from semblance.core.errors import BadArguments
-from semblance.core.evaluation.builtin_tables import NAMES, PREFIX
+from semblance.core.evaluation.data_sources import NAMES, PREFIX
 from semblance.core.evaluation.protocols.registry import protocols
 from semblance.core.language import tr, tr_name
 from semblance.core.metrics.registry import grouped_learners

@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QMainWindow, QMenu, QMessageBox, QWidget
 
-from semblance.app.evaluation import score_metric
+from semblance.app.evaluation.evaluate_again import evaluate_again
 from semblance.app.library.edit_commands import EditCommands
 from semblance.app.library.library_commands import LibraryCommands
 from semblance.app.library.maintenance_commands import MaintenanceCommands
@@ -23,7 +23,7 @@ from semblance.app.search.feedback import mark_cards
 from semblance.app.search.feedback.concepts_section import ConceptCommands
 from semblance.app.search.feedback.save_refined_metric import save_refined
 from semblance.app.search.saved.searches_dialog import SearchCommands
-from semblance.app.search.similar.ranking_panel import ANIMATE_ORDER
+from semblance.app.search.similar.ranking_panel import ANIMATE_REORDERING
 from semblance.app.search.similar.summary_strip import edit_prevalences
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
@@ -192,9 +192,9 @@ class Commands(QObject):
             **self.research.commands,
             **self.pacs.commands,
         }
-        glide = context.actions["glide"]
-        glide.setChecked(context.settings.flag(ANIMATE_ORDER, default=True))
-        glide.toggled.connect(partial(context.settings.set_flag, ANIMATE_ORDER))
+        animate_reordering = context.actions["animate_reordering"]
+        animate_reordering.setChecked(context.settings.flag(ANIMATE_REORDERING, default=True))
+        animate_reordering.toggled.connect(partial(context.settings.set_flag, ANIMATE_REORDERING))
 
     def _window_commands(self) -> Mapping[str, Callable[[], object]]:
         return {
@@ -256,7 +256,7 @@ class Commands(QObject):
             "two_metrics": self._full.two_metrics,
             "data_check": self._full.data_check,
             "map": show_map,
-            "score": partial(score_metric.score, self._context),
+            "score": partial(evaluate_again, self._context),
             "save_plot": self.save_plot,
         }
 

@@ -10,7 +10,7 @@ from pathlib import Path, PurePath
 from typing import Any, Self
 
 from semblance.core.errors import BadArguments
-from semblance.core.evaluation.builtin_tables import PREFIX
+from semblance.core.evaluation.data_sources import PREFIX
 from semblance.core.evaluation.protocols.registry import protocol_class
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.registry import learner_class

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.constraints import from_findings
-from semblance.core.evaluation.builtin_tables import builtin_table
 from semblance.core.evaluation.data import EvaluationData
+from semblance.core.evaluation.data_sources import builtin_table
 from semblance.core.evaluation.protocols import get_protocol
 from semblance.core.evaluation.protocols.protocol import LearnerSpec
 from semblance.core.library.importers.read_table import read_table

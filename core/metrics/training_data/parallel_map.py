@@ -18,7 +18,7 @@ _OFFERED: ContextVar[Map | None] = ContextVar("_OFFERED", default=None)
 
 
 @contextmanager
-def mapped_by(offered: Map) -> Iterator[None]:
+def using_parallel_map(offered: Map) -> Iterator[None]:
     """A context in which :func:`parallel_map` is ``offered``, such as the tasks of a cluster.
 
     What a function changes there in its arguments may stay there: only its result counts.
@@ -35,7 +35,7 @@ def parallel_map(function: Callable[[T], R], items: Iterable[T], n_jobs: int | N
 
     ``None`` and 1: without threads; negative: as many as processors, plus one, less. Threads, because matrices are
     multiplied outside Python's lock, and a process would take longer to start than most choices take. In the context
-    of :func:`mapped_by` the number does not matter.
+    of :func:`using_parallel_map` the number does not matter.
 
     Raises:
         ValueError: 0.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.features.gabor_bank import GRID
+from semblance.core.features.gabor import GRID
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix, Part
 from semblance.core.metrics.distances.bits import BitDistance

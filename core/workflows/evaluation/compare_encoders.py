@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.engine.run_parts import run_parts
+from semblance.core.engine import run_parts
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
-from semblance.core.evaluation.data import EvaluationData, prepare
+from semblance.core.evaluation.data import EvaluationData, parse_findings_map, prepare
 from semblance.core.evaluation.data_sources import case_data, sealed_rows
-from semblance.core.evaluation.findings_map import parse_findings_map
-from semblance.core.evaluation.protocols.bdm import BDMProtocol
+from semblance.core.evaluation.protocols.papers import BDMProtocol
 from semblance.core.evaluation.protocols.protocol import LearnerSpec
 from semblance.core.evaluation.result import EvaluationResult
 from semblance.core.evaluation.significance import corrected_t_test

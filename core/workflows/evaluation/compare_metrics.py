@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from semblance.core.evaluation.neighbour_votes import VOTERS
+from semblance.core.evaluation.search_rankings import VOTERS
 from semblance.core.language import tr_lazy
 from semblance.core.library.location import LibraryLocation
 from semblance.core.retrieval.index import CaseRow, DistanceIndex, Index, Matrix, Rows

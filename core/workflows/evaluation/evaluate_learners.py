@@ -10,9 +10,8 @@ from typing import Any
 
 from semblance.core.engine.cluster import Cluster
 from semblance.core.errors import BadArguments, BadInput
-from semblance.core.evaluation.data import prepare
+from semblance.core.evaluation.data import parse_findings_map, prepare
 from semblance.core.evaluation.data_sources import Source, read_source
-from semblance.core.evaluation.findings_map import parse_findings_map
 from semblance.core.evaluation.friedman import friedman_over, holm
 from semblance.core.evaluation.protocols.protocol import LearnerSpec, Protocol
 from semblance.core.evaluation.protocols.registry import protocol_class

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from semblance.core.errors import BadInput
+from semblance.core.evaluation.data import parse_findings_map
 from semblance.core.evaluation.data_sources import library_data
-from semblance.core.evaluation.findings_map import parse_findings_map
 from semblance.core.language import as_lazy, join_texts, tr_lazy
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library

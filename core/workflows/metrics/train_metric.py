@@ -23,7 +23,7 @@ from semblance.core.metrics.pipeline import attach_steps
 from semblance.core.metrics.registry import learners, make_learner
 from semblance.core.metrics.steps.extractor_steps import chosen_steps
 from semblance.core.metrics.steps.sequence import fit_steps, step_sample_note
-from semblance.core.metrics.training_data.parallel_map import mapped_by
+from semblance.core.metrics.training_data.parallel_map import using_parallel_map
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.features.fuse_features import fused_features
 from semblance.core.workflows.features.region_imbalance import region_imbalance_warning
@@ -126,7 +126,7 @@ def _has_parts(learner: type[Learner]) -> bool:
 
 @contextmanager
 def _mapped_by_cluster(address: str, reporter: Reporter) -> Iterator[None]:
-    with Cluster(address) as cluster, mapped_by(partial(cluster.map, reporter=reporter)):
+    with Cluster(address) as cluster, using_parallel_map(partial(cluster.map, reporter=reporter)):
         yield
 
 

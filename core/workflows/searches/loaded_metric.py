@@ -19,7 +19,7 @@ from semblance.core.evaluation.calibration import stored_calibration
 from semblance.core.evaluation.data_sources import sealed_rows
 from semblance.core.language import tr_lazy
 from semblance.core.library.lesion_groups import read_groups
-from semblance.core.library.packed_texts import Texts
+from semblance.core.library.packed_texts import PackedTexts
 from semblance.core.library.records import CaseDetails, MetricRecord
 from semblance.core.library.schema import cases
 from semblance.core.metrics.exclude_feature_groups import exclude_feature_groups
@@ -65,9 +65,9 @@ class _Columns(NamedTuple):
     findings: npt.NDArray[np.int32]
     patients: npt.NDArray[np.int32]
     lesions: npt.NDArray[np.int64]
-    ids: Texts
-    finding_names: Texts
-    patient_names: Texts
+    ids: PackedTexts
+    finding_names: PackedTexts
+    patient_names: PackedTexts
 
 
 class CaseTable:
@@ -186,9 +186,9 @@ def _read(library: Library) -> _Columns:
         finding_codes,
         patient_codes,
         _lesions(catalogue, rows, contents),
-        Texts.of(ids),
-        Texts.of(finding_names),
-        Texts.of(patient_names),
+        PackedTexts.of(ids),
+        PackedTexts.of(finding_names),
+        PackedTexts.of(patient_names),
     )
     if stamp and library.can_store_derived and len(rows) >= _FEWEST:
         arrays: dict[str, npt.NDArray[Any]] = dict(zip(_Columns._fields[:4], columns[:4], strict=True))
@@ -206,7 +206,7 @@ def _stored(library: Library) -> _Columns | None:
         return None
     try:
         numbers = [arrays[name] for name in _Columns._fields[:4]]
-        texts = [Texts(arrays[name].tobytes(), arrays[f"{name}_ends"]) for name in _Columns._fields[4:]]
+        texts = [PackedTexts(arrays[name].tobytes(), arrays[f"{name}_ends"]) for name in _Columns._fields[4:]]
     except KeyError:
         return None
     kinds = (np.int64, np.int32, np.int32, np.int64)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from semblance.core.errors import BadArguments, BadInput
-from semblance.core.evaluation.builtin_tables import builtin_table
 from semblance.core.evaluation.data import EvaluationData
+from semblance.core.evaluation.data_sources import builtin_table
 from semblance.core.evaluation.protocols import get_protocol, protocols
 from semblance.core.evaluation.protocols.protocol import LearnerSpec
 from semblance.core.metrics import registry

@@ -11,7 +11,7 @@ import pytest
 from semblance.core.errors import BadInput
 from semblance.core.evaluation.data_sources import library_data
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_CASES, HELD_OUT_PATIENTS
-from semblance.core.evaluation.protocols.split_protocol import random_halves
+from semblance.core.evaluation.protocols.protocol import random_halves
 from semblance.core.library.library import Library
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search

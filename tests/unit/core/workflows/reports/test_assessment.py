@@ -13,7 +13,7 @@ from semblance.app.cli.main import run
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.library.library import Library
 from semblance.core.purpose import PURPOSE
-from semblance.core.reports.dicom.assessment import person_name
+from semblance.core.reports.dicom.structured_report import person_name
 from semblance.core.reports.options import ReportOptions
 from semblance.core.searches.feedback.judgements import Judgement, JudgementKind
 from semblance.core.searches.query import Query

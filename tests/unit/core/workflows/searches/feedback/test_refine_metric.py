@@ -16,7 +16,7 @@ from semblance.core.library.library import Library
 from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.metric import load_metric
 from semblance.core.metrics.relevance_feedback.feedback_space import FeedbackSpace
-from semblance.core.reports.card_facts import card_facts
+from semblance.core.reports.card_document import card_facts
 from semblance.core.searches.feedback.judgements import (
     JudgementKind,
     comparison_judgement,
