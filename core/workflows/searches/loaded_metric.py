@@ -22,8 +22,7 @@ from semblance.core.library.lesion_groups import read_groups
 from semblance.core.library.packed_texts import PackedTexts
 from semblance.core.library.records import CaseDetails, MetricRecord
 from semblance.core.library.schema import cases
-from semblance.core.metrics.exclude_feature_groups import exclude_feature_groups
-from semblance.core.metrics.metric import Metric
+from semblance.core.metrics.metric import Metric, exclude_feature_groups
 from semblance.core.retrieval.candidate_index import CandidateIndex
 from semblance.core.retrieval.index import CaseRow, DistanceIndex, Index, Place, index_for
 from semblance.core.retrieval.match_distance import Neighbourhoods
