@@ -207,6 +207,7 @@ class CsvFile:
     def _parts(self) -> Iterator[tuple[Sequence[int], list[list[str]], dict[int, str]]]:
         """The lines on which rows begin that are not blank, the first row included; their cells, none where the row is
         not written as CSV; and why not, by line."""
+        starts: Sequence[int]
         text, line = self._text(), 1 + int(self._begins_with_delimiter)
         if self._begins_with_delimiter:
             text.readline()
@@ -217,7 +218,7 @@ class CsvFile:
                 yield starts, rows, unreadable
             else:
                 n_lines = len(some)
-                starts: Sequence[int] = range(line, line + n_lines)
+                starts = range(line, line + n_lines)
                 if not all(map(any, rows)):
                     starts = [start for start, row in zip(starts, rows, strict=True) if any(row)]
                     rows = [row for row in rows if any(row)]
