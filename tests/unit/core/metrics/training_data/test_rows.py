@@ -7,8 +7,8 @@ import pytest
 
 from semblance.core.errors import BadInput
 from semblance.core.metrics import make_learner
-from semblance.core.metrics.training_data import memory
-from semblance.core.metrics.training_data.memory import MAX_FEATURES, check_memory
+from semblance.core.metrics.training_data import rows as memory
+from semblance.core.metrics.training_data.rows import MAX_FEATURES, check_memory
 
 
 @pytest.fixture

@@ -9,9 +9,10 @@ import pytest
 
 from semblance.core.constraints import from_findings, visual_neighbour_pairs
 from semblance.core.metrics import make_learner
-from semblance.core.metrics.boosting import bdm_boosting, bdm_cells
-from semblance.core.metrics.boosting.bdm_cells import CellPairs
-from semblance.core.metrics.boosting.bdm_pairs import DensePairs
+from semblance.core.metrics.estimators import bdm as bdm_boosting
+from semblance.core.metrics.estimators import bdm_cells
+from semblance.core.metrics.estimators.bdm_cells import CellPairs
+from semblance.core.metrics.estimators.bdm_pairs import DensePairs
 from semblance.core.tasks import Cancelled, Reporter
 from tests.helpers import naive_bdm as naive
 

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 from semblance.core.metrics import make_learner
-from semblance.core.metrics.estimators.proxy_anchor import proxy_anchor_loss
-from semblance.core.metrics.estimators.supcon import contrastive_loss
-from semblance.core.metrics.estimators.triplet_head import soft_triplet_loss
+from semblance.core.metrics.estimators.linear_heads import (
+    contrastive_loss,
+    proxy_anchor_loss,
+    soft_triplet_loss,
+)
 from semblance.core.metrics.numerics.pair_weights import gradient_of, squared_distances
 from tests.helpers.learner_checks import labelled_problem, numeric_gradient
 

@@ -14,13 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.constraints import Similarity
-from semblance.core.metrics.boosting.bdm_pairs import (
+from semblance.core.metrics.distance import Matrix
+from semblance.core.metrics.estimators.bdm_pairs import (
     ChangedPairs,
     DensePairs,
     OrderedSplits,
     sum_at,
 )
-from semblance.core.metrics.distance import Matrix
 
 Bits = npt.NDArray[np.bool_]
 Rows = npt.NDArray[np.intp]

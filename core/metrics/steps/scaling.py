@@ -1,4 +1,4 @@
-"""Columns brought to mean 0 and deviation 1 by the training rows."""
+"""Steps for each column or row by itself: missing values, standardised columns, unit length."""
 
 from __future__ import annotations
 
@@ -11,6 +11,65 @@ from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.steps.step import Step, stored_vector
+
+
+class Impute(Step):
+    """Every NaN becomes the median of its column; a column without any value becomes 0."""
+
+    kind: ClassVar[str] = "impute"
+
+    def __init__(self) -> None:
+        self.medians_ = np.empty(0)
+        #: Values that were missing in the training rows.
+        self.count_ = 0
+
+    @property
+    def n_features(self) -> int:
+        """d, the columns it takes and gives."""
+        return len(self.medians_)
+
+    def fit(self, X: Matrix, y: npt.NDArray[Any] | None = None) -> Self:
+        """Take the medians of the columns of ``X`` (n, d), NaN left out."""
+        missing = np.isnan(X)
+        self.count_ = int(missing.sum())
+        filled = np.where(missing.all(axis=0), 0.0, X) if self.count_ else X
+        self.medians_ = np.nanmedian(filled, axis=0) if self.count_ else np.median(X, axis=0)
+        return self
+
+    def transform(self, X: Matrix) -> Matrix:
+        """(n, d) -> (n, d) without NaN; ``X`` itself where there is none."""
+        missing = np.isnan(X)
+        return np.where(missing, self.medians_, X) if missing.any() else X
+
+    def names(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """The given names, because no column changes."""
+        return names
+
+    def describe(self) -> str:
+        """How many values of the training part were missing."""
+        return tr_lazy(
+            "impute: {count} missing values of the training part set to its medians", count=self.count_
+        )
+
+    def settings(self) -> dict[str, Any]:
+        """How many values were missing."""
+        return {"count": self.count_}
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """The medians."""
+        return {"medians": self.medians_}
+
+    @classmethod
+    def restore(cls, settings: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
+        """The inverse of :meth:`settings` and :meth:`arrays`.
+
+        Raises:
+            BadInput: no medians.
+        """
+        step = cls()
+        step.medians_ = stored_vector(arrays, "medians")
+        step.count_ = int(settings.get("count", 0))
+        return step
 
 
 class Standardise(Step):
@@ -111,4 +170,59 @@ class Standardise(Step):
         if not (step.deviation_ > 0).all():
             raise BadInput("A stored standardise step has a deviation that is not positive.")
         step.selected_, step._n_features = selected, n_features
+        return step
+
+
+class L2(Step):
+    """x / |x|; a row of zeros stays one. Nothing but the number of columns is fitted."""
+
+    kind: ClassVar[str] = "l2"
+
+    def __init__(self) -> None:
+        self._n_features = 0
+
+    @property
+    def n_features(self) -> int:
+        """d, the columns it takes."""
+        return self._n_features
+
+    def fit(self, X: Matrix, y: npt.NDArray[Any] | None = None) -> Self:
+        """Takes rows (n, d)."""
+        self._n_features = X.shape[1]
+        return self
+
+    def transform(self, X: Matrix) -> Matrix:
+        """(n, d) -> (n, d) of length 1."""
+        length = np.sqrt(np.einsum("ij,ij->i", X, X))[:, np.newaxis]
+        out: Matrix = X / np.where(length > 0.0, length, 1.0)
+        return out
+
+    def names(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """The same."""
+        return names
+
+    def describe(self) -> str:
+        """The word itself."""
+        return self.kind
+
+    def settings(self) -> dict[str, Any]:
+        """The number of columns."""
+        return {"n_features": self._n_features}
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """None."""
+        return {}
+
+    @classmethod
+    def restore(cls, settings: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:  # noqa: ARG003
+        """The inverse of :meth:`settings`.
+
+        Raises:
+            BadInput: no number of columns.
+        """
+        n_features = settings.get("n_features")
+        if type(n_features) is not int or n_features < 1:
+            raise BadInput("A stored l2 step lacks its number of columns.")
+        step = cls()
+        step._n_features = n_features
         return step

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.numerics.lowest_eigenpair import LowestEigenpair
+from semblance.core.metrics.numerics.eigenpairs import LowestEigenpair
 
 VARIANTS = ("pa", "pa1", "pa2", "pals")
 

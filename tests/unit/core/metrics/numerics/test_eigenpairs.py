@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from semblance.core.metrics.numerics import top_eigenpair as module
-from semblance.core.metrics.numerics.top_eigenpair import top_eigenpair
+from semblance.core.metrics.numerics import eigenpairs as module
+from semblance.core.metrics.numerics.eigenpairs import top_eigenpair
 
 
 def matrix(values):
