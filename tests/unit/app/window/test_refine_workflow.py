@@ -17,7 +17,7 @@ from semblance.app.shell.settings import Settings
 from semblance.app.widgets.cards.card_layout import card_feedback_buttons
 from semblance.app.window import parts
 from semblance.core.library.library import Library
-from semblance.core.metrics.exclude_feature_groups import explained_groups
+from semblance.core.metrics.metric import explained_groups
 from semblance.core.searches.feedback.judgements import JudgementKind
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.open_metrics import open_metric
