@@ -15,7 +15,7 @@ from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QWidget
 
 from semblance.app.application import make_application
-from semblance.app.screenshot import image_of_window, settle, temporary_settings
+from semblance.app.screenshot import image_of_window, temporary_settings, wait_until_idle
 from semblance.app.search.feedback import mark_cards
 from semblance.app.shell import search_operations
 from semblance.app.shell.theme import set_theme
@@ -45,7 +45,7 @@ def make_images(library: Path, folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     files = []
     try:
-        settle(window)
+        wait_until_idle(window)
         steps: tuple[tuple[str, Callable[[MainWindow], QWidget]], ...] = (
             ("asked", _show_search),
             ("why", _show_why),
@@ -59,10 +59,10 @@ def make_images(library: Path, folder: Path) -> list[Path]:
         )
         for name, step in steps:
             widget = step(window)
-            settle(window)
+            wait_until_idle(window)
             # The first paint requests the thumbnails.
             window.grab()
-            settle(window)
+            wait_until_idle(window)
             files.append(_save(window, widget, folder / f"{name}.png"))
     finally:
         window.close()
@@ -75,7 +75,7 @@ def make_images(library: Path, folder: Path) -> list[Path]:
 def _show_search(window: MainWindow) -> QWidget:
     assert window.state.path is not None
     search_operations.submit_query(window.context, Query(case=demo_query(window.state.path)))
-    settle(window)
+    wait_until_idle(window)
     window.parts.layout.show_side("why")
     return window
 
@@ -95,13 +95,13 @@ def _show_comparison(window: MainWindow) -> QWidget:
 
 def _show_judgements(window: MainWindow) -> QWidget:
     window.parts.full.leave_page("compare")
-    settle(window)
+    wait_until_idle(window)
     model = window.panels.ranking.grid.model()
     for index, is_similar in ((0, True), (2, True), (4, False)):
         case = window.state.columns.ids[model.index(index)]
         assert window.state.search is not None
         mark_cards.judge(window.context, [likeness_judgement(window.state.search, case, is_similar)])
-        settle(window)
+        wait_until_idle(window)
     window.parts.layout.show_side("refine")
     return window
 

@@ -18,7 +18,7 @@ from semblance.app.shell import edit_operations
 from semblance.app.shell.actions import available
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_file
-from semblance.app.shell.jobs import Lane
+from semblance.app.shell.jobs import WorkerPool
 from semblance.app.shell.local_time import local_time
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import theme
@@ -256,7 +256,7 @@ class EditCommands(QObject):
             import_labels.preview_labels,
             path,
             file,
-            lane=Lane.READ,
+            pool=WorkerPool.READ,
             channel="labels",
         )
 
@@ -369,7 +369,7 @@ class EditHistoryDialog(Dialog):
         if path is None:
             return
         job = self._context.jobs.run(
-            "", undo_edits.read_history, path, lane=Lane.READ, channel="edit history", quiet=True
+            "", undo_edits.read_history, path, pool=WorkerPool.READ, channel="edit history", quiet=True
         )
         job.done.connect(self._show_size)
 
@@ -383,7 +383,7 @@ class EditHistoryDialog(Dialog):
         if path is None:
             return
         job = self._context.jobs.run(
-            tr("Removing deleted files"), undo_edits.forget_deleted, path, lane=Lane.READ, quiet=True
+            tr("Removing deleted files"), undo_edits.forget_deleted, path, pool=WorkerPool.READ, quiet=True
         )
 
         def done(size: int) -> None:

@@ -17,7 +17,7 @@ from semblance.app.shell import library_operations as libraries
 from semblance.app.shell import plot_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_file, choose_target
-from semblance.app.shell.jobs import Lane
+from semblance.app.shell.jobs import WorkerPool
 from semblance.app.shell.local_time import local_time
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import theme
@@ -180,7 +180,12 @@ class MaintenanceCommands(QObject):
             dialog.show()
 
         job = context.jobs.run(
-            tr("Reading the export log"), list_exports, path, channel="exports", quiet=True, lane=Lane.READ
+            tr("Reading the export log"),
+            list_exports,
+            path,
+            channel="exports",
+            quiet=True,
+            pool=WorkerPool.READ,
         )
         job.done.connect(show)
         job.failed.connect(context.messages.error)

@@ -7,7 +7,7 @@ from functools import partial
 
 from semblance.app.shell import library_operations, search_operations
 from semblance.app.shell.context import Context
-from semblance.app.shell.jobs import Job, Lane
+from semblance.app.shell.jobs import Job, WorkerPool
 from semblance.app.shell.state import TrainingRun
 from semblance.core.language import tr, tr_name
 from semblance.core.library.location import LibraryLocation, ServerAddress
@@ -100,7 +100,9 @@ def _choose(context: Context, name: str) -> None:
     k, accuracy, accuracy_now = compared
     if library.current_metric == name:
         # Without a record the latest metric is current at the next start.
-        job = context.jobs.run("", set_current_metric, library.path, current.name, lane=Lane.READ, quiet=True)
+        job = context.jobs.run(
+            "", set_current_metric, library.path, current.name, pool=WorkerPool.READ, quiet=True
+        )
         job.failed.connect(context.messages.error)
     measured = tr(
         "Accuracy @{k} on cases not used for training. {metric} is still used.", k=k, metric=current.name

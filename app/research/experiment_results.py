@@ -32,7 +32,7 @@ from semblance.app.research.result_dialog import (
 )
 from semblance.app.shell.context import Context
 from semblance.app.shell.event_loop import one_shot
-from semblance.app.shell.jobs import Lane
+from semblance.app.shell.jobs import WorkerPool
 from semblance.app.shell.theme import colour, plain_tip, theme, theme_signals
 from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
 from semblance.app.widgets.layouts import vbox
@@ -324,7 +324,7 @@ class ExperimentResults(QWidget):
                 experiments.draw_ranks,
                 test,
                 layout,
-                lane=Lane.DRAW,
+                pool=WorkerPool.DRAW,
                 channel="experiment ranks",
                 quiet=True,
             )

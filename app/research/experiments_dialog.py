@@ -15,7 +15,7 @@ from semblance.app.research.result_dialog import BADGES, ResultDialog
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_folder, choose_target_folder
 from semblance.app.shell.icons import icon
-from semblance.app.shell.jobs import Lane
+from semblance.app.shell.jobs import WorkerPool
 from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.widgets.badge import Badge
 from semblance.app.widgets.dialog import dialog_button
@@ -193,7 +193,7 @@ class ExperimentsDialog(ResultDialog):
             tr("Opening {name}", name=folder.name),
             experiments.show_experiment,
             folder,
-            lane=Lane.READ,
+            pool=WorkerPool.READ,
             channel="experiment shown",
             quiet=True,
         )
@@ -227,7 +227,7 @@ class ExperimentsDialog(ResultDialog):
             self._folder,
             target,
             identified=identified,
-            lane=Lane.DRAW,
+            pool=WorkerPool.DRAW,
         )
 
         def show(files: list[Path]) -> None:

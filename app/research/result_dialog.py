@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from semblance.app.shell.context import Context
-from semblance.app.shell.jobs import Job, Lane
+from semblance.app.shell.jobs import Job, WorkerPool
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import plain_tip, theme, theme_signals
 from semblance.app.widgets.badge import KINDS, badge_size, paint_badge
@@ -109,7 +109,7 @@ class ResultDialog(Dialog):
             then(None)
             return
         job = self._context.jobs.run(
-            title, workflow, path, *values, lane=Lane.READ, channel=self.channel, quiet=True
+            title, workflow, path, *values, pool=WorkerPool.READ, channel=self.channel, quiet=True
         )
         self._error.set_error(None)
         job.done.connect(then)
@@ -121,7 +121,7 @@ class ResultDialog(Dialog):
         then: Callable[[Any], object],
         workflow: Callable[..., Any],
         *values: object,
-        lane: Lane = Lane.BACKGROUND,
+        pool: WorkerPool = WorkerPool.BACKGROUND,
         **options: Any,
     ) -> Job | None:
         """Run ``workflow`` on the open library with its progress and Cancel; ``then`` is called with its result.
@@ -129,7 +129,7 @@ class ResultDialog(Dialog):
         path = self._context.state.path
         if path is None:
             return None
-        return self.start(title, then, workflow, path, *values, lane=lane, **options)
+        return self.start(title, then, workflow, path, *values, pool=pool, **options)
 
     def start(
         self,
@@ -137,12 +137,12 @@ class ResultDialog(Dialog):
         then: Callable[[Any], object],
         workflow: Callable[..., Any],
         *values: object,
-        lane: Lane = Lane.BACKGROUND,
+        pool: WorkerPool = WorkerPool.BACKGROUND,
         **options: Any,
     ) -> Job:
         """Run ``workflow`` as :meth:`run` does, but on ``values`` alone."""
         self._error.set_error(None)
-        job = self._context.jobs.run(title, workflow, *values, lane=lane, channel=self.channel, **options)
+        job = self._context.jobs.run(title, workflow, *values, pool=pool, channel=self.channel, **options)
         self._job, self._focus_before = job, self.focusWidget()
         job.changed.connect(lambda: self.progress.show_job(job))
         job.done.connect(then)

@@ -32,9 +32,8 @@ from semblance.core.library.data_reviews import DataReview, add_review, read_rev
 from semblance.core.library.lesion_groups import lesion_codes, read_groups
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
-from semblance.core.metrics.steps.extractor_steps import chosen_steps
 from semblance.core.metrics.steps.pca import PCA
-from semblance.core.metrics.steps.sequence import fit_steps
+from semblance.core.metrics.steps.sequence import chosen_steps, fit_steps
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.features.extract_features import CaseImage
 from semblance.core.workflows.library import data_issues

@@ -13,8 +13,8 @@ from semblance.core.language import join_texts, tr_lazy
 from semblance.core.library.location import LibraryLocation, ServerAddress, check_is_library
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import CATALOGUE, FeatureSet, MetricRecord
-from semblance.core.metrics.registry import learner_class
-from semblance.core.metrics.relevance_feedback.refined_metric import LEARNER as CLICKS
+from semblance.core.metrics.declarations import CLICKS
+from semblance.core.metrics.registry import declared_learner
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.maintenance.verification_result import Problem, VerificationResult, first_names
 from semblance.core.workflows.metrics.slider_steps import slider_of
@@ -561,7 +561,7 @@ def _command(record: MetricRecord, features: str) -> str:
     if features:
         arguments += ["--features", features]
     parameters, requested = _part(card, "parameters"), _part(card, REQUESTED)
-    for parameter in learner_class(record.learner).parameters:
+    for parameter in declared_learner(record.learner).parameters:
         if parameter.name in parameters and parameters[parameter.name] != parameter.default:
             arguments += ["--set", f"{parameter.name}={parameters[parameter.name]}"]
     if seed := _part(card, "split").get("seed"):

@@ -365,7 +365,7 @@ def test_the_search_reads_pdfs_and_what_describes_them():
     data = io.BytesIO()
     canvas = Canvas(data, pageCompression=1)
     canvas.setAuthor("Zebrovich")
-    canvas.drawString(50, 500, "Larkspur Lane")
+    canvas.drawString(50, 500, "Larkspur WorkerPool")
     canvas.save()
     assert {"zebrovich", "larkspur"} <= set(planted_in(texts_in_bytes(data.getvalue())))
 
