@@ -87,7 +87,7 @@ class JudgementStrip(QWidget):
             if entry.undone is None and counts_in(entry.judgement, search)
         ]
         rows.show(state.search, in_force[-_JudgementImages.MAX_IMAGES :], (), state.columns)
-        ranks = {case.row: case.rank for case in ranked_search.result.ranked}
+        ranks: dict[int, int] = {case.row: case.rank for case in ranked_search.result.ranked}
         self.images.show_rows([(row, ranks.get(row.case, 0)) for row in rows.rows])
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:

@@ -1,5 +1,8 @@
+"""What a window does after its first paint."""
+
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +17,8 @@ from semblance.app.screenshot import wait_until_idle
 from semblance.app.shell.library_operations import close_library
 from semblance.app.shell.settings import Settings
 from semblance.app.shell.theme import theme
+from semblance.app.window.main_window import MainWindow
+from semblance.app.window.preload import LATER_MODULES
 from semblance.core.searches.query import Query
 from semblance.core.workflows.library.import_source import recognise_source
 from tests.helpers.dicom_files import image, save
@@ -23,6 +28,10 @@ from tests.helpers.windows import flush, open_window, search_first_case, wait_fo
 pytestmark = pytest.mark.usefixtures("without_processes")
 
 LEFT = Qt.MouseButton.LeftButton
+
+#: What is built, by the object that has it.
+PANELS = ("thumbnails", "concepts", "ranking", "library", "query", "side", "evaluation")
+PARTS = ("case_links", "search_view")
 
 
 def drop(widget: QWidget, path: Path) -> None:
@@ -295,3 +304,24 @@ def test_recent_libraries_have_images_when_no_library_is_open(library):
     with open_window(library) as window:
         close_library(window.context)
         wait_for(window, lambda: any(not p.pixmap().isNull() for p in window.start_page._previews.values()))
+
+
+def test_the_end_of_building_a_window_is_emitted(qapp, private_home):
+    window = MainWindow()
+    built: list[bool] = []
+
+    def record() -> None:
+        parts = window.parts
+        built.append("docks" in vars(parts.layout))
+        built.extend(name in vars(parts.panels) for name in PANELS)
+        built.extend(name in vars(parts) for name in PARTS)
+
+    window.show()
+    window.start(None, record)
+    assert built == [] and "parts" not in vars(window)
+    wait_until_idle(window)
+    assert built and all(built)
+    assert sys.modules.keys() >= set(LATER_MODULES)
+    window.close()
+    window.deleteLater()
+    flush()
