@@ -201,12 +201,12 @@ def audit_log(
     as_json: Json = False,
 ) -> None:
     """List what was exported from a library, when, and whether with patient ids; or check the log."""
-    from semblance.core.workflows.library import exports
+    from semblance.core.workflows.library import audit_log
 
     if head:
-        print_document(exports.audit_head(library), as_json, show_audit_head)
+        print_document(audit_log.audit_head(library), as_json, show_audit_head)
     elif verify or since:
-        result = exports.check_audit(library, since)
+        result = audit_log.check_audit(library, since)
         print_document(result, as_json, show_audit_check)
         if result.problems:
             raise SemblanceError(
@@ -214,9 +214,9 @@ def audit_log(
                 "Compare it with a backup. The entries above are not reliable.",
             )
     elif every:
-        print_document(exports.list_audit(library), as_json, show_audit)
+        print_document(audit_log.list_audit(library), as_json, show_audit)
     else:
-        print_document(exports.list_exports(library), as_json, show_exports)
+        print_document(audit_log.list_exports(library), as_json, show_exports)
 
 
 @commands.command()

@@ -73,13 +73,13 @@ def train(
             raise BadArguments("--slider does not run on a cluster.", "Leave out --slider or --cluster.")
         _train_slider(library, learner, name, features, steps, findings, max_cases, settings, seed, as_json)
         return
-    from semblance.core.metrics.registry import learner_class
+    from semblance.core.metrics.registry import declared_learner
     from semblance.core.parameters import parse_settings
     from semblance.core.workflows.metrics.train_metric import train_metric
     from semblance.core.workflows.metrics.train_request import TrainRequest
     from semblance.core.workflows.searches.index_candidates import index_if_large
 
-    values = parse_settings(learner, learner_class(learner).parameters, settings or [])
+    values = parse_settings(learner, declared_learner(learner).parameters, settings or [])
     request = TrainRequest(
         learner,
         name,
@@ -110,7 +110,7 @@ def _train_slider(
     seed: int,
     as_json: bool,
 ) -> None:
-    from semblance.core.metrics.estimators.bdm_visual_share import BDMVisualShare
+    from semblance.core.metrics.declarations import BDMVisualShare
     from semblance.core.parameters import parse_settings
     from semblance.core.workflows.metrics.slider import prepare_slider
     from semblance.core.workflows.metrics.train_request import TrainRequest

@@ -11,7 +11,7 @@ import numpy as np
 from semblance.app.shell import library_operations, search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.edit_operations import EDIT_TOPIC
-from semblance.app.shell.jobs import Job, Lane
+from semblance.app.shell.jobs import Job, WorkerPool
 from semblance.core.language import tr, tr_n
 from semblance.core.workflows.evaluation import hardest_queries
 from semblance.core.workflows.evaluation.hardest_queries import HardestQueries
@@ -30,7 +30,7 @@ def show_hardest_queries(context: Context, finding: str = "") -> Job | None:
         path,
         metric,
         finding,
-        lane=Lane.DRAW,
+        pool=WorkerPool.DRAW,
         channel="hardest",
     )
 

@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 
 from semblance.app.shell import library_operations, search_operations
 from semblance.app.shell.context import Context
-from semblance.app.shell.jobs import Job, Lane
+from semblance.app.shell.jobs import Job, WorkerPool
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import plain_tip, set_look, theme, theme_signals
 from semblance.app.widgets.dialog import Dialog, accept_button, action_row, dialog_layout, form
@@ -43,7 +43,7 @@ from semblance.core.workflows.metrics.train_request import HELD_OUT, TrainReques
 from semblance.core.workflows.searches import rank_cases
 
 if TYPE_CHECKING:
-    from semblance.app.shell.state import State
+    from semblance.app.shell.state import WindowState
 
 _BACKWARD_KEYS = (Qt.Key.Key_Left, Qt.Key.Key_Down, Qt.Key.Key_PageDown)
 _FORWARD_KEYS = (Qt.Key.Key_Right, Qt.Key.Key_Up, Qt.Key.Key_PageUp)
@@ -216,13 +216,13 @@ class _StepSlider(QSlider):
             super().keyPressEvent(event)
 
 
-def sliders(state: State) -> dict[str, Slider]:
+def sliders(state: WindowState) -> dict[str, Slider]:
     """The sliders of the open library by name."""
     metrics = state.library.metrics if state.library else ()
     return sliders_by_name((metric.name, metric.card) for metric in metrics)
 
 
-def current_step(state: State) -> tuple[Slider | None, SliderStep | None]:
+def current_step(state: WindowState) -> tuple[Slider | None, SliderStep | None]:
     """The slider and the step of the current metric, or ``None`` for both."""
     name_and_place = slider_of(state.metric.card) if state.metric else None
     if name_and_place is None or state.metric is None:
@@ -236,7 +236,7 @@ def current_step(state: State) -> tuple[Slider | None, SliderStep | None]:
     return slider, step
 
 
-def unavailable_reason(state: State) -> str:
+def unavailable_reason(state: WindowState) -> str:
     """Why the slider is disabled, and what to do."""
     names = list(sliders(state))
     if state.metric is None:
@@ -303,7 +303,7 @@ def preload_steps(context: Context, steps: Slider) -> None:
             path,
             replace(search, metric=step.metric),
             k=1,
-            lane=Lane.SEARCH,
+            pool=WorkerPool.SEARCH,
             channel=f"preload {step.metric}",
             quiet=True,
         )
@@ -338,18 +338,18 @@ class PrepareSliderDialog(Dialog):
         self._features.addItems([feature_set.name for feature_set in library.feature_sets])
         self._features.setCurrentText(features)
         self._features.setAccessibleName(tr("Feature set"))
-        self._name = QLineEdit(unique_name(DEFAULT_NAME, used_names))
-        self._name.setAccessibleName(tr("Name of the slider"))
-        self._problem = WrappedLabel(role="error")
+        self.name_field = QLineEdit(unique_name(DEFAULT_NAME, used_names))
+        self.name_field.setAccessibleName(tr("Name of the slider"))
+        self.problem = WrappedLabel(role="error")
         fields = form()
         fields.addRow(tr("Features"), self._features)
-        fields.addRow(tr("Name"), self._name)
+        fields.addRow(tr("Name"), self.name_field)
         self.prepare_button = accept_button(tr("Prepare"))
         self.prepare_button.clicked.connect(self.accept)
         column = dialog_layout(self)
         column.addWidget(explanation)
         column.addLayout(fields)
-        column.addWidget(self._problem)
+        column.addWidget(self.problem)
         column.addLayout(action_row(self, self.prepare_button))
         # Without this, Qt computes the height of the dialog for a wrong width of the text.
         explanation.ensurePolished()
@@ -363,16 +363,16 @@ class PrepareSliderDialog(Dialog):
                 "cases each."
             )
         )
-        self._name.textChanged.connect(self._update)
+        self.name_field.textChanged.connect(self._update)
         self._update()
 
     def request(self) -> TrainRequest:
         """The request to train the steps of the slider."""
-        return TrainRequest("bdm_v", self._name.text().strip(), self._features.currentText())
+        return TrainRequest("bdm_v", self.name_field.text().strip(), self._features.currentText())
 
     def _update(self) -> None:
-        name = self._name.text().strip()
+        name = self.name_field.text().strip()
         notice = tr("This replaces the slider {name}.", name=name) if name in self._sliders else ""
-        self._problem.setText(self._refusal or notice or ("" if name else tr("Enter a name.")))
-        self._problem.setVisible(bool(self._problem.text()))
+        self.problem.setText(self._refusal or notice or ("" if name else tr("Enter a name.")))
+        self.problem.setVisible(bool(self.problem.text()))
         self.prepare_button.setEnabled(bool(name) and not self._refusal)

@@ -7,13 +7,13 @@ from functools import partial
 
 from semblance.app.shell import library_operations, search_operations
 from semblance.app.shell.context import Context
-from semblance.app.shell.jobs import Job, Lane
+from semblance.app.shell.jobs import Job, WorkerPool
 from semblance.app.shell.state import TrainingRun
 from semblance.core.language import tr, tr_name
 from semblance.core.library.location import LibraryLocation, ServerAddress
 from semblance.core.workflows.evaluation.scored_metrics import compared_accuracies
 from semblance.core.workflows.metrics import train_metric
-from semblance.core.workflows.metrics.current_metric import set_current_metric
+from semblance.core.workflows.metrics.stored_metric import set_current_metric
 from semblance.core.workflows.metrics.train_metric import TrainResult
 from semblance.core.workflows.metrics.train_request import TrainRequest, has_same_settings
 from semblance.core.workflows.metrics.training_curve import CurvePoint
@@ -100,7 +100,9 @@ def _choose(context: Context, name: str) -> None:
     k, accuracy, accuracy_now = compared
     if library.current_metric == name:
         # Without a record the latest metric is current at the next start.
-        job = context.jobs.run("", set_current_metric, library.path, current.name, lane=Lane.READ, quiet=True)
+        job = context.jobs.run(
+            "", set_current_metric, library.path, current.name, pool=WorkerPool.READ, quiet=True
+        )
         job.failed.connect(context.messages.error)
     measured = tr(
         "Accuracy @{k} on cases not used for training. {metric} is still used.", k=k, metric=current.name

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QWidget
 
 from semblance.app.network.server_dialog import ServerComboBox
 from semblance.app.shell.context import Context
-from semblance.app.shell.jobs import Job, Lane
+from semblance.app.shell.jobs import Job, WorkerPool
 from semblance.app.shell.state import Change
 from semblance.app.widgets.dialog import (
     Dialog,
@@ -141,7 +141,7 @@ class SendDialog(Dialog):
                 state.path,
                 self._rows,
                 commit=commit,
-                lane=Lane.NETWORK,
+                pool=WorkerPool.NETWORK,
                 channel="pacs send",
             )
         elif state.search is not None:
@@ -160,7 +160,7 @@ class SendDialog(Dialog):
                 state.search,
                 options,
                 commit=commit,
-                lane=Lane.NETWORK,
+                pool=WorkerPool.NETWORK,
                 channel="pacs send",
             )
         else:

@@ -14,7 +14,7 @@ from semblance.app.network.server_dialog import CertificateField
 from semblance.app.shell import library_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_folder
-from semblance.app.shell.jobs import Job, Lane
+from semblance.app.shell.jobs import Job, WorkerPool
 from semblance.app.shell.state import Change
 from semblance.app.widgets.dialog import (
     Dialog,
@@ -158,7 +158,7 @@ class WatchDialog(Dialog):
             certificate=self.certificate.path if listens else None,
             key=self.key.path if listens else None,
             authority=self.authority.path if listens else None,
-            lane=Lane.WATCH,
+            pool=WorkerPool.WATCH,
             channel="pacs watch",
         )
         self._job = job

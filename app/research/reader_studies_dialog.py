@@ -329,14 +329,14 @@ class ReaderStudiesDialog(ResultDialog):
             {
                 self.new_button: state.can_edit and not self.running,
                 self.read_button: state.can_write and selected is not None,
-                self.export_button: not state.away and selected is not None,
+                self.export_button: not state.server_problem and selected is not None,
                 self.delete_button: state.can_edit and selected is not None and not answered,
             }
         )
         why_not = state.why_not_edited
         self.new_button.setToolTip(why_not)
         self.read_button.setToolTip(state.why_not_written)
-        self.export_button.setToolTip(why_not if state.away else "")
+        self.export_button.setToolTip(why_not if state.server_problem else "")
         self.delete_button.setToolTip(
             why_not
             or (

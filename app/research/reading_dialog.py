@@ -25,7 +25,7 @@ from PySide6.QtWidgets import (
 )
 
 from semblance.app.shell.context import Context
-from semblance.app.shell.jobs import Job, Lane
+from semblance.app.shell.jobs import Job, WorkerPool
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import set_look
 from semblance.app.viewer.image_pane import ImagePane
@@ -165,7 +165,14 @@ class ReadingDialog(Dialog):
     def _run(self, title: str, workflow: Callable[..., Any], *values: object) -> Job:
         """Run a ``workflow`` of the study that is read."""
         return self._context.jobs.run(
-            title, workflow, self._library, self._name, *values, lane=Lane.READ, channel=CHANNEL, quiet=True
+            title,
+            workflow,
+            self._library,
+            self._name,
+            *values,
+            pool=WorkerPool.READ,
+            channel=CHANNEL,
+            quiet=True,
         )
 
     def _show_case(self, case: NextCase) -> None:
@@ -197,7 +204,7 @@ class ReadingDialog(Dialog):
             view_images.view_case,
             self._library,
             case.row,
-            lane=Lane.READ,
+            pool=WorkerPool.READ,
             channel="reading",
             quiet=True,
         )

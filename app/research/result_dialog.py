@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from semblance.app.shell.context import Context
-from semblance.app.shell.jobs import Job, Lane
+from semblance.app.shell.jobs import Job, WorkerPool
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import plain_tip, theme, theme_signals
 from semblance.app.widgets.badge import KINDS, badge_size, paint_badge
@@ -66,7 +66,7 @@ class ResultDialog(Dialog):
         self.content = dialog_layout(self)
         if self.introduction:
             self.content.addWidget(WrappedLabel(self.introduction))
-        self._error = ErrorLine()
+        self.error_line = ErrorLine()
         self.progress = ProgressLine()
         self.progress.cancel_requested.connect(self.cancel)
         self.progress.hide()
@@ -74,7 +74,7 @@ class ResultDialog(Dialog):
     def complete(self, *buttons: QPushButton, beside_help: tuple[QPushButton, ...] = ()) -> None:
         """Add the error, the progress, a row of ``buttons``, and the row with Help and Close; then show what the open
         library has, and whenever another one is opened."""
-        self.content.addWidget(self._error)
+        self.content.addWidget(self.error_line)
         self.content.addWidget(self.progress)
         if buttons:
             row = hbox(spacing=8)
@@ -109,9 +109,9 @@ class ResultDialog(Dialog):
             then(None)
             return
         job = self._context.jobs.run(
-            title, workflow, path, *values, lane=Lane.READ, channel=self.channel, quiet=True
+            title, workflow, path, *values, pool=WorkerPool.READ, channel=self.channel, quiet=True
         )
-        self._error.set_error(None)
+        self.error_line.set_error(None)
         job.done.connect(then)
         job.failed.connect(self.show_error)
 
@@ -121,7 +121,7 @@ class ResultDialog(Dialog):
         then: Callable[[Any], object],
         workflow: Callable[..., Any],
         *values: object,
-        lane: Lane = Lane.BACKGROUND,
+        pool: WorkerPool = WorkerPool.BACKGROUND,
         **options: Any,
     ) -> Job | None:
         """Run ``workflow`` on the open library with its progress and Cancel; ``then`` is called with its result.
@@ -129,7 +129,7 @@ class ResultDialog(Dialog):
         path = self._context.state.path
         if path is None:
             return None
-        return self.start(title, then, workflow, path, *values, lane=lane, **options)
+        return self.start(title, then, workflow, path, *values, pool=pool, **options)
 
     def start(
         self,
@@ -137,12 +137,12 @@ class ResultDialog(Dialog):
         then: Callable[[Any], object],
         workflow: Callable[..., Any],
         *values: object,
-        lane: Lane = Lane.BACKGROUND,
+        pool: WorkerPool = WorkerPool.BACKGROUND,
         **options: Any,
     ) -> Job:
         """Run ``workflow`` as :meth:`run` does, but on ``values`` alone."""
-        self._error.set_error(None)
-        job = self._context.jobs.run(title, workflow, *values, lane=lane, channel=self.channel, **options)
+        self.error_line.set_error(None)
+        job = self._context.jobs.run(title, workflow, *values, pool=pool, channel=self.channel, **options)
         self._job, self._focus_before = job, self.focusWidget()
         job.changed.connect(lambda: self.progress.show_job(job))
         job.done.connect(then)
@@ -163,7 +163,7 @@ class ResultDialog(Dialog):
 
     def show_error(self, error: SemblanceError) -> None:
         """Show why a job failed."""
-        self._error.set_error(error)
+        self.error_line.set_error(error)
 
     def _end(self, job: Job) -> None:
         if self._job is job:

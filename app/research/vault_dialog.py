@@ -10,7 +10,7 @@ from semblance.app.research.result_dialog import ResultDialog, ResultTable
 from semblance.app.shell import library_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_file
-from semblance.app.shell.jobs import Lane
+from semblance.app.shell.jobs import WorkerPool
 from semblance.app.shell.state import Change
 from semblance.app.widgets.dialog import dialog_button, form
 from semblance.app.widgets.empty_state import EmptyState
@@ -102,12 +102,14 @@ class VaultDialog(ResultDialog):
         """Read what is sealed in the open library."""
         if self._context.state.path is None or self._status is None:
             self._show(None)
-        self.run(tr("Reading the test vault"), self._show, vault.vault_status, lane=Lane.READ)
+        self.run(tr("Reading the test vault"), self._show, vault.vault_status, pool=WorkerPool.READ)
 
     def seal(self) -> None:
         """Seal a share of the patients."""
         share, seed = self.share.value() / 100, self.seed.value()
-        self.run(tr("Sealing patients"), self._changed, vault.seal_share, share, seed=seed, lane=Lane.READ)
+        self.run(
+            tr("Sealing patients"), self._changed, vault.seal_share, share, seed=seed, pool=WorkerPool.READ
+        )
 
     def seal_list(self, file: Path) -> None:
         """Seal the patients and cases that ``file`` lists."""
@@ -116,11 +118,11 @@ class VaultDialog(ResultDialog):
         except SemblanceError as error:
             self.show_error(error)
             return
-        self.run(tr("Sealing patients"), self._changed, vault.seal_listed, listed, lane=Lane.READ)
+        self.run(tr("Sealing patients"), self._changed, vault.seal_listed, listed, pool=WorkerPool.READ)
 
     def unseal(self) -> None:
         """Undo the sealing."""
-        self.run(tr("Undoing the sealing"), self._changed, vault.unseal_vault, lane=Lane.READ)
+        self.run(tr("Undoing the sealing"), self._changed, vault.unseal_vault, pool=WorkerPool.READ)
 
     def open_vault(self) -> None:
         """Test the chosen metric on the sealed patients."""

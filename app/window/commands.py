@@ -23,7 +23,7 @@ from semblance.app.search.feedback import mark_cards
 from semblance.app.search.feedback.concepts_section import ConceptCommands
 from semblance.app.search.feedback.save_refined_metric import save_refined
 from semblance.app.search.saved.searches_dialog import SearchCommands
-from semblance.app.search.similar.ranking_panel import GLIDE
+from semblance.app.search.similar.ranking_panel import ANIMATE_REORDERING
 from semblance.app.search.similar.summary_strip import edit_prevalences
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
@@ -192,9 +192,9 @@ class Commands(QObject):
             **self.research.commands,
             **self.pacs.commands,
         }
-        glide = context.actions["glide"]
-        glide.setChecked(context.settings.flag(GLIDE, default=True))
-        glide.toggled.connect(partial(context.settings.set_flag, GLIDE))
+        animate_reordering = context.actions["animate_reordering"]
+        animate_reordering.setChecked(context.settings.flag(ANIMATE_REORDERING, default=True))
+        animate_reordering.toggled.connect(partial(context.settings.set_flag, ANIMATE_REORDERING))
 
     def _window_commands(self) -> Mapping[str, Callable[[], object]]:
         return {

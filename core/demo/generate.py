@@ -14,7 +14,7 @@ import numpy as np
 from semblance.core.csv_cells import csv_line, safe_text
 from semblance.core.demo import mammogram
 from semblance.core.demo.radiograph import Grey, add_notice
-from semblance.core.engine.run_parts import run_parts
+from semblance.core.engine import run_parts
 from semblance.core.errors import SemblanceError
 from semblance.core.files import create_folder, replacing, write_file
 from semblance.core.language import tr_lazy

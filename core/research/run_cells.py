@@ -190,8 +190,7 @@ def _measure_split(
     reporter: Reporter,
 ) -> dict[str, Any]:
     from semblance.core.metrics.registry import make_learner
-    from semblance.core.metrics.steps.extractor_steps import chosen_steps
-    from semblance.core.metrics.steps.sequence import steps_text
+    from semblance.core.metrics.steps.sequence import chosen_steps, steps_text
 
     reporter.check_cancelled()
     choice = spec.variants()[cell.learner]

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from semblance.core.json_document import JsonDocument, JsonKeys
+from semblance.core.retrieval.index import CaseRow, Rank
 
 
 @dataclass(frozen=True)
@@ -98,8 +99,8 @@ class RankedCase(JsonDocument):
     )
     JSON_NULL: ClassVar[tuple[str, ...]] = ("rank",)
 
-    rank: int
-    row: int
+    rank: Rank
+    row: CaseRow
     case_id: str
     distance: float
     finding: str | None

@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 
 from semblance.app.library.label_dialogs import SetLabelDialog
 from semblance.app.metrics.train_ticked_learner import train_ticked_learner
-from semblance.app.screenshot import settle
+from semblance.app.screenshot import wait_until_idle
 from semblance.core.workflows.evaluation.scored_metrics import is_stale
 from semblance.core.workflows.searches.open_metrics import close_loaded_metrics
 from tests.helpers.striped_library import striped_library
@@ -71,7 +71,7 @@ def test_labels_by_keyboard_make_scores_stale_until_trained_again_or_undone(
         # The dialog was the active window.
         window.activateWindow()
         grid.setFocus()
-        settle(window)
+        wait_until_idle(window)
         qtbot.keyClick(grid, Qt.Key.Key_Z, CTRL)
         wait_for(window, lambda: findings() == before)
         # The scores were measured with the labels that are gone now.
@@ -79,4 +79,4 @@ def test_labels_by_keyboard_make_scores_stale_until_trained_again_or_undone(
         qtbot.keyClick(grid, Qt.Key.Key_Z, CTRL | SHIFT)
         wait_for(window, lambda: findings() == changed)
         assert not stale()
-        settle(window)
+        wait_until_idle(window)

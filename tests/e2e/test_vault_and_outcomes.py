@@ -15,7 +15,7 @@ from semblance.app.metrics.card_dialog import MetricCardDialog
 from semblance.app.metrics.train_ticked_learner import train_ticked_learner
 from semblance.app.research.outcomes_dialog import OutcomesDialog
 from semblance.app.research.vault_dialog import VaultDialog
-from semblance.app.screenshot import settle
+from semblance.app.screenshot import wait_until_idle
 from semblance.app.search.saved import save_search
 from semblance.app.search.saved.searches_dialog import SearchesDialog
 from semblance.app.shell import search_operations
@@ -49,7 +49,7 @@ def search(window: MainWindow, case: str) -> None:
 def test_a_vault_is_sealed_and_opened_twice(qtbot: QtBot, library: Path) -> None:
     with open_window(library) as window:
         window.context.actions["vault"].trigger()
-        settle(window)
+        wait_until_idle(window)
         dialog = window.findChild(VaultDialog)
         dialog.share.setValue(25)
         dialog.seal_button.click()
@@ -109,12 +109,12 @@ def test_saved_estimates_are_compared_with_later_diagnoses(
             wait_for(window, lambda number=number: window.state.search_name == f"query {number}")
             window.state.set_search_name("")
         window.context.actions["searches"].trigger()
-        settle(window)
+        wait_until_idle(window)
         dialog = window.findChild(SearchesDialog)
         for name in shown:
             dialog.select(name)
             dialog.outcome_button.click()
-            settle(window)
+            wait_until_idle(window)
         entered = {
             dialog.list.item(row).text().split("\n")[0]: dialog.list.item(row).text()
             for row in range(len(shown))
@@ -125,7 +125,7 @@ def test_saved_estimates_are_compared_with_later_diagnoses(
         assert {name: one.probability for name, one in followed.items()} == pytest.approx(shown)
 
         window.context.actions["outcomes"].trigger()
-        settle(window)
+        wait_until_idle(window)
         table = window.findChild(OutcomesDialog).table
         (whole, *_) = drift_report(library).scores
         assert [table.item(0, column).text() for column in (1, 2)] == [

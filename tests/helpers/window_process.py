@@ -94,7 +94,7 @@ def main() -> None:
     from semblance.app.application import make_application
     from semblance.app.library.prepare_operations import import_and_prepare
     from semblance.app.metrics.train_ticked_learner import train_ticked_learner
-    from semblance.app.screenshot import settle
+    from semblance.app.screenshot import wait_until_idle
     from semblance.app.shell import library_operations as libraries
     from semblance.app.shell import search_operations
     from semblance.app.window.main_window import MainWindow
@@ -107,7 +107,7 @@ def main() -> None:
     window = MainWindow()
     window.show()
     window.start()
-    settle(window)
+    wait_until_idle(window)
     context, grid = window.context, window.panels.ranking.grid
 
     def ask(case: int) -> None:
@@ -134,7 +134,7 @@ def main() -> None:
     for line in sys.stdin:
         command, *args = json.loads(line)
         commands[command](*args)
-        settle(window)
+        wait_until_idle(window)
         print(json.dumps(_window_state(window)), flush=True)
     window.close()
     window.deleteLater()

@@ -32,7 +32,7 @@ from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.tables import make_read_only
 from semblance.core.imaging.burnt_in_marks import MARKS_ATTRIBUTE
 from semblance.core.language import format_number, localise_number, tr, tr_n, translate, visible
-from semblance.core.library.case_columns import CaseColumns, ImageState
+from semblance.core.library.case_columns import CaseColumns, ImageAvailability
 from semblance.core.library.case_names import date_name
 from semblance.core.library.location import LibraryLocation
 from semblance.core.reports.case_attributes import attribute_title
@@ -100,7 +100,7 @@ class ComparedPair:
     def is_table_row(self, case: str | None) -> bool:
         """Whether the case ``case`` of the library is a row of a table."""
         index = self.columns.index_of_id(case) if case is not None else -1
-        return index >= 0 and bool(self.columns.state[index] == ImageState.NO_IMAGE)
+        return index >= 0 and bool(self.columns.state[index] == ImageAvailability.NO_IMAGE)
 
     def described(self, case: str | None) -> tuple[str, str | None, int, str]:
         """Name, finding, its number and its letter of a case; ``None``: of a query from outside."""

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QPushButton, QWidget
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_file
-from semblance.app.shell.jobs import Job, Lane
+from semblance.app.shell.jobs import Job, WorkerPool
 from semblance.app.shell.settings import AUTHOR
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import set_look, theme, theme_signals
@@ -165,7 +165,7 @@ def _change(
         search,
         *args,
         k=context.settings.similar_cases,
-        lane=Lane.SEARCH,
+        pool=WorkerPool.SEARCH,
         quiet=True,
         **options,
     )
@@ -210,7 +210,7 @@ def check_metric(context: Context) -> None:
 
     # If the metric cannot be opened, ranking has failed and shown the error.
     context.jobs.run(
-        "", refine_metric.refusal, path, metric, lane=Lane.SEARCH, channel="refusal", quiet=True
+        "", refine_metric.refusal, path, metric, pool=WorkerPool.SEARCH, channel="refusal", quiet=True
     ).done.connect(set_refusal)
 
 
@@ -225,7 +225,7 @@ def fetch_influence(context: Context, then: Callable[[list[Influence]], None], k
         state.path,
         state.search,
         k=k,
-        lane=Lane.SEARCH,
+        pool=WorkerPool.SEARCH,
         channel=_INFLUENCE,
     )
     return context.follow(job, then)
@@ -243,7 +243,7 @@ def fetch_score(
         refine_metric.held_out_score,
         state.path,
         state.search,
-        lane=Lane.SEARCH,
+        pool=WorkerPool.SEARCH,
         channel=channel,
         quiet=True,
     )

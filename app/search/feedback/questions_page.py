@@ -31,7 +31,7 @@ from semblance.app.search.feedback.questions import KEYS, QuestionSession
 from semblance.app.shell.context import Context
 from semblance.app.shell.event_loop import one_shot
 from semblance.app.shell.icons import icon
-from semblance.app.shell.jobs import Job, Lane
+from semblance.app.shell.jobs import Job, WorkerPool
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import SMALL, TICK, colour, set_look, theme, theme_signals
 from semblance.app.viewer.image_pane import ImagePane
@@ -240,7 +240,7 @@ class QuestionsPage(FullPage):
                 continue
             row = int(columns.case_row[index])
             job = self._context.jobs.run(
-                tr("Opening the image"), view_images.view_case, path, row, lane=Lane.READ, quiet=True
+                tr("Opening the image"), view_images.view_case, path, row, pool=WorkerPool.READ, quiet=True
             )
             self._opening[case] = job
             job.done.connect(lambda viewed, case=case: self._show_case(case, viewed))

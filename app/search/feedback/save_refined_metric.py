@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
 from semblance.app.search.feedback.mark_cards import author
 from semblance.app.shell import library_operations, search_operations
 from semblance.app.shell.context import Context
-from semblance.app.shell.jobs import Job, Lane
+from semblance.app.shell.jobs import Job, WorkerPool
 from semblance.app.shell.settings import AUTHOR
 from semblance.app.shell.theme import set_look, theme
 from semblance.app.widgets.dialog import Dialog, accept_button, cancel_button, dialog_layout, form
@@ -139,7 +139,7 @@ def save_metric(context: Context, name: str, author_name: str) -> Job | None:
         search,
         name,
         authors=authors,
-        lane=Lane.SEARCH,
+        pool=WorkerPool.SEARCH,
     )
 
     def choose() -> None:

@@ -21,7 +21,7 @@ from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.event_loop import one_shot
 from semblance.app.shell.file_dialogs import choose_file
-from semblance.app.shell.jobs import SHOW_AFTER_MS, Job, Lane
+from semblance.app.shell.jobs import SHOW_AFTER_MS, Job, WorkerPool
 from semblance.app.shell.query_source import QuerySource, inside
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import set_look, theme, theme_signals
@@ -36,7 +36,7 @@ from semblance.app.widgets.tables import NAMES
 from semblance.core.errors import SemblanceError
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.language import tr
-from semblance.core.library.case_columns import ImageState
+from semblance.core.library.case_columns import ImageAvailability
 from semblance.core.searches.query import Query
 from semblance.core.workflows.imaging import view_images
 from semblance.core.workflows.imaging.card_images import WindowLevel
@@ -77,7 +77,7 @@ class QueryPanel(Panel):
             lambda: self._open_menu(self.more.mapToGlobal(QPoint(0, self.more.height())))
         )
 
-        self.pane = ImagePane(context.jobs, settings=context.settings, kept_views=context.state.kept_views)
+        self.pane = ImagePane(context.jobs, settings=context.settings, last_views=context.state.last_views)
         self.view, self.histogram = self.pane.view, self.pane.histogram
         self.tools = ToolRow()
         self.notice = QueryNotice()
@@ -196,7 +196,7 @@ class QueryPanel(Panel):
                     tr("{name} is not in this library.", name=source.name), tr("Choose another case.")
                 )
             )
-        elif self._state.columns.state[index] == ImageState.NO_IMAGE:
+        elif self._state.columns.state[index] == ImageAvailability.NO_IMAGE:
             self._show_table_row()
         else:
             self._load(view_images.view_case, self._state.path, int(self._state.columns.case_row[index]))
@@ -204,7 +204,7 @@ class QueryPanel(Panel):
     def _load(self, function: Callable[..., ViewedImage], *args: object) -> None:
         try:
             job = self._context.jobs.run(
-                tr("Opening the image"), function, *args, lane=Lane.READ, channel="view", quiet=True
+                tr("Opening the image"), function, *args, pool=WorkerPool.READ, channel="view", quiet=True
             )
         except SemblanceError as error:
             self._fail(error)

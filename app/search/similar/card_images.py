@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QToolTip
 
 from semblance.app.shell.context import Context
 from semblance.app.shell.event_loop import one_shot
-from semblance.app.shell.jobs import Lane
-from semblance.app.shell.kept_views import KeptView
+from semblance.app.shell.jobs import WorkerPool
+from semblance.app.shell.last_views import LastView
 from semblance.app.shell.state import Change
 from semblance.app.widgets.cards.case_grid import CaseGrid
 from semblance.app.widgets.thumbnail_loader import Done, ThumbnailLoader, ThumbnailSource
@@ -43,9 +43,9 @@ class CardSlices(QObject):
         if path is None or slices < 2:
             return
         key = (path, case_row)
-        before = state.kept_views.get(key) or KeptView(slices // 2)
+        before = state.last_views.get(key) or LastView(slices // 2)
         view = replace(before, place=min(max(before.place + steps, 0), slices - 1))
-        state.kept_views.keep(key, view)
+        state.last_views.store(key, view)
         text = tr("Slice {place} of {n}", place=view.place + 1, n=slices)
         QToolTip.showText(QCursor.pos(), text, self._grid)
         job = self._context.jobs.run(
@@ -56,7 +56,7 @@ class CardSlices(QObject):
             view.place,
             _SIDE,
             view.window,
-            lane=Lane.SLICE,
+            pool=WorkerPool.SLICE,
             channel="card slice",
             quiet=True,
         )
@@ -112,7 +112,7 @@ class QueryWindowLevel(QObject):
                 rows,
                 _SIDE,
                 window_level,
-                lane=Lane.READ,
+                pool=WorkerPool.READ,
                 quiet=True,
             )
         except SemblanceError as error:

@@ -46,7 +46,7 @@ FIXED_HEADER = 340
 #: The cards of the query before stay for so long, without effect, so that a quick search does not flash.
 HOLD_MS = 150
 #: Key in the settings: whether cards move visibly to a new order.
-GLIDE = "glide"
+ANIMATE_REORDERING = "animate_reordering"
 
 
 class RankingPanel(Panel):
@@ -219,8 +219,8 @@ class RankingPanel(Panel):
             return
         is_same_query, self._shown = ranking.query == self._shown, ranking.query
         self._expanded &= {case.row for case in ranking.ranked} if is_same_query else set()
-        glide = is_same_query and self._context.settings.flag(GLIDE, default=True)
-        self.grid.set_model(self._case_model(ranking, columns), keep_scroll=is_same_query, animate=glide)
+        animate = is_same_query and self._context.settings.flag(ANIMATE_REORDERING, default=True)
+        self.grid.set_model(self._case_model(ranking, columns), keep_scroll=is_same_query, animate=animate)
         if not is_same_query and self.grid.current_place() not in self.grid.visible_places():
             # What was compared with the query before is far down now. The nearest cases are of interest.
             self.grid.set_current(NONE)

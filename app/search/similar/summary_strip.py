@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QLabel, QSizePolicy,
 
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
-from semblance.app.shell.jobs import Lane
+from semblance.app.shell.jobs import WorkerPool
 from semblance.app.shell.theme import colour, plain_tip, set_look, theme, theme_signals
 from semblance.app.widgets.badge import Badge
 from semblance.app.widgets.dialog import Dialog, accept_button, action_row, dialog_layout, form
@@ -452,8 +452,10 @@ def edit_prevalences(context: Context, parent: QWidget) -> None:
     def ask(shares: Mapping[str, float]) -> None:
         dialog = PrevalenceDialog(in_library, shares, parent)
         if dialog.exec() == QDialog.DialogCode.Accepted:
-            job = context.jobs.run("", set_prevalences, library, dialog.shares(), lane=Lane.READ, quiet=True)
+            job = context.jobs.run(
+                "", set_prevalences, library, dialog.shares(), pool=WorkerPool.READ, quiet=True
+            )
             context.follow(job, lambda _: search_operations.rank(context))
         dialog.deleteLater()
 
-    context.follow(context.jobs.run("", prevalences, library, lane=Lane.READ, quiet=True), ask)
+    context.follow(context.jobs.run("", prevalences, library, pool=WorkerPool.READ, quiet=True), ask)

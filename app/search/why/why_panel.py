@@ -12,8 +12,8 @@ from semblance.app.search.why.why_images import WhyImages
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.event_loop import one_shot
-from semblance.app.shell.jobs import Lane
-from semblance.app.shell.state import Change, State
+from semblance.app.shell.jobs import WorkerPool
+from semblance.app.shell.state import Change, WindowState
 from semblance.app.widgets.badge import Badge
 from semblance.app.widgets.buttons import Segmented
 from semblance.app.widgets.empty_state import EmptyState, extraction_message
@@ -314,7 +314,7 @@ def _share_contributions(explanation: Explanation) -> list[Contribution]:
 class MetricSection(QWidget):
     """Shows the metric of the state."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: WindowState) -> None:
         super().__init__()
         self._state = state
         self.badge = Badge("held-out", tr("held-out"))
@@ -404,7 +404,7 @@ def explain(
         ranked_search.search,
         case,
         shown=distance,
-        lane=Lane.SEARCH,
+        pool=WorkerPool.SEARCH,
         channel=EXPLANATION_CHANNEL,
         quiet=True,
     )
@@ -421,7 +421,7 @@ def preload(context: Context, search: Search) -> None:
         explain_distance.preload_feature_groups,
         context.state.path,
         search,
-        lane=Lane.SEARCH,
+        pool=WorkerPool.SEARCH,
         channel=search_operations.PRELOAD,
         quiet=True,
     )

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from semblance.core.imaging.deidentification.colour_profiles import without_texts
-from semblance.core.imaging.dicom.defined_terms import is_defined
+from semblance.core.imaging.dicom.case_attributes import is_defined
 from semblance.core.imaging.dicom.identity import LONGEST_NUMBER, Identity
 
 if TYPE_CHECKING:

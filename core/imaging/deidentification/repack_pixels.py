@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from semblance.core.errors import BadInput
 from semblance.core.imaging.deidentification.codestreams import clean_codestream
 from semblance.core.imaging.dicom.dicom_file import DicomFile
+from semblance.core.imaging.dicom.frames import without_unused_bits
 from semblance.core.imaging.dicom.identity import Identity
 from semblance.core.imaging.dicom.pixel_layout import PixelLayout, layout_of
 from semblance.core.imaging.dicom.transfer_syntaxes import EXPLICIT_BIG, PLAIN
-from semblance.core.imaging.dicom.uncompressed_frames import without_unused_bits
 
 if TYPE_CHECKING:
     from pydicom import Dataset

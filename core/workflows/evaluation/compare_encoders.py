@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.engine.run_parts import run_parts
+from semblance.core.engine import run_parts
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.evaluation.data import EvaluationData, parse_findings_map, prepare
 from semblance.core.evaluation.data_sources import case_data, sealed_rows
@@ -26,8 +26,8 @@ from semblance.core.features.registry import make_extractor
 from semblance.core.language import tr_lazy
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
-from semblance.core.metrics.registry import learner_class, learner_title
-from semblance.core.metrics.steps.extractor_steps import chosen_steps
+from semblance.core.metrics.registry import declared_learner, learner_title
+from semblance.core.metrics.steps.sequence import chosen_steps
 from semblance.core.parameters import Value
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.features.extract_features import case_images, measure_cases
@@ -105,7 +105,7 @@ def compare_encoders(
     names = [one.name for one in request.contenders]
     if len(set(names)) < len(names):
         raise BadArguments("Two encoders have the same name.", "Rename one of the files.")
-    specs = [LearnerSpec(learner_class(name).name) for name in request.learners]
+    specs = [LearnerSpec(declared_learner(name).name) for name in request.learners]
     # Files that cannot be read are reported before the first encoder is run, which takes minutes.
     extractors = [make_extractor(one.extractor, **one.settings) for one in request.contenders]
     failed: list[dict[str, str]] = []

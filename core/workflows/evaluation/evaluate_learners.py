@@ -20,8 +20,8 @@ from semblance.core.language import as_lazy, join_texts, tr_lazy
 from semblance.core.library.column_checks import WRITTEN_DOWN, telling_columns, telling_notes
 from semblance.core.library.importers.table_file import PARAMETERS, TableFormat
 from semblance.core.library.location import LibraryLocation
-from semblance.core.metrics.registry import learner_class
-from semblance.core.metrics.steps.extractor_steps import chosen_steps
+from semblance.core.metrics.registry import declared_learner
+from semblance.core.metrics.steps.sequence import chosen_steps
 from semblance.core.parameters import parse_settings
 from semblance.core.research.printed_values import printed_values
 from semblance.core.tasks import SILENT, PartReporter, Reporter
@@ -136,7 +136,9 @@ def _parsed(request: EvaluateRequest) -> tuple[Protocol, list[LearnerSpec]]:
     return chosen(**parse_settings(PROTOCOL, chosen.parameters, settings.pop(PROTOCOL))), [
         LearnerSpec(
             name,
-            parse_settings(name, () if name in chosen.baselines else learner_class(name).parameters, texts),
+            parse_settings(
+                name, () if name in chosen.baselines else declared_learner(name).parameters, texts
+            ),
         )
         for name, texts in settings.items()
     ]

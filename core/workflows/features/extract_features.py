@@ -121,7 +121,7 @@ class OpenVolumes:
             return content_hash_of_stream(file)
 
 
-class Batch:
+class ImageBatch:
     """Collects the results of :meth:`Extractor.prepare`, and measures them when a batch is complete.
 
     ``failures``: (case, content, reason) of those that could not be measured; a caller may add its own.
@@ -516,7 +516,7 @@ def measure_cases(
         BadArguments: no such extractor or setting.
     """
     extractor = make_extractor(name, **settings)
-    batch = Batch(extractor)
+    batch = ImageBatch(extractor)
     marks: dict[int, int] = {}
     with ImageReader() as reader, closing(OpenVolumes(reader)) as volumes:
         for done, image in enumerate(images):

@@ -12,8 +12,7 @@ from semblance.core.imaging import ImageAddress, open_image
 from semblance.core.imaging.hide_text import TextHider
 from semblance.core.imaging.image import Image, ValueWindow
 from semblance.core.imaging.region import Region
-from semblance.core.imaging.region_thumbnail import region_thumbnail
-from semblance.core.imaging.thumbnail import thumbnail
+from semblance.core.imaging.thumbnail import region_thumbnail, thumbnail
 from semblance.core.language import as_lazy, join_texts, tr_lazy, tr_lazy_n
 from semblance.core.library.case_names import date_name
 from semblance.core.library.location import LibraryLocation

@@ -19,13 +19,12 @@ from semblance.core.evaluation.calibration import stored_calibration
 from semblance.core.evaluation.data_sources import sealed_rows
 from semblance.core.language import tr_lazy
 from semblance.core.library.lesion_groups import read_groups
-from semblance.core.library.packed_texts import Texts
+from semblance.core.library.packed_texts import PackedTexts
 from semblance.core.library.records import CaseDetails, MetricRecord
 from semblance.core.library.schema import cases
-from semblance.core.metrics.exclude_feature_groups import exclude_feature_groups
-from semblance.core.metrics.metric import Metric
+from semblance.core.metrics.metric import Metric, exclude_feature_groups
 from semblance.core.retrieval.candidate_index import CandidateIndex
-from semblance.core.retrieval.index import DistanceIndex, Index, index_for
+from semblance.core.retrieval.index import CaseRow, DistanceIndex, Index, Place, index_for
 from semblance.core.retrieval.match_distance import Neighbourhoods
 from semblance.core.retrieval.ranking import EmbeddedQuery
 from semblance.core.searches.feedback.ledger import Ledger
@@ -65,9 +64,9 @@ class _Columns(NamedTuple):
     findings: npt.NDArray[np.int32]
     patients: npt.NDArray[np.int32]
     lesions: npt.NDArray[np.int64]
-    ids: Texts
-    finding_names: Texts
-    patient_names: Texts
+    ids: PackedTexts
+    finding_names: PackedTexts
+    patient_names: PackedTexts
 
 
 class CaseTable:
@@ -97,11 +96,11 @@ class CaseTable:
         places = np.minimum(np.searchsorted(self.rows, rows), len(self.rows) - 1)
         return np.where(self.rows[places] == rows, places, -1)
 
-    def id_of(self, row: int) -> str:
+    def id_of(self, row: CaseRow) -> str:
         """Its case id."""
         return self._ids[self._known_place(row)]
 
-    def row_of(self, case_id: str) -> int:
+    def row_of(self, case_id: str) -> CaseRow:
         """Row id of a case.
 
         Raises:
@@ -112,7 +111,7 @@ class CaseTable:
         row = self._looked_up[case_id]
         if row is None:
             raise self._catalogue.no_such_case(case_id)
-        return row
+        return CaseRow(row)
 
     def look_up(self, case_ids: Iterable[str]) -> None:
         """Find the rows of many cases by few queries, before :meth:`row_of` is called for each of them."""
@@ -135,7 +134,7 @@ class CaseTable:
         code = int(self.finding_codes[self._known_place(row)])
         return None if code < 0 else self.finding_names[code]
 
-    def patient_of(self, row: int) -> str | None:
+    def patient_of(self, row: CaseRow) -> str | None:
         """The patient of a case; ``None`` if unknown."""
         code = int(self.patient_codes[self._known_place(row)])
         return None if code < 0 else self._patient_names[code]
@@ -144,14 +143,14 @@ class CaseTable:
         """The number of the lesion of a case, equal within a same-lesion group and for equal content."""
         return int(self.lesions[self._known_place(row)])
 
-    def rows_of_patients(self, patients: Collection[str]) -> set[int]:
+    def rows_of_patients(self, patients: Collection[str]) -> set[CaseRow]:
         """Row ids of all cases of ``patients``; "" is no patient."""
         codes = [self._code_of_patient[name] for name in patients if name in self._code_of_patient]
         return set(self.rows[np.isin(self.patient_codes, codes)].tolist()) if codes else set()
 
-    def rows_of_contents(self, contents: Collection[str]) -> set[int]:
+    def rows_of_contents(self, contents: Collection[str]) -> set[CaseRow]:
         """Row ids of all cases that show one of ``contents``."""
-        return self._catalogue.rows_of_contents(contents) if contents else set()
+        return set(map(CaseRow, self._catalogue.rows_of_contents(contents))) if contents else set()
 
     @cached_property
     def _code_of_patient(self) -> dict[str, int]:
@@ -159,7 +158,7 @@ class CaseTable:
 
     def _place(self, row: int) -> int | None:
         place = int(np.searchsorted(self.rows, row))
-        return place if place < len(self.rows) and self.rows[place] == row else None
+        return Place(place) if place < len(self.rows) and self.rows[place] == row else None
 
     def _known_place(self, row: int) -> int:
         """
@@ -186,9 +185,9 @@ def _read(library: Library) -> _Columns:
         finding_codes,
         patient_codes,
         _lesions(catalogue, rows, contents),
-        Texts.of(ids),
-        Texts.of(finding_names),
-        Texts.of(patient_names),
+        PackedTexts.of(ids),
+        PackedTexts.of(finding_names),
+        PackedTexts.of(patient_names),
     )
     if stamp and library.can_store_derived and len(rows) >= _FEWEST:
         arrays: dict[str, npt.NDArray[Any]] = dict(zip(_Columns._fields[:4], columns[:4], strict=True))
@@ -206,7 +205,7 @@ def _stored(library: Library) -> _Columns | None:
         return None
     try:
         numbers = [arrays[name] for name in _Columns._fields[:4]]
-        texts = [Texts(arrays[name].tobytes(), arrays[f"{name}_ends"]) for name in _Columns._fields[4:]]
+        texts = [PackedTexts(arrays[name].tobytes(), arrays[f"{name}_ends"]) for name in _Columns._fields[4:]]
     except KeyError:
         return None
     kinds = (np.int64, np.int32, np.int32, np.int64)
@@ -461,10 +460,10 @@ class LoadedMetric:
         """(n,) the patient of each case, ``None`` where it is unknown."""
         return _named(self.patient_codes, self.cases.patient_names)
 
-    def place_of(self, row: int) -> int | None:
+    def place_of(self, row: CaseRow) -> Place | None:
         """The position of the case in :attr:`embedding`; ``None`` without features."""
         place = int(np.searchsorted(self.rows, row))
-        return place if place < len(self.rows) and self.rows[place] == row else None
+        return Place(place) if place < len(self.rows) and self.rows[place] == row else None
 
     def patient_of_case(self, case: str) -> str | None:
         """The patient of a case by its id; ``None`` if unknown, or for a case without features."""
@@ -472,12 +471,16 @@ class LoadedMetric:
             place = self.place_of(self.cases.row_of(case))
         except BadInput:
             return None
-        return None if place is None else self.cases.patient_of(int(self.rows[place]))
+        return None if place is None else self.cases.patient_of(self.row_at(place))
 
-    def case_query(self, place: int) -> EmbeddedQuery:
+    def row_at(self, place: Place) -> CaseRow:
+        """The catalogue's number of the case at a place."""
+        return CaseRow(int(self.rows[place]))
+
+    def case_query(self, place: Place) -> EmbeddedQuery:
         """A case with features as a query."""
         tie = None if self.ties is None else self.ties[place]
-        row = int(self.rows[place])
+        row = self.row_at(place)
         embedded = self.coordinates(np.array([place]))[0]
         return EmbeddedQuery(embedded, tie, place, self.query_patient(row), int(self.keys[place]))
 
@@ -488,7 +491,7 @@ class LoadedMetric:
             return self.embedding[places]
         return self.candidates.coordinates(places)
 
-    def places_of(self, rows: Collection[int]) -> set[int]:
+    def places_of(self, rows: Collection[CaseRow]) -> set[Place]:
         """The positions of those of the cases ``rows`` that have features."""
         return {place for row in rows if (place := self.place_of(row)) is not None}
 
@@ -496,7 +499,7 @@ class LoadedMetric:
         """The number of a finding in :attr:`finding_codes`."""
         return self.cases.finding_names.index(finding)
 
-    def query_patient(self, row: int) -> int | None:
+    def query_patient(self, row: CaseRow) -> int | None:
         """The number in :attr:`patient_codes` of the case's patient; ``None`` if no case with features has it."""
         place = int(self.cases.places(np.array([row]))[0])
         code = int(self.cases.patient_codes[place]) if place >= 0 else -1

@@ -42,7 +42,7 @@ from semblance.core.library.records import PASTED, FeatureSet
 from semblance.core.library.same_patient import cases_of_file, cases_of_other_issuers, cases_of_study
 from semblance.core.limits import MAX_PIXELS
 from semblance.core.metrics.distance import Matrix
-from semblance.core.retrieval.index import Rows
+from semblance.core.retrieval.index import CaseRow, Place, Rows
 from semblance.core.retrieval.ranking import EmbeddedQuery
 from semblance.core.searches.query import Query
 from semblance.core.tasks import SILENT, Reporter
@@ -329,8 +329,8 @@ def identify_image(loaded: LoadedMetric, path: Path, image: Image, embedded: Emb
     """
     own, other_patients = _cases_by_header(loaded, path)
     with path.open("rb") as file:
-        own |= cases_of_file(loaded.library.catalogue, content_hash_of_stream(file))
-    copies: set[int] = set()
+        own |= set(map(CaseRow, cases_of_file(loaded.library.catalogue, content_hash_of_stream(file))))
+    copies: set[CaseRow] = set()
     encoded = thumbnail(image)
     compared = ComparedImage(encoded)
     found = outlines(compared)
@@ -344,12 +344,12 @@ def identify_image(loaded: LoadedMetric, path: Path, image: Image, embedded: Emb
     same_patient = loaded.places_of(own)
     near = loaded.places_of(copies)
     # A copy of a case belongs to the lesion of the case.
-    near |= set(np.flatnonzero(np.isin(loaded.keys, loaded.keys[sorted(near)])).tolist())
+    near |= set(map(Place, np.flatnonzero(np.isin(loaded.keys, loaded.keys[sorted(near)])).tolist()))
     near_duplicates = near - same_patient
     return QueryIdentity(_sorted(same_patient), _sorted(near_duplicates))
 
 
-def _sorted(places: set[int]) -> Rows:
+def _sorted(places: set[Place]) -> Rows:
     return np.array(sorted(places), dtype=np.int64)
 
 
@@ -365,28 +365,28 @@ def _keys_of_file(path: Path) -> PatientKeys:
             return PatientKeys()
 
 
-def _cases_by_header(loaded: LoadedMetric, path: Path) -> tuple[set[int], set[int]]:
+def _cases_by_header(loaded: LoadedMetric, path: Path) -> tuple[set[CaseRow], set[CaseRow]]:
     """Row ids of the cases of the file's patient or study, and of cases with an equal patient id of another issuer,
     in sources imported with and without ids."""
     catalogue, keys = loaded.library.catalogue, _keys_of_file(path)
     pseudonyms = known_pseudonyms(catalogue)
-    own: set[int] = set()
-    others: set[int] = set()
+    own: set[CaseRow] = set()
+    others: set[CaseRow] = set()
     for named in (keys, keys.replaced(pseudonyms)) if pseudonyms is not None else (keys,):
         rows = loaded.cases.rows_of_patients({named.patient})
-        others |= cases_of_other_issuers(catalogue, rows, named.issuer)
-        own |= rows | cases_of_study(catalogue, named)
+        others |= set(map(CaseRow, cases_of_other_issuers(catalogue, rows, named.issuer)))
+        own |= rows | set(map(CaseRow, cases_of_study(catalogue, named)))
     return own - others, others
 
 
-def _cases_by_pixels(loaded: LoadedMetric, image: Image, encoded: bytes) -> tuple[set[int], set[int]]:
+def _cases_by_pixels(loaded: LoadedMetric, image: Image, encoded: bytes) -> tuple[set[CaseRow], set[CaseRow]]:
     """Row ids of the cases that show exactly the pixels of ``image``, and of others with an equal thumbnail."""
     rows = loaded.cases.rows_of_contents(loaded.library.thumbnails.contents_of(encoded))
     details = loaded.library.catalogue.details(sorted(rows))
-    by_address: dict[str, set[int]] = {}
+    by_address: dict[str, set[CaseRow]] = {}
     for row, case in details.items():
-        by_address.setdefault(str(case.address), set()).add(row)
-    equal: set[int] = set()
+        by_address.setdefault(str(case.address), set()).add(CaseRow(row))
+    equal: set[CaseRow] = set()
     for number, there in enumerate(by_address.values()):
         case = details[min(there)]
         if number == _DECODED or case.address is None:
@@ -403,14 +403,14 @@ def _cases_by_pixels(loaded: LoadedMetric, image: Image, encoded: bytes) -> tupl
 
 def _cases_by_detail(
     loaded: LoadedMetric, query: ComparedImage, found: Pixels, embedded: EmbeddedQuery
-) -> set[int]:
+) -> set[CaseRow]:
     """Row ids of the cases whose image is that of the query saved again, windowed, mirrored, annotated or cropped."""
     near = loaded.search_index().search(embedded.embedded, _BY_METRIC, tie_query=embedded.tie_break)
     by_metric = {int(row) for row in loaded.rows[near.rows]}
     rows = by_metric | loaded.cases.rows_of_contents(_close_in_outline(loaded, found))
     details = loaded.details(sorted(rows))
     thumbnails = loaded.library.thumbnails.get(sorted({case.content for case in details.values()}))
-    copies: set[int] = set()
+    copies: set[CaseRow] = set()
     for row, case in details.items():
         encoded = thumbnails.get(case.content)
         if case.address is None or encoded is None:
@@ -421,7 +421,7 @@ def _cases_by_detail(
             # A damaged thumbnail is made again when it is shown; until then its case is compared with no other.
             continue
         if is_same_image(query, other, parts=row in by_metric and case.region is None):
-            copies.add(row)
+            copies.add(CaseRow(row))
     return copies
 
 

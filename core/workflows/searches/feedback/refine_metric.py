@@ -18,8 +18,9 @@ from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.records import checked_name
+from semblance.core.metrics.declarations import CLICKS
 from semblance.core.metrics.relevance_feedback.feedback_space import no_coordinates_error
-from semblance.core.metrics.relevance_feedback.refined_metric import LEARNER, refined_metric
+from semblance.core.metrics.relevance_feedback.refined_metric import refined_metric
 from semblance.core.metrics.storage import save_metric
 from semblance.core.retrieval.feedback import MarkedIndex
 from semblance.core.searches.feedback.influence import Influence, influence_of, influences, ranks_of
@@ -327,5 +328,5 @@ def save_refined(
     if elsewhere := contents_elsewhere(record.card):
         card[ELSEWHERE] = list(elsewhere)
     training = np.union1d(record.training, session.judged_rows(entries))
-    opened.add_metric(name, LEARNER, record.feature_set, file, card, training, None)
+    opened.add_metric(name, CLICKS, record.feature_set, file, card, training, None)
     return card

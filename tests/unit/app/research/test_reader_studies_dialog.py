@@ -46,9 +46,9 @@ def test_a_person_sees_which_right_or_server_is_missing(qtbot, context, monkeypa
     why = f"Your right in this library is {right}."
     assert (why in said()) == (why in dialog.new_button.toolTip()) == (not edits)
     assert (why in dialog.read_button.toolTip()) == (not answers)
-    context.state.set_away("The connection was refused.")
+    context.state.set_server_problem("The connection was refused.")
     buttons = (dialog.new_button, dialog.read_button, dialog.export_button, dialog.delete_button)
     assert not any(button.isEnabled() for button in buttons)
     assert all("does not answer" in button.toolTip() for button in buttons) and "does not answer" in said()
-    context.state.set_away("")
+    context.state.set_server_problem("")
     assert dialog.new_button.isEnabled() == edits

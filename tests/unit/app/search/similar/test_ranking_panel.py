@@ -14,7 +14,7 @@ from semblance.app.shell.state import TrainingRun
 from semblance.app.shell.theme import set_theme
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.core.errors import BadInput
-from semblance.core.library.case_columns import ImageState, case_columns
+from semblance.core.library.case_columns import ImageAvailability, case_columns
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.searches.similar_cases import RankedCase
@@ -300,7 +300,7 @@ def test_list_or_cards_is_remembered(qtbot, panel, open_panel, context):
 
 
 def test_rows_of_a_table_are_a_list_and_images_are_again_what_was_chosen(panel, context):
-    state = np.full(len(BOARD.columns), ImageState.NO_IMAGE, dtype=np.uint8)
+    state = np.full(len(BOARD.columns), ImageAvailability.NO_IMAGE, dtype=np.uint8)
     context.state.set_library(replace(BOARD, columns=replace(BOARD.columns, state=state)))
     assert (panel.view.value(), panel.view.isEnabled()) == ("list", False)
     context.state.set_library(BOARD)

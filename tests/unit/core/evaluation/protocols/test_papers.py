@@ -52,7 +52,7 @@ class Failing(Euclidean):
 
 @pytest.fixture(autouse=True)
 def fakes(monkeypatch):
-    monkeypatch.setattr(registry, "_LEARNERS", (*registry.learners(), Recording, Failing))
+    monkeypatch.setattr(registry, "LEARNERS", (*registry.learners(), Recording, Failing))
     monkeypatch.setattr(Recording, "fits", [])
     monkeypatch.setattr(Failing, "fits", 0)
 

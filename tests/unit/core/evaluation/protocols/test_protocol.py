@@ -81,7 +81,7 @@ def test_no_patient_is_in_two_parts(name, settings, patients):
 
 @each
 def test_learners_and_steps_get_only_the_training_part(name, settings, monkeypatch):
-    monkeypatch.setattr(registry, "_LEARNERS", (*registry.learners(), Watching))
+    monkeypatch.setattr(registry, "LEARNERS", (*registry.learners(), Watching))
     monkeypatch.setattr(Watching, "fitted", [])
     data = blobs(patients=3)
     run(name, settings, data, "watching", seed=7)

@@ -14,7 +14,7 @@ from semblance.core.errors import BadArguments
 from semblance.core.evaluation.calibration import Calibration
 from semblance.core.imaging.region import Region
 from semblance.core.library.library import Library
-from semblance.core.metrics.exclude_feature_groups import explained_groups
+from semblance.core.metrics.metric import explained_groups
 from semblance.core.searches.feedback.judgements import comparison_judgement, likeness_judgement
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search

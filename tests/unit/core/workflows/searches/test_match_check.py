@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from semblance.core.library.library import Library
-from semblance.core.metrics.exclude_feature_groups import explained_groups
+from semblance.core.metrics.metric import explained_groups
 from semblance.core.searches.feedback.judgements import likeness_judgement
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
