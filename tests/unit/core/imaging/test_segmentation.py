@@ -9,10 +9,9 @@ import pytest
 from scipy import ndimage
 
 from semblance.core.errors import BadArguments, BadInput
-from semblance.core.imaging.closed_contour import cheapest_closed_path
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
-from semblance.core.imaging.segmentation import segment_at, segment_in
+from semblance.core.imaging.segmentation import cheapest_closed_path, segment_at, segment_in
 
 
 def blob(height=120, width=160, centre=(80, 60), axes=(26, 18), bright=True, seed=0, noise=0.04):
