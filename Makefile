@@ -100,12 +100,10 @@ lock: setup-bundle ## pin every package with its hashes: packaging/requirements.
 audit: setup ## check the pinned dependencies for known vulnerabilities; needs a network
 	$(BIN)/python packaging/audit.py
 
-screenshot: setup ## renew the images of the README and of the tutorial
+screenshot: setup ## renew the images of the README and of the help
 	rm -rf build/demo.semblance
 	SEMBLANCE_LANGUAGE=en $(BIN)/semblance demo --headless --library build/demo.semblance
-	SEMBLANCE_LANGUAGE=en QT_QPA_PLATFORM=offscreen $(BIN)/python packaging/readme_images.py build/demo.semblance resources/screenshots
-	SEMBLANCE_LANGUAGE=en QT_QPA_PLATFORM=offscreen $(BIN)/python packaging/readme_animation.py build/demo.semblance resources/screenshots/search.png
-	SEMBLANCE_LANGUAGE=en QT_QPA_PLATFORM=offscreen $(BIN)/python packaging/tutorial_images.py build/demo.semblance resources/help/images
+	SEMBLANCE_LANGUAGE=en QT_QPA_PLATFORM=offscreen $(BIN)/python packaging/help_images.py build/demo.semblance .
 
 
 # What the others need first.

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 #: Longest wait for the library, its ranking, thumbnails and plots.
 PATIENCE_MS = 300_000
-#: The window is settled when nothing was pending at so many checks at which no event waited: Qt has short timers of its
+#: The window is idle when nothing was pending at so many checks at which no event waited: Qt has short timers of its
 #: own. They are counted, not timed, because on a busy machine handling one event can take as long.
 IDLE_CHECKS = 4
 #: Interval at which the event loop is checked.
@@ -56,7 +56,7 @@ def image_of_window(
     ``settings`` are left as they were: nothing of this is remembered unless given.
 
     Raises:
-        SemblanceError: it did not settle, or the file cannot be written.
+        SemblanceError: jobs are still running after PATIENCE_MS, or the file cannot be written.
     """
     application = make_application()
     # Modules with texts come after the language is chosen.
@@ -70,18 +70,18 @@ def image_of_window(
     window.show()
     window.start(library)
     try:
-        settle(window)
+        wait_until_idle(window)
         if query is not None:
             search_operations.submit_query(window.context, query)
-            settle(window)
+            wait_until_idle(window)
         if command:
             grid = window.panels.ranking.grid
             grid.set_current(grid.model().case_row(1))
             window.context.actions[command].trigger()
-            settle(window)
+            wait_until_idle(window)
             # The first paint requests the thumbnails.
             window.grab()
-            settle(window)
+            wait_until_idle(window)
         with replacing(file, durable=False, private=False) as temporary:
             if not window.grab().save(str(temporary), "PNG"):
                 raise SemblanceError(f"{file} cannot be written.", "Choose a folder you may write to.")
@@ -92,7 +92,7 @@ def image_of_window(
         application.processEvents()
 
 
-def settle(window: object) -> None:
+def wait_until_idle(window: object) -> None:
     """Run the event loop until no job, delayed call, animation, or change of theme of ``window`` is pending.
 
     Raises:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+
+import numpy as np
 
 #: What a formula begins with, in all widths that compatibility makes one (NFKC).
 _SIGN = re.compile("[=+@\\-\uff1d\ufe66\u207c\u208c\uff0b\ufe62\u207a\u208a\ufb29\uff0d\ufe63\uff20\ufe6b]")
@@ -56,3 +59,22 @@ def _cells_of_formulas(text: str) -> list[int]:
         places += [one.end() for one in _SEPARATOR.finditer(text, begin, sign.start())]
         after_sign = sign.end()
     return places
+
+
+def cell(value: object) -> str:
+    """Numbers in full precision, NaN and ``None`` empty, text made safe."""
+    if value is None:
+        return ""
+    if isinstance(value, (bool, np.bool_)):
+        return "yes" if value else "no"
+    if isinstance(value, (int, np.integer)):
+        return str(int(value))
+    if isinstance(value, (float, np.floating)):
+        number = float(value)
+        return repr(number) if math.isfinite(number) else "" if math.isnan(number) else str(number)
+    return safe_text(str(value))
+
+
+def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """CSV with one header row and lines ending in a line feed."""
+    return "".join(f"{csv_line(map(cell, row))}\n" for row in (header, *rows))

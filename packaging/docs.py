@@ -20,7 +20,7 @@ import pdoc
 
 from semblance import resources
 from semblance.app.window import help_files
-from semblance.core.metrics.registry import learner_class
+from semblance.core.metrics.registry import declared_learner
 
 #: The packages of core that people use from Python.
 PACKAGES = ("metrics", "features", "retrieval", "evaluation")
@@ -67,7 +67,7 @@ def build(out: Path, packages: tuple[str, ...] = PACKAGES) -> None:
     for name, file in (pages | learners).items():
         text = file.read_text(encoding="utf-8")
         heading = re.match(r"# (.*)", text)
-        titles[name] = heading.group(1) if heading else learner_class(file.stem).title
+        titles[name] = heading.group(1) if heading else declared_learner(file.stem).title
         page = out / "guide" / f"{name}.html"
         page.parent.mkdir(parents=True, exist_ok=True)
         page.write_text(

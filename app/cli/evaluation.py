@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from rich.table import Table
 
 from semblance.app.cli.completion import learner_names, protocol_names
 from semblance.app.cli.options import (
@@ -22,13 +24,17 @@ from semblance.app.cli.options import (
     Steps,
     names_in,
 )
-from semblance.app.cli.output import print_document
-from semblance.app.cli.reporter import ConsoleReporter
-from semblance.app.cli.show_results import show_agreement, show_encoders, show_scores, show_table_scores
+from semblance.app.cli.output import ConsoleReporter, echo, print_document, print_table, stdout
 from semblance.core.errors import BadArguments
+from semblance.core.evaluation.chance import names_beside_chance
+from semblance.core.language import visible
 from semblance.core.library.location import library_location
+from semblance.core.metrics.score_titles import score_title
 
 commands = typer.Typer()
+
+#: The scores of :func:`show_encoders`.
+_ENCODER_SCORES = ("retrieval_accuracy@10", "auc")
 
 
 @commands.command("compare-encoders")
@@ -161,3 +167,139 @@ def evaluate(
         else:
             document = score(request, reporter=reporter)
     print_document(document, as_json, show_table_scores if table and len(table) > 1 else show_scores)
+
+
+def show_agreement(document: Mapping[str, Any]) -> None:
+    """Print a table of the subjects, and one of every two annotators for each."""
+    if not document["subjects"]:
+        echo("No concept was marked by two people, and no judgements are of two people.")
+        return
+    table = Table(
+        "subject", "annotators", "by two or more", "Krippendorff's alpha", "by all", "Fleiss' kappa"
+    )
+    pairs = Table("subject", "annotators", "by both", "agreed", "Cohen's kappa")
+    for one in document["subjects"]:
+        title = visible(f"{one['subject']} {one['name']}".strip())
+        people = visible(", ".join(f"{name} ({n})" for name, n in one["annotators"].items()))
+        table.add_row(
+            title,
+            people,
+            str(one["shared"]),
+            _coefficient(one["krippendorff_alpha"]),
+            str(one["complete"]),
+            _coefficient(one["fleiss_kappa"]),
+        )
+        for pair in one["pairs"]:
+            names = visible(", ".join(pair["annotators"]))
+            pairs.add_row(
+                title, names, str(pair["n"]), str(pair["agreed"]), _coefficient(pair["cohen_kappa"])
+            )
+    print_table(table)
+    print_table(pairs)
+
+
+def _coefficient(found: Mapping[str, Any] | None) -> str:
+    if found is None:
+        return "–"
+    if found["interval"] is None:
+        return f"{found['value']:.2f}"
+    return f"{found['value']:.2f} ({found['interval'][0]:.2f} to {found['interval'][1]:.2f})"
+
+
+def show_scores(document: Mapping[str, Any]) -> None:
+    """Print the scores of an evaluation: mean, 95 % interval and the values printed in the paper."""
+    results = document["results"]
+    known = {name for result in results for name in result["scores"]}
+    names = names_beside_chance(document["compared"], known)
+    printed = any(result["printed"] for result in results)
+    table = Table(box=None, pad_edge=False)
+    table.add_column("learner")
+    for name in names:
+        table.add_column(score_title(name), justify="right")
+    if printed:
+        table.add_column("paper (printed)")
+    table.add_column("fit s", justify="right")
+    for result in results:
+        cells = [_score(result["scores"].get(name)) for name in names]
+        if printed:
+            cells.append("; ".join(_printed(value) for value in result["printed"]) or "–")
+        table.add_row(result["learner"], *cells, f"{result['fit_seconds']['median']:.3g}")
+    stdout.print(table)
+    source = document["source"]
+    echo(
+        f"{document['protocol']}, {document['repeats']} repeats, seed {document['seed']}; "
+        f"{source['n_cases']} cases; measured on {document['measured_on']} cases, "
+        f"patients {source['patients']}"
+    )
+    for result in results:
+        if result.get("chance_note"):
+            echo(f"{result['learner']}: {result['chance_note']}")
+    for failure in document["failed"]:
+        echo(f"failed: {failure['learner']}: {failure['reason']}")
+    for note in document.get("notes", ()):
+        echo(str(note))
+
+
+def show_encoders(document: Mapping[str, Any]) -> None:
+    """Print the scores on the features of each encoder, and the difference of its accuracy to the first's."""
+    table = Table(box=None, pad_edge=False)
+    table.add_column("encoder")
+    table.add_column("learner")
+    first = document["encoders"][0]["name"] if document["encoders"] else ""
+    for name in (*(score_title(score) for score in _ENCODER_SCORES), f"difference to {first}", "p"):
+        table.add_column(name, justify="right")
+    differences = {(one["b"], one["learner"]): one for one in document["comparisons"]}
+    for encoder in document["encoders"]:
+        for result in encoder["results"]:
+            cells = ["", ""]
+            if (difference := differences.get((encoder["name"], result["learner"]))) is not None:
+                # The document has the first minus the other. Not a minus sign before 0.
+                mean, high, low = (0.0 - value for value in (difference["difference"], *difference["ci95"]))
+                cells = [f"{mean:+.3f} ({low:+.3f} to {high:+.3f})", f"{difference['p_value']:.3g}"]
+            scores = [_score(result["scores"].get(score)) for score in _ENCODER_SCORES]
+            table.add_row(encoder["name"], result["learner"], *scores, *cells)
+    stdout.print(table)
+    source = document["source"]
+    echo(
+        f"{document['repeats']} repeats, seed {document['seed']}; {source['n_cases']} cases; measured on "
+        f"{document['measured_on']} cases, patients {source['patients']}"
+    )
+    for failure in document["failed"]:
+        echo(f"failed: {failure['name']}: {failure['reason']}")
+    for case in document["left_out"]:
+        echo(f"left out: {case['case_id']}: {case['reason']}")
+
+
+def show_table_scores(document: Mapping[str, Any]) -> None:
+    """Print the scores on every table, the learners' ranks over all tables, and every two compared."""
+    for one in document["tables"]:
+        echo(f"{one['source']['path']}:")
+        show_scores(one)
+        echo("")
+    for score, test in document["friedman"].items():
+        ranks = sorted(test["ranks"].items(), key=lambda pair: pair[1])
+        echo(
+            f"{score_title(score)}, {test['tables']} tables: Friedman chi-squared {test['statistic']:.3f}, "
+            f"p {test['p_value']:.3g}; average ranks "
+            + ", ".join(f"{name} {rank:.2f}" for name, rank in ranks)
+        )
+        for pair in document["holm"]:
+            if pair["score"] == score:
+                echo(
+                    f"  {pair['a']} and {pair['b']}: z {pair['z']:.2f}, p {pair['p_value']:.3g}, "
+                    f"after Holm {pair['p_adjusted']:.3g}"
+                )
+    for failure in document["failed_tables"]:
+        echo(f"failed: {failure['path']}: {failure['reason']}")
+
+
+def _score(score: Mapping[str, Any] | None) -> str:
+    if score is None or score["mean"] is None:
+        return "–"
+    low, high = score["ci95"] or (None, None)
+    spread = f" ({low:.3f}–{high:.3f})" if low is not None and high is not None else ""
+    return f"{score['mean']:.3f}{spread}"
+
+
+def _printed(value: Mapping[str, Any]) -> str:
+    return f"{score_title(value['score'])} {value['value']:.3f}"

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from semblance.app.cli import registry_lists
 from semblance.app.cli.completion import extractor_names
+from semblance.app.cli.metrics import REGISTRIES, show_registry
 from semblance.app.cli.options import Cluster, Json, LibraryArgument, Location, NewLibrary, Settings, case_ids
-from semblance.app.cli.output import echo, print_document, show_fields
-from semblance.app.cli.reporter import ConsoleReporter
-from semblance.app.cli.show_results import show_found_cases, show_import, show_info, show_lesions
+from semblance.app.cli.output import ConsoleReporter, echo, print_document, show_fields
 from semblance.core.errors import SemblanceError
 from semblance.core.library.location import library_location
 
 commands = typer.Typer()
+
+#: Case ids shown without --json.
+MAX_IDS = 10
 
 
 @commands.command()
@@ -256,14 +258,77 @@ def cases(
 def info(
     what: Annotated[
         Location,
-        typer.Argument(metavar=f"LIB|{'|'.join(registry_lists.NAMES)}", parser=library_location),
+        typer.Argument(metavar=f"LIB|{'|'.join(REGISTRIES)}", parser=library_location),
     ],
     as_json: Json = False,
 ) -> None:
     """Describe a library, or list the learners, extractors, kinds or protocols."""
     from semblance.core.workflows.library.describe_library import describe_library
 
-    if isinstance(what, Path) and str(what) in registry_lists.NAMES and not what.exists():
-        registry_lists.show(str(what), as_json)
+    if isinstance(what, Path) and str(what) in REGISTRIES and not what.exists():
+        show_registry(str(what), as_json)
     else:
         print_document(describe_library(what), as_json, show_info)
+
+
+def show_info(document: Mapping[str, Any]) -> None:
+    """Print a description of a library with its first case ids."""
+    ids = document["case_ids"]
+    more = len(ids) > MAX_IDS
+    show_fields({**document, "case_ids": [*ids[:MAX_IDS], "… (--json lists them)"] if more else ids})
+
+
+def show_lesions(document: Mapping[str, Any]) -> None:
+    """Print what a detection found, a line for each same-lesion group, and what is out of date."""
+    if detected := document.get("detected"):
+        echo(f"{detected['changed']} cases have another group than before the detection")
+        if not detected["parts"]:
+            echo("Parts of images were not looked for, because the library has no features of the encoder.")
+    for group in document["groups"]:
+        cases = ", ".join(f"{case['case_id']} ({case['finding'] or 'no finding'})" for case in group["cases"])
+        echo(f"{cases}{'; by hand' if group['by_hand'] else ''}")
+    if not document["groups"]:
+        echo(f"{document['library']}: no same-lesion groups")
+    if outdated := document["outdated_metrics"]:
+        from semblance.core.workflows.library.edit_staleness import outdated_text
+
+        echo(f"{outdated_text(len(outdated))} ({', '.join(outdated)})")
+
+
+def show_found_cases(document: Mapping[str, Any]) -> None:
+    """Print a line for each case, then their number."""
+    for case in document["cases"]:
+        parts = (case["case_id"], case["name"], case["patient"], case["finding"])
+        echo("  ".join(part for part in parts if part))
+    echo(f"{len(document['cases'])} of {document['total']} cases")
+
+
+def show_import(document: Mapping[str, Any]) -> None:
+    """Print counts, then every file without a case and the reason."""
+    echo(
+        f"{document['added']} added, {document['unchanged']} unchanged, {len(document['failed'])} failed, "
+        f"{len(document['ignored'])} ignored ({document['kind']})"
+    )
+    counts = ", ".join(f"{finding} {n}" for finding, n in document["findings"].items())
+    echo(f"{document['library']}: {document['cases']} cases; {counts}")
+    for note in document.get("notes", ()):
+        echo(note)
+    for case_id in document["removed"]:
+        echo(f"  removed: {case_id}: its file no longer contains it")
+    for path in document["missing"]:
+        echo(f"  missing: {path}")
+    for label in ("failed", "ignored"):
+        for item in document[label]:
+            echo(f"  {label}: {item['path']}: {item['reason']}")
+    if "prepared" in document:
+        _show_preparation(document["prepared"])
+
+
+def _show_preparation(prepared: Mapping[str, Any]) -> None:
+    echo(f"{prepared['feature_set']}: {prepared['extracted']} cases have features")
+    for item in prepared["failed"]:
+        echo(f"  no features: {item['case_id']}: {item['reason']}")
+    for reason in prepared["refused"].values():
+        echo(f"  not compared: {reason}")
+    echo(prepared["message"])
+    echo(f"current metric: {prepared['current'] or 'none'}")

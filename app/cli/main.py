@@ -17,23 +17,17 @@ from typing import Annotated
 import typer
 
 from semblance.app.cli import (
-    deidentify,
     edits,
     evaluation,
     experiments,
     libraries,
     maintenance,
     metrics,
-    outcome,
     pacs,
-    reader_study,
-    registry_lists,
     reports,
     search,
     serve,
     shared_library,
-    show_image,
-    vault,
 )
 from semblance.app.cli.missing_package import missing_package
 from semblance.app.cli.output import echo, print_error
@@ -53,27 +47,15 @@ cli = typer.Typer(
     pretty_exceptions_enable=False,
     epilog=str(PURPOSE),
 )
-for group in (
-    libraries,
-    edits,
-    metrics,
-    search,
-    evaluation,
-    reports,
-    maintenance,
-    deidentify,
-    registry_lists,
-    show_image,
-    serve,
-):
+for group in (libraries, edits, metrics, search, evaluation, reports, maintenance, serve):
     cli.add_typer(group.commands)
 cli.add_typer(edits.findings, name="findings")
 cli.add_typer(edits.metric, name="metric")
 cli.add_typer(edits.feature_set, name="feature-set")
 cli.add_typer(experiments.commands, name="experiment")
-cli.add_typer(reader_study.commands, name="reader-study")
-cli.add_typer(vault.commands, name="vault")
-cli.add_typer(outcome.commands, name="outcome")
+cli.add_typer(experiments.reader_study, name="reader-study")
+cli.add_typer(metrics.vault, name="vault")
+cli.add_typer(search.outcome, name="outcome")
 cli.add_typer(pacs.commands, name="pacs")
 cli.add_typer(shared_library.commands, name="library")
 _debug = False

@@ -1,4 +1,4 @@
-"""The commands that maintain libraries: doctor, check-data, backup, restore and audit-log."""
+"""The commands that check, repair, back up and audit a library, and de-identify files."""
 
 from __future__ import annotations
 
@@ -7,15 +7,18 @@ from typing import Annotated, Any
 
 import typer
 
-from semblance.app.cli.options import Features, Json, LibraryArgument
-from semblance.app.cli.output import echo, print_document
-from semblance.app.cli.reporter import ConsoleReporter
-from semblance.core.errors import SemblanceError
+from semblance.app.cli.options import Features, Json, LibraryArgument, Location, names_in
+from semblance.app.cli.output import ConsoleReporter, echo, print_document
+from semblance.core.errors import BadArguments, SemblanceError
+from semblance.core.library.location import library_location
 
 commands = typer.Typer()
 
 #: Cases of one issue that are named in the terminal. With --json all are.
 MAX_CASES = 5
+
+#: Files that are named in the terminal. With --json all are.
+MAX_FILES = 10
 
 
 def show_check(document: Any) -> None:
@@ -177,12 +180,12 @@ def audit_log(
     as_json: Json = False,
 ) -> None:
     """List what was exported from a library, when, and whether with patient ids; or check the log."""
-    from semblance.core.workflows.library import exports
+    from semblance.core.workflows.library import audit_log
 
     if head:
-        print_document(exports.audit_head(library), as_json, show_audit_head)
+        print_document(audit_log.audit_head(library), as_json, show_audit_head)
     elif verify or since:
-        result = exports.check_audit(library, since)
+        result = audit_log.check_audit(library, since)
         print_document(result.to_json(), as_json, show_audit_check)
         if result.problems:
             raise SemblanceError(
@@ -190,6 +193,90 @@ def audit_log(
                 "Compare it with a backup. The entries above are not reliable.",
             )
     elif every:
-        print_document(exports.list_audit(library), as_json, show_audit)
+        print_document(audit_log.list_audit(library), as_json, show_audit)
     else:
-        print_document(exports.list_exports(library), as_json, show_exports)
+        print_document(audit_log.list_exports(library), as_json, show_exports)
+
+
+def show_files(document: Any) -> None:
+    echo(f"{document['folder']}: {document['files']:,} files of {document['patients']:,} patients.")
+    echo(f"What was removed and by which rule: {document['receipt']}")
+    if document["burnt_in_text_not_checked"]:
+        echo(
+            f"{document['burnt_in_text_not_checked']:,} files may have text burnt into their pixels: check them, "
+            "or add --clean pixels."
+        )
+    hidden = document["burnt_in_text"]
+    if hidden["boxes"]:
+        echo(
+            f"Text was blacked out in {hidden['frames']:,} images of {hidden['files']:,} files "
+            f"({hidden['boxes']:,} boxes). Look at them before you pass them on."
+        )
+    for file in document["failed"][:MAX_FILES]:
+        echo(f"Not written: {file['file']}: {file['reason']}")
+    if len(document["failed"]) > MAX_FILES:
+        echo(f"{len(document['failed']) - MAX_FILES:,} more were not written; --json lists them.")
+
+
+@commands.command()
+def deidentify(
+    source: Annotated[
+        Location,
+        typer.Argument(
+            metavar="SOURCE", help="A folder, zip, DICOM file or library.", parser=library_location
+        ),
+    ],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="A new folder for the files and their receipt.")],
+    profile: Annotated[str, typer.Option(metavar="basic", help="The profile of PS3.15 Annex E.")] = "basic",
+    retain: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="OPTION",
+            help="What to retain: full-dates, modified-dates, patient, device, uids, safe-private or institution. "
+            "The option can be repeated.",
+        ),
+    ] = None,
+    clean: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="OPTION",
+            help="What to clean: pixels (text burnt into images), or instead of removing it descriptors, structured "
+            "or graphics. Can be repeated.",
+        ),
+    ] = None,
+    project: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="The same project gives the same codes, UIDs and date shifts again."
+        ),
+    ] = None,
+    review: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="With --clean pixels: a new folder for the images with boxes around the text, which they still show.",
+        ),
+    ] = None,
+    boxes: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="With --clean pixels: the file boxes.json of a review, with your changes."
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """De-identify DICOM files by the Basic Profile of DICOM PS3.15, with a receipt of what was removed."""
+    from semblance.core.imaging.deidentification.profile import CLEANING, RETAINING, parse_options
+    from semblance.core.workflows.imaging.deidentify_files import deidentify_files
+
+    if profile != "basic":
+        raise BadArguments(f"There is no profile '{profile}'.", "The profile is basic.")
+    retained = parse_options(names_in(",".join(retain or [])), RETAINING)
+    cleaned = parse_options(names_in(",".join(clean or [])), CLEANING)
+    with ConsoleReporter() as reporter:
+        result = deidentify_files(
+            source, out, retained | cleaned, project, review=review, boxes=boxes, reporter=reporter
+        )
+    print_document(result.to_json(), as_json, show_files)
+    if not result.files:
+        raise SemblanceError(f"No DICOM file of {source} was de-identified.", "See the reasons above.")

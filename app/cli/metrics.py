@@ -1,7 +1,8 @@
-"""The commands about metrics: train, card, export-metric and import-metric."""
+"""The commands of metrics: training, cards, exchange, the vault, and the lists of what they can be made of."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,14 +20,19 @@ from semblance.app.cli.options import (
     Settings,
     Steps,
 )
-from semblance.app.cli.output import echo, echo_lines, print_document, show_fields
-from semblance.app.cli.reporter import ConsoleReporter
+from semblance.app.cli.output import ConsoleReporter, echo, echo_lines, print_document, show_fields
 from semblance.core.errors import BadArguments
 from semblance.core.library.location import LibraryLocation
 
 commands = typer.Typer()
 
 MetricName = Annotated[str, typer.Option("--metric", metavar="METRIC")]
+
+vault = typer.Typer(
+    no_args_is_help=True, help="Seal patients for one final test, and open the vault to test a metric."
+)
+
+REGISTRIES = ("learners", "extractors", "kinds", "protocols")
 
 
 @commands.command()
@@ -67,13 +73,13 @@ def train(
             raise BadArguments("--slider does not run on a cluster.", "Leave out --slider or --cluster.")
         _train_slider(library, learner, name, features, steps, findings, max_cases, settings, seed, as_json)
         return
-    from semblance.core.metrics.registry import learner_class
+    from semblance.core.metrics.registry import declared_learner
     from semblance.core.parameters import parse_settings
     from semblance.core.workflows.metrics.train_metric import train_metric
     from semblance.core.workflows.metrics.train_request import TrainRequest
     from semblance.core.workflows.searches.index_candidates import index_if_large
 
-    values = parse_settings(learner, learner_class(learner).parameters, settings or [])
+    values = parse_settings(learner, declared_learner(learner).parameters, settings or [])
     request = TrainRequest(
         learner,
         name,
@@ -104,7 +110,7 @@ def _train_slider(
     seed: int,
     as_json: bool,
 ) -> None:
-    from semblance.core.metrics.estimators.bdm_visual_share import BDMVisualShare
+    from semblance.core.metrics.declarations import BDMVisualShare
     from semblance.core.parameters import parse_settings
     from semblance.core.workflows.metrics.slider import prepare_slider
     from semblance.core.workflows.metrics.train_request import TrainRequest
@@ -132,7 +138,7 @@ def card(
     as_json: Json = False,
 ) -> None:
     """Show the card of a metric: data, split, scores and weaknesses; or compare two cards."""
-    from semblance.core.reports.write_card import card_markdown, comparison_markdown
+    from semblance.core.reports.card_document import card_markdown, comparison_markdown
     from semblance.core.workflows.reports.metric_cards import compared_cards, metric_card, write_metric_card
 
     if against is not None:
@@ -187,7 +193,7 @@ def import_metric(
     as_json: Json = False,
 ) -> None:
     """Import a metric into a library that has the features it needs."""
-    from semblance.core.reports.card_facts import UNVERIFIED
+    from semblance.core.reports.card_document import UNVERIFIED
     from semblance.core.workflows.metrics.metric_exchange import import_file
 
     with ConsoleReporter() as reporter:
@@ -200,3 +206,125 @@ def import_metric(
 
     # Scripts know the name alone.
     print_document({"metric": called} | ({"unverified": True} if unverified else {}), as_json, show)
+
+
+@vault.command("seal")
+def seal(
+    library: LibraryArgument,
+    share: Annotated[
+        float | None, typer.Option(metavar="SHARE", help="Seal this share of the patients, such as 0.2.")
+    ] = None,
+    listed: Annotated[
+        Path | None,
+        typer.Option("--list", metavar="FILE", help="Seal the patient or case ids in this file, one a line."),
+    ] = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Seal whole patients: no training, choice, score or search sees them until the vault is opened."""
+    from semblance.core.workflows.metrics.vault import seal_listed, seal_share
+    from semblance.core.workflows.searches.batch_queries import listed_cases
+
+    if (share is None) == (listed is None):
+        raise BadArguments("Name the patients either by --share or by --list.", "Example: --share 0.2")
+    with ConsoleReporter() as reporter:
+        if listed is not None:
+            status = seal_listed(library, listed_cases(listed), reporter=reporter)
+        else:
+            assert share is not None
+            status = seal_share(library, share, seed=seed, reporter=reporter)
+    print_document(status.to_json(), as_json, _show_status)
+
+
+@vault.command("status")
+def status(library: LibraryArgument, as_json: Json = False) -> None:
+    """Show what is sealed, and every opening with its date."""
+    from semblance.core.workflows.metrics.vault import vault_status
+
+    print_document(vault_status(library).to_json(), as_json, _show_status)
+
+
+@vault.command("open")
+def open_(
+    library: LibraryArgument,
+    metric: Annotated[str, typer.Option(metavar="METRIC", help="The metric to test.")],
+    as_json: Json = False,
+) -> None:
+    """Test a finished metric on the sealed patients. This is counted, dated and cannot be undone."""
+    from semblance.core.workflows.metrics.vault import open_vault
+
+    with ConsoleReporter() as reporter:
+        opening = open_vault(library, metric, reporter=reporter)
+    print_document(opening.to_json(), as_json, _show_opening)
+
+
+@vault.command("unseal")
+def unseal(library: LibraryArgument, as_json: Json = False) -> None:
+    """Undo the sealing, if the vault was never opened."""
+    from semblance.core.workflows.metrics.vault import unseal_vault
+
+    before = unseal_vault(library)
+    print_document(
+        {"unsealed": before.cases}, as_json, lambda document: echo(f"unsealed: {document['unsealed']} cases")
+    )
+
+
+def _show_status(document: Mapping[str, Any]) -> None:
+    if not document["cases"]:
+        echo("Nothing is sealed.")
+        return
+    patients = "unknown patients" if document["patients"] is None else f"{document['patients']} patients"
+    echo(f"sealed: {document['cases']} cases of {patients}, {document['how']}, {document['sealed']}")
+    echo("findings: " + ", ".join(f"{name} {n}" for name, n in document["findings"].items()))
+    if document["metrics_before"]:
+        echo(f"trained before the sealing: {', '.join(document['metrics_before'])}")
+    for opening in document["openings"]:
+        _show_opening(opening)
+    if not document["openings"]:
+        echo("never opened")
+
+
+def _show_opening(document: Mapping[str, Any]) -> None:
+    from semblance.core.language import translate
+    from semblance.core.library.vault import VaultOpening
+    from semblance.core.workflows.reports.metric_cards import opening_text
+
+    opening = VaultOpening.from_json(document)
+    echo(f"opening {opening.number}, {opening.time}, '{opening.metric}': {translate(opening_text(opening))}")
+
+
+def show_registry(name: str, as_json: bool) -> None:
+    """Print the list ``name``."""
+    from semblance.core.workflows.library import describe_library
+
+    describe = {
+        "learners": describe_library.describe_learners,
+        "extractors": describe_library.describe_extractors,
+        "kinds": describe_library.describe_kinds,
+        "protocols": describe_library.describe_protocols,
+    }
+    print_document(describe[name](), as_json, show_fields)
+
+
+@commands.command()
+def learners(as_json: Json = False) -> None:
+    """List the learners and their parameters."""
+    show_registry("learners", as_json)
+
+
+@commands.command()
+def extractors(as_json: Json = False) -> None:
+    """List the extractors and their parameters."""
+    show_registry("extractors", as_json)
+
+
+@commands.command()
+def kinds(as_json: Json = False) -> None:
+    """List the kinds of sources that can be imported."""
+    show_registry("kinds", as_json)
+
+
+@commands.command()
+def protocols(as_json: Json = False) -> None:
+    """List the evaluation protocols."""
+    show_registry("protocols", as_json)

@@ -10,10 +10,9 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from semblance.app.cli.libraries import show_import
 from semblance.app.cli.options import Json, Location, NewLibrary
-from semblance.app.cli.output import echo, print_document, print_table, show_fields
-from semblance.app.cli.reporter import ConsoleReporter
-from semblance.app.cli.show_results import show_import
+from semblance.app.cli.output import ConsoleReporter, echo, print_document, print_table, show_fields
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.library.location import library_location
 

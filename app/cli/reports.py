@@ -8,8 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from semblance.app.cli.options import CurrentMetric, Json, LibraryArgument, case_ids, parse_region
-from semblance.app.cli.output import echo, print_document
-from semblance.app.cli.reporter import ConsoleReporter
+from semblance.app.cli.output import ConsoleReporter, echo, print_document
 from semblance.core.errors import BadArguments, SemblanceError
 from semblance.core.library.location import LibraryLocation
 from semblance.core.normal_text import composed

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from semblance.app.cli.options import LIBRARY_HELP, Json, LibraryArgument, Location
-from semblance.app.cli.output import echo, print_document
-from semblance.app.cli.reporter import ConsoleReporter
+from semblance.app.cli.output import ConsoleReporter, echo, print_document
 from semblance.core.library.location import LibraryLocation, library_location
 from semblance.core.normal_text import composed
 
 if TYPE_CHECKING:
-    from semblance.core.workflows.maintenance.share_library import Chosen
+    from semblance.core.workflows.maintenance.share_library import CaseSelection
 
 commands = typer.Typer(no_args_is_help=True, help="Move whole libraries, and manage those on a server.")
 project = typer.Typer(
@@ -289,7 +288,7 @@ def close(
 def _change_project(
     library: LibraryLocation,
     name: str,
-    chosen: Chosen,
+    chosen: CaseSelection,
     change_cases: Callable[..., dict[str, Any]],
     people: list[str] | None,
     right: str | None,
@@ -311,9 +310,9 @@ def _chosen(
     patient: list[str] | None,
     finding: list[str] | None,
     everything: bool,
-) -> Chosen:
-    from semblance.core.workflows.maintenance.share_library import Chosen
+) -> CaseSelection:
+    from semblance.core.workflows.maintenance.share_library import CaseSelection
     from semblance.core.workflows.searches.batch_queries import listed_cases
 
     ids = [*map(composed, case or ()), *(listed_cases(listed) if listed is not None else ())]
-    return Chosen(tuple(ids), tuple(patient or ()), tuple(finding or ()), everything)
+    return CaseSelection(tuple(ids), tuple(patient or ()), tuple(finding or ()), everything)

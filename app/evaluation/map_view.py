@@ -38,7 +38,7 @@ from semblance.app.widgets.finding_chips import SIDE, chip_pixmap
 from semblance.app.widgets.text_cache import text_cache
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr
-from semblance.core.library.case_columns import NO_FINDING, CaseColumns, ImageState, no_cases
+from semblance.core.library.case_columns import NO_FINDING, CaseColumns, ImageAvailability, no_cases
 
 #: Pixels within which a click hits a point, and after which a press becomes a drag.
 HIT_RADIUS, _DRAG_THRESHOLD = 14, 5
@@ -518,7 +518,7 @@ class MapMarkers:
         image_rect = QRect(box.x() + padding, box.y() + padding, box.width() - 2 * padding, side)
         painter.fillRect(image_rect, colour(tokens.image_well))
         image = None
-        if self._thumbnails is not None and columns.state[index] == ImageState.OK:
+        if self._thumbnails is not None and columns.state[index] == ImageAvailability.OK:
             image = self._thumbnails.get(row)
         if image is not None:
             size = image.size().scaled(image_rect.size(), Qt.AspectRatioMode.KeepAspectRatio)

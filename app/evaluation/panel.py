@@ -14,9 +14,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from semblance.app.evaluation import score_metric
 from semblance.app.evaluation.calibration_page import TITLE as CALIBRATION_TITLE
 from semblance.app.evaluation.calibration_page import CalibrationPage
+from semblance.app.evaluation.evaluate_again import evaluate_again, show_hardest_queries
 from semblance.app.evaluation.overview_page import SHORT_BADGE_TEXTS, Overview, PlotCell
 from semblance.app.evaluation.score_table import FULL, ScoreTable
 from semblance.app.shell import plot_operations, search_operations
@@ -183,9 +183,7 @@ class EvaluationPanel(Panel):
         view.set_click_action(
             tr("Show this finding's hardest queries") if of_finding else tr("Show the hardest queries")
         )
-        view.clicked.connect(
-            lambda: score_metric.show_hardest_queries(self._context, self._finding if of_finding else "")
-        )
+        view.clicked.connect(lambda: show_hardest_queries(self._context, self._finding if of_finding else ""))
 
     def choose(self, name: str) -> None:
         """Make ``name`` the current metric and rank by it."""
@@ -201,7 +199,7 @@ class EvaluationPanel(Panel):
 
     def score(self) -> None:
         """Evaluate the current metric again on its held-out cases."""
-        job = score_metric.score(self._context)
+        job = evaluate_again(self._context)
         if job is not None:
             self._scoring = job
             job.ended.connect(self._end_scoring)

@@ -26,8 +26,7 @@ from starlette.types import ASGIApp
 
 from semblance import resources
 from semblance.app.http_api.connections import ADMITTED
-from semblance.app.http_api.guard import Guard
-from semblance.app.http_api.problems import RESPONSES, Problem, add_handlers
+from semblance.app.http_api.guard import RESPONSES, Guard, Problem, add_handlers
 from semblance.core.engine import Engine
 from semblance.core.imaging.formats import DICOM, HEAD_BYTES, sniff
 from semblance.core.imaging.region import Region

@@ -14,8 +14,7 @@ import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from semblance.app.http_api.guard import SAFE_HEADERS
-from semblance.app.http_api.problems import problem_response
+from semblance.app.http_api.guard import SAFE_HEADERS, problem_response
 from semblance.core.network.connection_limits import ConnectionLimits
 
 #: Connections at a time, and those of one computer.

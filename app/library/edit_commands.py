@@ -13,12 +13,12 @@ from PySide6.QtGui import QColor, QIcon
 from PySide6.QtWidgets import QDialog, QMenu, QPushButton, QWidget
 
 from semblance.app.library.findings_dialog import FindingsDialog
-from semblance.app.library.label_dialogs import LabelDialog, LabelsDialog
+from semblance.app.library.label_dialogs import ImportLabelsDialog, SetLabelDialog
 from semblance.app.shell import edit_operations
 from semblance.app.shell.actions import available
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_file
-from semblance.app.shell.jobs import Lane
+from semblance.app.shell.jobs import WorkerPool
 from semblance.app.shell.local_time import local_time
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import theme
@@ -50,7 +50,7 @@ class EditCommands(QObject):
         self._findings: FindingsDialog | None = None
         self._history: EditHistoryDialog | None = None
         #: The preview that was opened last.
-        self._labels: LabelsDialog | None = None
+        self._labels: ImportLabelsDialog | None = None
         self.commands: dict[str, Callable[[], object]] = {
             "undo_edit": partial(edit_operations.undo, context),
             "redo_edit": partial(edit_operations.redo, context),
@@ -228,7 +228,7 @@ class EditCommands(QObject):
             return
         common = seen[0] if len(set(seen)) == 1 else None
         note = edit_operations.outdated_note(self._context)
-        dialog = LabelDialog(title, prompt, known, common or "", note, removal, new_text, self._parent)
+        dialog = SetLabelDialog(title, prompt, known, common or "", note, removal, new_text, self._parent)
         if dialog.exec() == QDialog.DialogCode.Accepted:
             edit_operations.set_label(self._context, workflow, ids, dialog.label(), seen)
         dialog.deleteLater()
@@ -256,14 +256,14 @@ class EditCommands(QObject):
             import_labels.preview_labels,
             path,
             file,
-            lane=Lane.READ,
+            pool=WorkerPool.READ,
             channel="labels",
         )
 
         def show(preview: LabelImport) -> None:
             if self._context.state.path != path:
                 return
-            dialog = LabelsDialog(file.name, preview, self._parent)
+            dialog = ImportLabelsDialog(file.name, preview, self._parent)
             dialog.accepted.connect(
                 lambda: edit_operations.edit(self._context, import_labels.apply_labels, file)
             )
@@ -369,7 +369,7 @@ class EditHistoryDialog(Dialog):
         if path is None:
             return
         job = self._context.jobs.run(
-            "", undo_edits.read_history, path, lane=Lane.READ, channel="edit history", quiet=True
+            "", undo_edits.read_history, path, pool=WorkerPool.READ, channel="edit history", quiet=True
         )
         job.done.connect(self._show_size)
 
@@ -383,7 +383,7 @@ class EditHistoryDialog(Dialog):
         if path is None:
             return
         job = self._context.jobs.run(
-            tr("Removing deleted files"), undo_edits.forget_deleted, path, lane=Lane.READ, quiet=True
+            tr("Removing deleted files"), undo_edits.forget_deleted, path, pool=WorkerPool.READ, quiet=True
         )
 
         def done(size: int) -> None:

@@ -22,7 +22,7 @@ from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.widgets.layouts import hbox
 from semblance.app.widgets.tables import PlainTable
 from semblance.core.language import tr, tr_n, translate, visible
-from semblance.core.library.packed_texts import Texts
+from semblance.core.library.packed_texts import PackedTexts
 from semblance.core.workflows.library.edit_staleness import outdated_text
 from semblance.core.workflows.library.import_labels import LabelImport, LabelLine, LineState
 
@@ -30,7 +30,7 @@ from semblance.core.workflows.library.import_labels import LabelImport, LabelLin
 _PROPOSED = 100
 
 
-class LabelDialog(Dialog):
+class SetLabelDialog(Dialog):
     """A field that proposes known names, a button that removes the label, and a line on what becomes out of date."""
 
     def __init__(
@@ -54,7 +54,7 @@ class LabelDialog(Dialog):
         self.field.setAccessibleName(prompt)
         self.field.selectAll()
         label.setBuddy(self.field)
-        self._known = known if isinstance(known, Texts) else Texts.of(known)
+        self._known = known if isinstance(known, PackedTexts) else PackedTexts.of(known)
         self._folded, self._new_text = self._known.casefolded(), new_text
         # Qt would compare what is typed with each of very many names.
         self._proposals = QStringListModel(self)
@@ -151,7 +151,7 @@ _ORDER = (
 )
 
 
-class LabelsDialog(Dialog):
+class ImportLabelsDialog(Dialog):
     """Counts, a table of the lines, and a button that applies them."""
 
     def __init__(self, file: str, preview: LabelImport, parent: QWidget | None = None) -> None:

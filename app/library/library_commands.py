@@ -27,16 +27,16 @@ from semblance.app.shell import library_operations, plot_operations, search_oper
 from semblance.app.shell.actions import available
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_file, choose_folder, choose_target
-from semblance.app.shell.jobs import Lane
+from semblance.app.shell.jobs import WorkerPool
 from semblance.app.shell.messages import Action
 from semblance.app.shell.theme import set_look
 from semblance.app.widgets.dialog import Dialog, closing_row, dialog_layout, resize_dialog
 from semblance.app.widgets.tables import PlainTable
+from semblance.core.csv_cells import csv_text
 from semblance.core.language import tr, tr_n, tr_name
 from semblance.core.library.importers.importer import Recognition
 from semblance.core.library.importers.registry import get_importer
 from semblance.core.library.location import LibraryLocation, ServerAddress
-from semblance.core.reports.csv_table import csv_text
 from semblance.core.searches.query import Query
 from semblance.core.workflows import demo
 from semblance.core.workflows.library.library_snapshot import LibrarySnapshot
@@ -162,7 +162,7 @@ class LibraryCommands(QObject):
     def _preview(self, source: Path, settings: tuple[str, ...], view: TableSettings) -> None:
         """Read the first rows of a table for ``view``; a later request replaces this one."""
         job = self._context.jobs.run(
-            "", preview_of_table, source, settings, lane=Lane.READ, channel="preview table", quiet=True
+            "", preview_of_table, source, settings, pool=WorkerPool.READ, channel="preview table", quiet=True
         )
         job.done.connect(view.show_preview)
         job.failed.connect(view.show_error)

@@ -17,22 +17,22 @@ from semblance.app.shell import library_operations as libraries
 from semblance.app.shell import plot_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_file, choose_target
-from semblance.app.shell.jobs import Lane
+from semblance.app.shell.jobs import WorkerPool
 from semblance.app.shell.local_time import local_time
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import theme
 from semblance.app.widgets.dialog import Dialog, closing_row, dialog_layout, resize_dialog
 from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.widgets.tables import PlainTable
+from semblance.core.csv_cells import csv_text
 from semblance.core.language import format_number, tr, tr_n, tr_name, translate
 from semblance.core.library.location import LibraryLocation, library_location
 from semblance.core.library.records import SUFFIX
 from semblance.core.limits import size_text
-from semblance.core.reports.csv_table import csv_text
-from semblance.core.workflows.library.exports import list_exports
+from semblance.core.workflows.library.audit_log import list_exports
 from semblance.core.workflows.maintenance import backup, verify_library
 from semblance.core.workflows.maintenance.backup import RestoreResult
-from semblance.core.workflows.maintenance.problems import Problem, VerificationResult
+from semblance.core.workflows.maintenance.verification_result import Problem, VerificationResult
 from semblance.core.workflows.searches import index_candidates
 from semblance.core.workflows.searches.index_candidates import IndexedMetric
 
@@ -180,7 +180,12 @@ class MaintenanceCommands(QObject):
             dialog.show()
 
         job = context.jobs.run(
-            tr("Reading the export log"), list_exports, path, channel="exports", quiet=True, lane=Lane.READ
+            tr("Reading the export log"),
+            list_exports,
+            path,
+            channel="exports",
+            quiet=True,
+            pool=WorkerPool.READ,
         )
         job.done.connect(show)
         job.failed.connect(context.messages.error)
@@ -325,7 +330,7 @@ class ExportLogDialog(Dialog):
         save: Callable[[Path, str], object],
         parent: QWidget | None = None,
     ) -> None:
-        """``exports`` come from :func:`semblance.core.workflows.library.exports.list_exports`; ``save`` is called
+        """``exports`` come from :func:`semblance.core.workflows.library.audit_log.list_exports`; ``save`` is called
         with the chosen file and the list as CSV text."""
         super().__init__(parent)
         self._save_text = save

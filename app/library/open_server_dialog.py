@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QPushButton, QWidget
 
 from semblance.app.shell.context import Context
-from semblance.app.shell.jobs import Job, Lane
+from semblance.app.shell.jobs import Job, WorkerPool
 from semblance.app.shell.theme import theme
 from semblance.app.widgets.dialog import (
     Dialog,
@@ -230,7 +230,7 @@ class OpenServerDialog(Dialog):
             tr("Connecting to {host}", host=address.host),
             task,
             *arguments,
-            lane=Lane.NETWORK,
+            pool=WorkerPool.NETWORK,
             channel="connect",
             quiet=True,
         )

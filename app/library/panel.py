@@ -22,7 +22,7 @@ from semblance.app.library.prepare_operations import measure_visible
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.event_loop import one_shot
-from semblance.app.shell.jobs import Lane
+from semblance.app.shell.jobs import WorkerPool
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import plain_tip, set_look, theme, theme_signals
 from semblance.app.widgets.buttons import GRID_OR_LIST, ViewSwitch, key_button
@@ -345,7 +345,7 @@ class LibraryPanel(Panel):
             find_cases.header_rows,
             path,
             new,
-            lane=Lane.READ,
+            pool=WorkerPool.READ,
             channel="filter",
             quiet=True,
         )

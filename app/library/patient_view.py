@@ -28,7 +28,7 @@ from semblance.app.widgets.finding_chips import SIDE, chip_pixmap
 from semblance.app.widgets.text_cache import text_cache
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr
-from semblance.core.library.case_columns import NO_FINDING, ImageState, Indices
+from semblance.core.library.case_columns import NO_FINDING, ImageAvailability, Indices
 from semblance.core.library.patient_tree import PatientTree, TreeLevel
 
 _NO_PLACE = -1
@@ -355,14 +355,14 @@ class PatientView(QAbstractScrollArea):
         row = int(self._tree.columns.case_row[index])
         pixmap = self._images.get(row)
         if pixmap is None:
-            image = self._source.get(row) if self._tree.columns.state[index] == ImageState.OK else None
+            image = self._source.get(row) if self._tree.columns.state[index] == ImageAvailability.OK else None
             pixmap = self._images.make(row, image) if image is not None else None
         if pixmap is not None:
             size = pixmap.deviceIndependentSize().toSize()
             painter.drawPixmap(
                 square.x() + (side - size.width()) // 2, square.y() + (side - size.height()) // 2, pixmap
             )
-        elif self._tree.columns.state[index] != ImageState.OK:
+        elif self._tree.columns.state[index] != ImageAvailability.OK:
             corner = square.center() - QPoint(7, 7)
             painter.drawPixmap(corner, icon_pixmap("image", 16, theme().third, self.devicePixelRatioF()))
         return square.right()
@@ -371,7 +371,10 @@ class PatientView(QAbstractScrollArea):
         assert self._tree is not None
         node = int(self._nodes[place])
         index = self._tree.case(node)
-        if self._tree.level[node] >= TreeLevel.SERIES and self._tree.columns.state[index] == ImageState.OK:
+        if (
+            self._tree.level[node] >= TreeLevel.SERIES
+            and self._tree.columns.state[index] == ImageAvailability.OK
+        ):
             row = int(self._tree.columns.case_row[index])
             if self._images.get(row) is None:
                 self._source.get(row)

@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject
 from semblance.app.shell import library_operations, search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.edit_operations import EDIT_TOPIC
-from semblance.app.shell.jobs import Job, Lane
+from semblance.app.shell.jobs import Job, WorkerPool
 from semblance.app.shell.messages import Action
 from semblance.app.shell.state import Change
 from semblance.core.errors import SemblanceError
@@ -108,7 +108,13 @@ def measure_visible(context: Context, rows: Sequence[int]) -> None:
     """Measure the cases with these catalogue rows next, because they are on screen. Quick."""
     if context.state.path is not None:
         context.jobs.run(
-            "", measure_first, context.state.path, list(rows), lane=Lane.READ, channel="measure", quiet=True
+            "",
+            measure_first,
+            context.state.path,
+            list(rows),
+            pool=WorkerPool.READ,
+            channel="measure",
+            quiet=True,
         )
 
 
@@ -281,7 +287,7 @@ def _select_metric(context: Context, library: LibraryLocation, metric: str) -> N
     """Rank by ``metric`` from now on, also after the next preparation."""
     if context.state.path != library:
         return
-    job = context.jobs.run("", set_current_metric, library, metric, lane=Lane.READ, quiet=True)
+    job = context.jobs.run("", set_current_metric, library, metric, pool=WorkerPool.READ, quiet=True)
     job.failed.connect(context.messages.error)
     context.state.set_metric(metric)
     search_operations.rank(context)

@@ -28,9 +28,15 @@ from semblance.core.errors import BadInput
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
 from semblance.core.language import tr, translate
 from semblance.core.metrics.card import MetricCard
-from semblance.core.reports.card_document import CardDocument, Section, Table, compare_cards
+from semblance.core.reports.card_document import (
+    CardDocument,
+    Section,
+    Table,
+    card_markdown,
+    compare_cards,
+    comparison_markdown,
+)
 from semblance.core.reports.document import Fact
-from semblance.core.reports.write_card import card_markdown, comparison_markdown
 from semblance.core.workflows.library.library_snapshot import MetricFacts
 from semblance.core.workflows.reports.metric_cards import document_of
 

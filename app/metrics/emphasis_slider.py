@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 
 from semblance.app.shell import library_operations, search_operations
 from semblance.app.shell.context import Context
-from semblance.app.shell.jobs import Job, Lane
+from semblance.app.shell.jobs import Job, WorkerPool
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import plain_tip, set_look, theme, theme_signals
 from semblance.app.widgets.dialog import Dialog, accept_button, action_row, dialog_layout, form
@@ -43,7 +43,7 @@ from semblance.core.workflows.metrics.train_request import HELD_OUT, TrainReques
 from semblance.core.workflows.searches import rank_cases
 
 if TYPE_CHECKING:
-    from semblance.app.shell.state import State
+    from semblance.app.shell.state import WindowState
 
 _BACKWARD_KEYS = (Qt.Key.Key_Left, Qt.Key.Key_Down, Qt.Key.Key_PageDown)
 _FORWARD_KEYS = (Qt.Key.Key_Right, Qt.Key.Key_Up, Qt.Key.Key_PageUp)
@@ -216,13 +216,13 @@ class _StepSlider(QSlider):
             super().keyPressEvent(event)
 
 
-def sliders(state: State) -> dict[str, Slider]:
+def sliders(state: WindowState) -> dict[str, Slider]:
     """The sliders of the open library by name."""
     metrics = state.library.metrics if state.library else ()
     return sliders_by_name((metric.name, metric.card) for metric in metrics)
 
 
-def current_step(state: State) -> tuple[Slider | None, SliderStep | None]:
+def current_step(state: WindowState) -> tuple[Slider | None, SliderStep | None]:
     """The slider and the step of the current metric, or ``None`` for both."""
     name_and_place = slider_of(state.metric.card) if state.metric else None
     if name_and_place is None or state.metric is None:
@@ -236,7 +236,7 @@ def current_step(state: State) -> tuple[Slider | None, SliderStep | None]:
     return slider, step
 
 
-def unavailable_reason(state: State) -> str:
+def unavailable_reason(state: WindowState) -> str:
     """Why the slider is disabled, and what to do."""
     names = list(sliders(state))
     if state.metric is None:
@@ -303,7 +303,7 @@ def preload_steps(context: Context, steps: Slider) -> None:
             path,
             replace(search, metric=step.metric),
             k=1,
-            lane=Lane.SEARCH,
+            pool=WorkerPool.SEARCH,
             channel=f"preload {step.metric}",
             quiet=True,
         )

@@ -12,12 +12,12 @@ from semblance.app.metrics import emphasis_slider, extract_dialog
 from semblance.app.metrics.card_dialog import MetricCardDialog
 from semblance.app.metrics.emphasis_slider import PrepareSliderDialog
 from semblance.app.metrics.extract_dialog import ExtractDialog
-from semblance.app.metrics.manage_dialog import ManageDialog
+from semblance.app.metrics.manage_metrics_dialog import ManageMetricsDialog
 from semblance.app.shell import file_dialogs, library_operations, search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_file, choose_target
 from semblance.core.language import tr, translate
-from semblance.core.reports.card_facts import UNVERIFIED
+from semblance.core.reports.card_document import UNVERIFIED
 from semblance.core.workflows.metrics import metric_exchange
 from semblance.core.workflows.metrics.metric_exchange import SUFFIX
 from semblance.core.workflows.reports import metric_cards
@@ -31,7 +31,7 @@ class MetricCommands(QObject):
     def __init__(self, context: Context, parent: QWidget) -> None:
         super().__init__(parent)
         self._context, self._parent = context, parent
-        self._manage: ManageDialog | None = None
+        self._manage: ManageMetricsDialog | None = None
         self.commands: dict[str, Callable[[], object]] = {
             "extract": self.extract,
             "prepare_slider": self.prepare_slider,
@@ -46,7 +46,7 @@ class MetricCommands(QObject):
         if self._context.state.library is None:
             return
         if self._manage is None:
-            self._manage = ManageDialog(self._context, self._parent)
+            self._manage = ManageMetricsDialog(self._context, self._parent)
         self._manage.show()
         self._manage.raise_()
 

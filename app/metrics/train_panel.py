@@ -19,11 +19,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from semblance.app.metrics import train_metric
+from semblance.app.metrics.train_ticked_learner import train_ticked_learner
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job
 from semblance.app.shell.lazy_part import lazy_part
-from semblance.app.shell.state import Change, State
+from semblance.app.shell.state import Change, WindowState
 from semblance.app.shell.theme import plain_tip, set_look, theme, theme_signals
 from semblance.app.widgets.fields import NoWheelComboBox
 from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
@@ -36,10 +36,9 @@ from semblance.core.features.fusion import Fusion
 from semblance.core.language import as_lazy, tr, tr_n, tr_name
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.records import unique_name
-from semblance.core.metrics.learner import Learner
+from semblance.core.metrics.declarations import LearnerDeclaration
 from semblance.core.metrics.registry import grouped_learners, learners
-from semblance.core.metrics.steps.extractor_steps import chosen_steps, default_steps
-from semblance.core.metrics.steps.sequence import parse_steps, steps_text
+from semblance.core.metrics.steps.sequence import chosen_steps, default_steps, parse_steps, steps_text
 from semblance.core.parameters import Parameter, Value
 from semblance.core.workflows.features.fuse_features import can_be_fused
 from semblance.core.workflows.metrics.supervision import check_accepts_judgements
@@ -232,7 +231,7 @@ class TrainPanel(Panel):
         """Names of the ticked learners."""
         return [name for name, learner_row in self._learner_rows.items() if learner_row.box.isChecked()]
 
-    def _learner_classes(self) -> list[type[Learner]]:
+    def _learner_classes(self) -> list[type[LearnerDeclaration]]:
         return [self._learner_rows[name].learner for name in self.chosen_learners()]
 
     def set_learners(self, names: Sequence[str]) -> None:
@@ -263,7 +262,7 @@ class TrainPanel(Panel):
                 from_findings=self.sources.findings.isChecked(),
             )
             rounds = settings.get("rounds")
-            job = train_metric.train(
+            job = train_ticked_learner(
                 self._context, request, metric, rounds if isinstance(rounds, int) else None
             )
             if job is not None:
@@ -446,7 +445,7 @@ class TrainPanel(Panel):
 class _LearnerRow(QWidget):
     """A check box for a learner, with a summary below."""
 
-    def __init__(self, learner: type[Learner]) -> None:
+    def __init__(self, learner: type[LearnerDeclaration]) -> None:
         super().__init__()
         self.learner = learner
         self.box = QCheckBox(tr_name(learner.title))
@@ -466,7 +465,7 @@ class TrainingDataSection(QWidget):
 
     changed = Signal()
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: WindowState) -> None:
         super().__init__()
         self._state = state
         self.findings = QCheckBox(tr("findings"))
@@ -496,7 +495,10 @@ class TrainingDataSection(QWidget):
             box.toggled.connect(self.changed)
 
     def update_counts(
-        self, learners: Sequence[type[Learner]], settings: Sequence[dict[str, Value]], held_out: float
+        self,
+        learners: Sequence[type[LearnerDeclaration]],
+        settings: Sequence[dict[str, Value]],
+        held_out: float,
     ) -> None:
         """Show the numbers of pairs for ``learners`` and their ``settings``."""
         counts = self._state.columns.finding_counts[:-1]
@@ -524,12 +526,14 @@ class TrainingDataSection(QWidget):
         """The ledger whose judgements are learnt from, or an empty text."""
         return self._state.ledger if self.judgements.isChecked() else ""
 
-    def settings_in_use(self, learner: type[Learner], settings: dict[str, Value]) -> dict[str, Value]:
+    def settings_in_use(
+        self, learner: type[LearnerDeclaration], settings: dict[str, Value]
+    ) -> dict[str, Value]:
         """``settings``, without visual neighbours if those are not ticked."""
         has_visual = any(parameter.name == VISUAL for parameter in learner.parameters)
         return settings if self.visual.isChecked() or not has_visual else {**settings, VISUAL: 0}
 
-    def problem(self, learners: Sequence[type[Learner]]) -> str:
+    def problem(self, learners: Sequence[type[LearnerDeclaration]]) -> str:
         """Why the learners cannot be trained with the ticked sources, or an empty text."""
         if self.judgements.isChecked():
             for learner in learners:

@@ -28,12 +28,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from semblance.app.network.server_dialog import ServerBox, ServerDialog
+from semblance.app.network.server_dialog import ServerComboBox, ServerDialog
 from semblance.app.shell import library_operations, search_operations
 from semblance.app.shell.actions import available
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_target
-from semblance.app.shell.jobs import Job, Lane
+from semblance.app.shell.jobs import Job, WorkerPool
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import set_look, theme
 from semblance.app.widgets.dialog import (
@@ -83,7 +83,7 @@ class PacsDialog(Dialog):
         self.is_installed = all(find_spec(package) is not None for package in _PACKAGES)
         self.setWindowTitle(tr("PACS"))
         resize_dialog(self, *_SIZE)
-        self.server_box = ServerBox(context.settings)
+        self.server_box = ServerComboBox(context.settings)
         self.server_box.chosen.connect(self._choose_server)
         self.add_button = dialog_button(tr("Add…"), self.add_server)
         self.edit_button = dialog_button(tr("Edit…"), self.edit_server)
@@ -219,7 +219,7 @@ class PacsDialog(Dialog):
             server,
             password=password,
             replaces=None if before is None else before.name,
-            lane=Lane.NETWORK,
+            pool=WorkerPool.NETWORK,
             channel="pacs servers",
             quiet=True,
         )
@@ -310,7 +310,7 @@ class PacsDialog(Dialog):
             find_studies.list_series,
             server,
             study,
-            lane=Lane.NETWORK,
+            pool=WorkerPool.NETWORK,
             channel=f"pacs series {study}",
             quiet=True,
         )
@@ -352,7 +352,7 @@ class PacsDialog(Dialog):
             library,
             identified=self.identified.isChecked(),
             must_exist=self._context.state.path == library,
-            lane=Lane.BACKGROUND,
+            pool=WorkerPool.BACKGROUND,
         )
         job.failed.connect(lambda _: self._keep_what_came(library))
         job.cancelled.connect(lambda: self._keep_what_came(library))
@@ -433,12 +433,12 @@ class PacsDialog(Dialog):
         then: Callable[[Any], object],
         workflow: Callable[..., Any],
         *args: Any,
-        lane: Lane = Lane.NETWORK,
+        pool: WorkerPool = WorkerPool.NETWORK,
         **options: Any,
     ) -> Job:
         self.error.set_error(None)
         self.note.setText("")
-        job = self._context.jobs.run(title, workflow, *args, lane=lane, channel="pacs", **options)
+        job = self._context.jobs.run(title, workflow, *args, pool=pool, channel="pacs", **options)
         self._job = job
         job.changed.connect(lambda: self.progress.show_job(job))
         job.done.connect(then)

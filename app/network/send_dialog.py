@@ -8,9 +8,9 @@ from collections.abc import Callable
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QWidget
 
-from semblance.app.network.server_dialog import ServerBox
+from semblance.app.network.server_dialog import ServerComboBox
 from semblance.app.shell.context import Context
-from semblance.app.shell.jobs import Job, Lane
+from semblance.app.shell.jobs import Job, WorkerPool
 from semblance.app.shell.state import Change
 from semblance.app.widgets.dialog import (
     Dialog,
@@ -61,7 +61,7 @@ class SendDialog(Dialog):
         self.what: QComboBox = NoWheelComboBox()
         self.what.setAccessibleName(tr("What to send"))
         self.what.currentIndexChanged.connect(lambda _: self._update())
-        self.server_box = ServerBox(context.settings)
+        self.server_box = ServerComboBox(context.settings)
         self.server_box.chosen.connect(self._update)
         self.servers_button = dialog_button(tr("Servers…"), self.servers_requested.emit)
         self.commit = QCheckBox(tr("Ask the PACS to promise that it keeps them (storage commitment)"))
@@ -141,7 +141,7 @@ class SendDialog(Dialog):
                 state.path,
                 self._rows,
                 commit=commit,
-                lane=Lane.NETWORK,
+                pool=WorkerPool.NETWORK,
                 channel="pacs send",
             )
         elif state.search is not None:
@@ -160,7 +160,7 @@ class SendDialog(Dialog):
                 state.search,
                 options,
                 commit=commit,
-                lane=Lane.NETWORK,
+                pool=WorkerPool.NETWORK,
                 channel="pacs send",
             )
         else:

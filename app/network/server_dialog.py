@@ -57,7 +57,7 @@ class ServerDialog(Dialog):
         if server is not None and server.authentication != "none":
             self.password.setPlaceholderText(tr("Unchanged"))
         self.files = {
-            key: CertificateFile(title, getattr(shown, key))
+            key: CertificateField(title, getattr(shown, key))
             for key, title in (
                 ("authority", tr("Trusted certificates")),
                 ("certificate", tr("Own certificate")),
@@ -174,7 +174,7 @@ def _box(items: tuple[tuple[str, str], ...], chosen: str) -> QComboBox:
 _SERVER = "pacs_server"
 
 
-class ServerBox(NoWheelComboBox):
+class ServerComboBox(NoWheelComboBox):
     """Lists the saved servers, first the one that was used last. ``chosen``: another one may be chosen now."""
 
     chosen = Signal()
@@ -219,7 +219,7 @@ class ServerBox(NoWheelComboBox):
         self.chosen.emit()
 
 
-class CertificateFile(QWidget):
+class CertificateField(QWidget):
     """``line`` has the path, typed or chosen; ``title`` says of what."""
 
     def __init__(self, title: str, text: str = "", placeholder: str = "") -> None:

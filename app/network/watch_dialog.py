@@ -10,11 +10,11 @@ from pathlib import Path
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QWidget
 
-from semblance.app.network.server_dialog import CertificateFile
+from semblance.app.network.server_dialog import CertificateField
 from semblance.app.shell import library_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_folder
-from semblance.app.shell.jobs import Job, Lane
+from semblance.app.shell.jobs import Job, WorkerPool
 from semblance.app.shell.state import Change
 from semblance.app.widgets.dialog import (
     Dialog,
@@ -70,9 +70,9 @@ class WatchDialog(Dialog):
         self.allowed = _line(tr("Accepted AE titles"))
         self.allowed.setPlaceholderText(tr("All; or some with commas between"))
         optional = tr("Optional")
-        self.certificate = CertificateFile(tr("Own certificate"), placeholder=optional)
-        self.key = CertificateFile(tr("Key of the certificate"), placeholder=optional)
-        self.authority = CertificateFile(tr("Trusted certificates"), placeholder=optional)
+        self.certificate = CertificateField(tr("Own certificate"), placeholder=optional)
+        self.key = CertificateField(tr("Key of the certificate"), placeholder=optional)
+        self.authority = CertificateField(tr("Trusted certificates"), placeholder=optional)
         self.certificate.setToolTip(tr("With a certificate senders must use TLS."))
         self.authority.setToolTip(tr("Only senders may connect whose certificate one of these signed."))
         self.quiet = spin_box(1, 3600, round(workflow.QUIET_S), tr(" s without new images"))
@@ -158,7 +158,7 @@ class WatchDialog(Dialog):
             certificate=self.certificate.path if listens else None,
             key=self.key.path if listens else None,
             authority=self.authority.path if listens else None,
-            lane=Lane.WATCH,
+            pool=WorkerPool.WATCH,
             channel="pacs watch",
         )
         self._job = job

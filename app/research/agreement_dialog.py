@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QSplitter, QWidget
 
-from semblance.app.research.experiment_tables import ResultTable
-from semblance.app.research.result_dialog import ResultDialog
+from semblance.app.research.result_dialog import ResultDialog, ResultTable
 from semblance.app.shell.context import Context
 from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.widgets.layouts import vbox
@@ -62,16 +61,11 @@ class AgreementDialog(ResultDialog):
 
     def load(self) -> None:
         """Measure the agreement in the open library."""
-        path = self._context.state.path
-        if path is None:
-            self._show(())
-        else:
-            title = tr("Measuring the agreement")
-            self.read(title, self._show, annotator_agreement.annotator_agreement, path)
+        title = tr("Measuring the agreement")
+        self.read(title, self._show, annotator_agreement.annotator_agreement)
 
-    def _show(self, found: tuple[SubjectAgreement, ...]) -> None:
-        self._error.set_error(None)
-        self._found = found
+    def _show(self, found: tuple[SubjectAgreement, ...] | None) -> None:
+        self._found = found = found or ()
         rows = [
             [
                 _title(one),

@@ -43,7 +43,7 @@ from semblance.core.library.natural_key import natural_key
 from semblance.core.searches.query import Query
 from semblance.core.workflows.library import check_data
 from semblance.core.workflows.library.check_data import DataCheck
-from semblance.core.workflows.library.data_issues import Check, DataIssue, Severity
+from semblance.core.workflows.library.data_issues import DataIssue, IssueKind, Severity
 from semblance.core.workflows.library.edit_lesions import split_lesions
 
 SIDEBAR_WIDTH = 360
@@ -316,7 +316,7 @@ class DataCheckPage(FullPage):
             button.clicked.connect(lambda _checked=False, name=finding: self._with_current(self.decide, name))
             self._finding_row.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)
             self.finding_buttons.append(button)
-        if issue.check == Check.LABEL_CONFLICT:
+        if issue.check == IssueKind.LABEL_CONFLICT:
             button = QPushButton(tr("Not the same lesion"))
             button.setToolTip(plain_tip(tr("Take each of these cases out of its same-lesion group")))
             button.clicked.connect(lambda _checked=False: self._with_current(self.split))
@@ -441,24 +441,24 @@ class DataCheckPage(FullPage):
 
 
 KINDS = {
-    Check.LABEL_CONFLICT: tr("Label conflict"),
-    Check.CONTRADICTION: tr("Contradictory rows"),
-    Check.LABEL_ERROR: tr("Looks unlike its finding"),
-    Check.WRONG_SIDE: tr("Wrong side"),
-    Check.BLANK: tr("Blank image"),
-    Check.CUT: tr("Cut image"),
-    Check.TEXT: tr("Burnt-in text"),
-    Check.MARKS: tr("Burnt-in marks"),
-    Check.OUTLIER: tr("Outlier"),
-    Check.FEW_PATIENTS: tr("Few patients"),
-    Check.TELLING_COLUMN: tr("Column determines the finding"),
+    IssueKind.LABEL_CONFLICT: tr("Label conflict"),
+    IssueKind.CONTRADICTION: tr("Contradictory rows"),
+    IssueKind.LABEL_ERROR: tr("Looks unlike its finding"),
+    IssueKind.WRONG_SIDE: tr("Wrong side"),
+    IssueKind.BLANK: tr("Blank image"),
+    IssueKind.CUT: tr("Cut image"),
+    IssueKind.TEXT: tr("Burnt-in text"),
+    IssueKind.MARKS: tr("Burnt-in marks"),
+    IssueKind.OUTLIER: tr("Outlier"),
+    IssueKind.FEW_PATIENTS: tr("Few patients"),
+    IssueKind.TELLING_COLUMN: tr("Column determines the finding"),
 }
 SEVERITIES = {Severity.HIGH: tr("high"), Severity.MEDIUM: tr("medium"), Severity.LOW: tr("low")}
 ROW_HEIGHT = 24
 #: Width of each column but the last, px at text scale 1.
 _WIDTHS = (220, 80, 200)
 _Index = QModelIndex | QPersistentModelIndex
-_ORDER = {check: place for place, check in enumerate(Check)}
+_ORDER = {check: place for place, check in enumerate(IssueKind)}
 
 
 class IssueTable(QTableView):

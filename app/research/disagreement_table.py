@@ -17,7 +17,7 @@ from semblance.app.widgets.labels import ElidedLabel
 from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.tables import make_read_only
 from semblance.core.errors import SemblanceError
-from semblance.core.evaluation.neighbour_votes import VOTERS
+from semblance.core.evaluation.search_rankings import VOTERS
 from semblance.core.language import tr
 from semblance.core.library.case_columns import NO_FINDING, CaseColumns, no_cases
 from semblance.core.reports.curves import interval_text

@@ -10,24 +10,24 @@ from typing import Any
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QPushButton, QStackedWidget, QWidget
 
-from semblance.app.research.experiment_tables import (
+from semblance.app.research.result_dialog import (
     BADGES,
+    ResultDialog,
     ResultTable,
     difference_text,
     interval_text,
     p_value_text,
 )
-from semblance.app.research.result_dialog import ResultDialog
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_file
 from semblance.app.shell.theme import set_look
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.widgets.tab_order import enable_widgets
+from semblance.core.csv_cells import csv_text
 from semblance.core.errors import SemblanceError
 from semblance.core.language import format_number, tr, tr_n, translate
-from semblance.core.library.location import library_name
-from semblance.core.reports.csv_table import csv_text
+from semblance.core.library.location import LibraryLocation, library_name
 from semblance.core.research.result_titles import learner_title, score_title
 from semblance.core.workflows.evaluation import compare_encoders
 from semblance.core.workflows.evaluation.compare_encoders import SCORE, EncoderRequest
@@ -73,8 +73,8 @@ class EncodersDialog(ResultDialog):
         super().__init__(context, parent)
         self._own: list[tuple[Path, Path]] = []
         self._document: Mapping[str, Any] = {}
-        #: Whether Compare had the focus before the comparison, during which it is disabled.
-        self._is_focused = False
+        #: The library that is shown; nothing at first.
+        self._library: LibraryLocation | tuple[()] | None = ()
         self.table = ResultTable(tr("Encoders and their scores"))
         self.table.currentCellChanged.connect(lambda *_: self.update_buttons())
         self.empty = EmptyState()
@@ -85,7 +85,6 @@ class EncodersDialog(ResultDialog):
         self._problems = WrappedLabel(role="error", selectable=True)
         self._make_buttons()
         self._make_layout()
-        self.load()
         self.compare_button.setFocus()
 
     def _make_buttons(self) -> None:
@@ -126,6 +125,9 @@ class EncodersDialog(ResultDialog):
 
     def load(self) -> None:
         """Show the encoders without scores, for another library."""
+        if self._library == self._context.state.path:
+            return
+        self._library = self._context.state.path
         self.cancel()
         self._own, self._document = [], {}
         self._show()
@@ -142,13 +144,11 @@ class EncodersDialog(ResultDialog):
         if path is None:
             return
         self._document = {}
-        self._is_focused = self.compare_button.hasFocus()
+        self._show()
         title = tr("Comparing encoders on {name}", name=library_name(path))
         workflow = compare_encoders.compare_encoders
-        job = self.run(title, self.show_document, workflow, path, self._request())
-        job.failed.connect(self._context.messages.error)
-        job.ended.connect(self._restore_focus)
-        self._show()
+        if job := self.run(title, self.show_document, workflow, self._request()):
+            job.failed.connect(self._context.messages.error)
 
     def copy_csv(self) -> None:
         """Copy the table to the clipboard, with names and numbers as in files."""
@@ -198,6 +198,7 @@ class EncodersDialog(ResultDialog):
     def show_document(self, document: Mapping[str, Any]) -> None:
         """Show the scores."""
         self._document = document
+        self._show()
         if not self.isVisible():
             self._context.messages.info(
                 tr("The encoders were compared."), tr("Research > Compare encoders… shows the scores.")
@@ -208,12 +209,6 @@ class EncodersDialog(ResultDialog):
         self._show()
         self.empty.show_error(error, tr("The encoders could not be compared."))
         self._pages.setCurrentWidget(self.empty)
-
-    def _restore_focus(self) -> None:
-        if self._document:
-            self._show()
-        if self._is_focused:
-            self.compare_button.setFocus()
 
     def _rows(self) -> list[_EncoderRow]:
         encoders = {one["name"]: one for one in self._document.get("encoders", ())}

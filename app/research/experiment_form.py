@@ -28,7 +28,7 @@ from semblance.app.widgets.parameter_form import ParameterForm
 from semblance.app.widgets.section_header import SectionHeader
 from semblance.core.engine import MAX_WORKERS, default_workers
 from semblance.core.errors import BadArguments
-from semblance.core.evaluation.builtin_tables import NAMES, PREFIX
+from semblance.core.evaluation.data_sources import NAMES, PREFIX
 from semblance.core.evaluation.protocols.registry import protocols
 from semblance.core.language import tr, tr_name
 from semblance.core.metrics.registry import grouped_learners
@@ -214,7 +214,7 @@ class ExperimentForm(QWidget):
         self.protocols.tick([PROTOCOL])
 
     def _make_layout(self) -> None:
-        column = vbox(self, spacing=8, margins=(12, 8, 12, 8))
+        column = vbox(self, spacing=8, margins=(0, 4, 12, 8))
         column.addWidget(SectionHeader(tr("Cases")))
         column.addWidget(self.cases)
         add_buttons = hbox(spacing=8)

@@ -2,30 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from PySide6.QtCore import QByteArray, QEvent, Qt, Signal
-from PySide6.QtGui import QPixmap, QResizeEvent
-from PySide6.QtWidgets import QComboBox, QLabel, QSizePolicy, QSplitter, QTabWidget, QWidget
-
-from semblance.app.research import run_experiment
-from semblance.app.research.experiment_tables import (
-    ResultTable,
-    compared_scores,
-    show_differences,
-    show_queries,
-    show_scores,
-    show_worst,
+from PySide6.QtCore import (
+    QByteArray,
+    QEvent,
+    QRectF,
+    QSize,
+    Qt,
+    Signal,
 )
-from semblance.app.research.query_preview import QueryPreview
+from PySide6.QtGui import QPainter, QPaintEvent, QPixmap, QResizeEvent
+from PySide6.QtWidgets import (
+    QComboBox,
+    QLabel,
+    QSizePolicy,
+    QSplitter,
+    QTabWidget,
+    QWidget,
+)
+
+from semblance.app.research.result_dialog import (
+    BADGES,
+    ResultTable,
+    difference_text,
+    interval_text,
+    p_value_text,
+)
 from semblance.app.shell.context import Context
 from semblance.app.shell.event_loop import one_shot
-from semblance.app.shell.theme import theme, theme_signals
+from semblance.app.shell.jobs import WorkerPool
+from semblance.app.shell.theme import colour, plain_tip, theme, theme_signals
 from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
 from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.plots.figure_view import screen_layout
-from semblance.core.language import tr, tr_name
+from semblance.app.widgets.thumbnail_loader import ThumbnailSource
+from semblance.core.evaluation.chance import is_chance, names_beside_chance
+from semblance.core.evaluation.friedman import smaller_is_better
+from semblance.core.language import format_number, tr, tr_name
 from semblance.core.library.location import library_location
 from semblance.core.research.result_titles import (
     cases_title,
@@ -34,6 +49,12 @@ from semblance.core.research.result_titles import (
     rank_plot_data,
     score_title,
 )
+from semblance.core.workflows.research import experiments
+
+Document = Mapping[str, Any]
+#: Side of the image of a query, px at text scale 1.
+PREVIEW_SIDE = 200
+NO_CASE = -1
 
 
 class ExperimentResults(QWidget):
@@ -41,13 +62,13 @@ class ExperimentResults(QWidget):
 
     case_requested = Signal(str, int)
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, thumbnails: ThumbnailSource | None = None) -> None:
         super().__init__()
         self._context = context
         self._document: Mapping[str, Any] = {}
         self._drawn_ranks: tuple[Any, ...] = ()
         self._redraw = one_shot(self, self._draw_ranks, 120)
-        self._make_widgets()
+        self._make_widgets(thumbnails)
         vbox(self).addWidget(self.tabs)
         self.protocol.currentIndexChanged.connect(lambda _index: self._show_protocol())
         for box in (self.test, self.score, self.row):
@@ -59,7 +80,7 @@ class ExperimentResults(QWidget):
         self.tabs.currentChanged.connect(lambda _index: self._show_tab())
         theme_signals.changed.connect(self._restyle)
 
-    def _make_widgets(self) -> None:
+    def _make_widgets(self, thumbnails: ThumbnailSource | None) -> None:
         self.protocol = QComboBox()
         self.protocol.setAccessibleName(tr("Protocol shown"))
         self.protocol.setMinimumContentsLength(10)
@@ -96,7 +117,7 @@ class ExperimentResults(QWidget):
         worst_splitter = self._worst_splitter = QSplitter(Qt.Orientation.Horizontal)
         worst_splitter.setChildrenCollapsible(False)
         worst_splitter.addWidget(self.queries)
-        self.preview = QueryPreview()
+        self.preview = QueryPreview(thumbnails)
         side_column = QWidget()
         column = vbox(side_column, spacing=8)
         column.addWidget(self.findings, 1)
@@ -298,7 +319,16 @@ class ExperimentResults(QWidget):
         drawn = (index, test["score"], test["protocol"], layout)
         if drawn != self._drawn_ranks and self.tabs.currentIndex() == 1 and self.isVisible():
             self._drawn_ranks = drawn
-            run_experiment.draw_ranks(self._context, test, layout, self._show_ranks)
+            job = self._context.jobs.run(
+                tr("Drawing ranks"),
+                experiments.draw_ranks,
+                test,
+                layout,
+                pool=WorkerPool.DRAW,
+                channel="experiment ranks",
+                quiet=True,
+            )
+            self._context.follow(job, self._show_ranks)
         names = sorted(rank_plot_data(test)[0].items(), key=lambda pair: pair[1])
         self.ranks.setAccessibleName(
             tr("Average ranks: {ranks}", ranks=", ".join(f"{n} {rank:.2f}" for n, rank in names))
@@ -324,3 +354,169 @@ def _set_choices(box: QComboBox, texts: Mapping[str, str]) -> None:
     box.setCurrentIndex(keys.index(current) if current in keys else 0 if keys else -1)
     box.blockSignals(blocked)
     box.setVisible(bool(keys))
+
+
+class QueryPreview(QWidget):
+    """Shows the image of a case. Hidden without a case."""
+
+    def __init__(self, thumbnails: ThumbnailSource | None) -> None:
+        super().__init__()
+        self._thumbnails = thumbnails
+        self._row = NO_CASE
+        if thumbnails is not None:
+            thumbnails.ready.connect(lambda rows: self.update() if self._row in rows else None)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.setToolTip(tr("Press Enter or double-click to view full size"))
+        self.hide()
+
+    @property
+    def row(self) -> int | None:
+        """The catalogue row of the case that is shown."""
+        return None if self._row == NO_CASE else self._row
+
+    def show_case(self, row: int | None, name: str = "") -> None:
+        """Show the case ``name`` at ``row`` of the open library, or nothing for ``None``."""
+        self._row = NO_CASE if row is None else row
+        self.setAccessibleName(tr("Image of {name}", name=name) if name else "")
+        self.setVisible(self._row != NO_CASE and self._thumbnails is not None)
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        return QSize(theme().px(PREVIEW_SIDE), theme().px(PREVIEW_SIDE))
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), colour(theme().image_well))
+        image = self._thumbnails.get(self._row) if self._thumbnails is not None and self._row >= 0 else None
+        if image is not None:
+            size = image.size().scaled(self.size(), Qt.AspectRatioMode.KeepAspectRatio)
+            left, top = (self.width() - size.width()) / 2, (self.height() - size.height()) / 2
+            painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+            painter.drawImage(QRectF(left, top, size.width(), size.height()), image)
+        painter.end()
+
+
+def show_scores(table: ResultTable, document: Document, protocol: str) -> None:
+    """Show the scores of every learner with one protocol. The best mean on the same cases is bold."""
+    results = [result for result in document["results"] if result["protocol"] == protocol]
+    has_several_steps = len({result["steps"] for result in document["results"]}) > 1
+    known = {name for result in results for name in (*result["compared"], *result["scores"])}
+    names = names_beside_chance(results[0]["compared"], known) if results else []
+    titles = [tr("cases"), tr("learner"), *([tr("steps")] if has_several_steps else []), tr("repeats")]
+    titles += [score_title(name) for name in names]
+    rows, bold = [], []
+    for result in results:
+        repeats = result["repeats"]
+        texts = [cases_title(result["cases"]), learner_title(result["learner"])]
+        texts += [result["steps"]] if has_several_steps else []
+        progress = (
+            tr("failed") if result["failed"] else tr("{done} of {of}", done=repeats["done"], of=repeats["of"])
+        )
+        rows.append([*texts, progress, *(interval_text(result["scores"].get(name)) for name in names)])
+        first = len(texts) + 1
+        bold.append(
+            frozenset(
+                first + index for index, name in enumerate(names) if _is_best_mean(result, name, results)
+            )
+        )
+    tips = {
+        column: tr("{name}: mean and 95 % interval over repeats", name=titles[column])
+        for column in range(len(titles) - len(names), len(titles))
+    }
+    table.set_rows(
+        titles,
+        rows,
+        text_columns=3 if has_several_steps else 2,
+        badges=[BADGES[result["patients"]] for result in results],
+        tips=tips,
+        bold=bold,
+    )
+    for row, result in enumerate(results):
+        if result["failed"]:
+            for column in range(len(titles)):
+                item = table.item(row, column)
+                if item is not None:
+                    item.setToolTip(plain_tip(result["failed"]))
+
+
+def _is_best_mean(row: Mapping[str, Any], name: str, rows: Sequence[Mapping[str, Any]]) -> bool:
+    means = [
+        other["scores"][name]["mean"]
+        for other in rows
+        if other["cases"] == row["cases"] and name in other["scores"]
+    ]
+    if name not in row["scores"] or len(means) < 2 or is_chance(name):
+        return False
+    best = min(means) if smaller_is_better(name) else max(means)
+    return bool(abs(row["scores"][name]["mean"] - best) < 5e-4)
+
+
+def compared_scores(document: Document, protocol: str) -> list[str]:
+    """Names of the scores in which learners are compared with one protocol."""
+    scores = [entry["score"] for entry in document.get("comparisons", ()) if entry["protocol"] == protocol]
+    return list(dict.fromkeys(scores))
+
+
+def show_differences(table: ResultTable, document: Document, protocol: str, score: str) -> None:
+    """Show the comparisons of every two learners on the same splits in one score."""
+    comparisons = [
+        entry
+        for entry in document.get("comparisons", ())
+        if entry["protocol"] == protocol and entry["score"] == score
+    ]
+    table.set_rows(
+        [tr("cases"), tr("learner"), tr("compared with"), tr("difference"), "p (t)", "p (Wilcoxon)"],
+        [
+            [
+                cases_title(entry["cases"]),
+                learner_title(entry["a"]),
+                learner_title(entry["b"]),
+                difference_text(entry["difference"], *entry["ci95"]),
+                p_value_text(entry["p_corrected_t"]),
+                p_value_text(entry["p_wilcoxon"]),
+            ]
+            for entry in comparisons
+        ],
+        text_columns=3,
+        tips={
+            4: tr("Corrected resampled t test: splits share cases"),
+            5: tr("Wilcoxon's signed ranks over repeats, which share training cases: p is too small"),
+        },
+    )
+
+
+def show_worst(queries: ResultTable, findings: ResultTable, document: Document, index: int) -> None:
+    """Show the worst queries and findings of the entry at ``index``, or empty tables without one."""
+    all_queries = document.get("worst_queries", ())
+    if 0 <= index < len(all_queries):
+        show_queries(queries, all_queries[index]["queries"], all_queries[index]["score"])
+        entries = document["worst_findings"][index]["findings"]
+    else:
+        show_queries(queries, (), "")
+        entries = ()
+    findings.set_rows(
+        [tr("finding"), tr("mean"), tr("cases")],
+        [
+            [entry["finding"], format_number(entry["mean"], ".3f"), format_number(entry["cases"], ",")]
+            for entry in entries
+        ],
+    )
+
+
+def show_queries(table: ResultTable, queries: Sequence[Mapping[str, Any]], score: str) -> None:
+    """Show a row for every query, the worst first. Queries of a library have a case."""
+    table.set_rows(
+        [tr("case"), tr("finding"), tr("mean"), tr("queries")],
+        [
+            [
+                entry["case_id"] or tr("case {number}", number=entry["place"] + 1),
+                entry["finding"],
+                format_number(entry["mean"], ".3f"),
+                f"{entry['asked']}",
+            ]
+            for entry in queries
+        ],
+        text_columns=2,
+        cases=[entry["case_row"] if (entry["case_row"] or -1) >= 0 else None for entry in queries],
+        tips={2: score_title(score), 3: tr("In how many splits it was tested")},
+    )

@@ -2,72 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import (
-    QFrame,
-    QLabel,
-    QLineEdit,
-    QPushButton,
-    QStackedWidget,
-    QWidget,
-)
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QStackedWidget, QWidget
 
-from semblance.app.research import run_experiment
 from semblance.app.research.experiment_form import ExperimentForm
 from semblance.app.research.experiment_results import ExperimentResults
-from semblance.app.research.experiment_tables import BADGES
+from semblance.app.research.result_dialog import BADGES, ResultDialog
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_folder, choose_target_folder
 from semblance.app.shell.icons import icon
-from semblance.app.shell.jobs import Job
+from semblance.app.shell.jobs import WorkerPool
 from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.widgets.badge import Badge
-from semblance.app.widgets.dialog import Dialog, resize_dialog
+from semblance.app.widgets.dialog import dialog_button
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
 from semblance.app.widgets.layouts import PanelScrollArea, hbox, vbox
 from semblance.app.widgets.menus import Menu
 from semblance.app.widgets.panel import Panel
+from semblance.app.widgets.tab_order import enable_widgets
+from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.errors import BadArguments, SemblanceError
 from semblance.core.language import tr
+from semblance.core.library.location import library_location
+from semblance.core.workflows.research import experiments
 
-_FORM_WIDTH, _SCROLL_BAR_WIDTH, _SIZE = 320, 10, (1180, 760)
+_FORM_WIDTH, _SCROLL_BAR_WIDTH = 320, 10
 _FOLDER, _SCHEDULER = "experiments_folder", "dask_scheduler"
 
 
-class ExperimentsDialog(Dialog):
-    """``case_requested(library, row)``: show the image of a case · ``help_requested``."""
+class ExperimentsDialog(ResultDialog):
+    """Runs, resumes, shows and exports experiments. Each is a folder of cells."""
 
-    case_requested = Signal(str, int)
-    help_requested = Signal()
+    title = tr("Experiments")
+    size_px = (1180, 760)
+    help_page = "experiments"
+    channel = "experiment"
 
-    def __init__(self, context: Context, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._context = context
-        self._job: Job | None = None
+    def __init__(
+        self, context: Context, parent: QWidget | None = None, thumbnails: ThumbnailSource | None = None
+    ) -> None:
+        super().__init__(context, parent)
         self._folder: Path | None = None
         self._document: Mapping[str, Any] = {}
-        self._failure = ""
-        self.setWindowTitle(tr("Experiments"))
         self.setWindowFlag(Qt.WindowType.WindowMaximizeButtonHint)
-        resize_dialog(self, *_SIZE)
-        settings, state = context.settings, context.state
-        self.form = ExperimentForm(state.library, state.features, settings.text(_SCHEDULER))
+        state = context.state
+        self.form = ExperimentForm(state.library, state.features, context.settings.text(_SCHEDULER))
+        self.form.changed.connect(self.update_buttons)
         self.name = QLineEdit(self._free_name())
         self.name.setAccessibleName(tr("Name of the experiment"))
-        self.folder_button = QPushButton(tr("Folder…"))
-        self.folder_button.setToolTip(tr("Choose the folder that holds experiments"))
-        self.run_button, self.cancel_button = QPushButton(tr("Run")), QPushButton(tr("Cancel"))
+        self.name.textChanged.connect(lambda _text: self.update_buttons())
+        self.folder_button = dialog_button(
+            tr("Folder…"), self._choose_experiments_folder, tr("Choose the folder that holds experiments")
+        )
+        self.run_button = dialog_button(tr("Run"), self.run_form)
         set_look(self.run_button, primary=True)
-        self.open_button = QPushButton(tr("Open…"))
-        self.open_button.setToolTip(tr("Show an experiment that was run before"))
-        self.resume_button = QPushButton(tr("Resume"))
-        self.resume_button.setToolTip(tr("Measure the cells that are missing"))
+        self.open_button = dialog_button(
+            tr("Open…"), self._choose_experiment, tr("Show an experiment that was run before")
+        )
+        self.resume_button = dialog_button(
+            tr("Resume"), self.resume, tr("Measure the cells that are missing")
+        )
         self.export_button = QPushButton(tr("Export…"))
+        self.export_button.setAutoDefault(False)
         self.export_button.setIcon(icon("export"))
         exports = Menu(self)
         exports.addAction(tr("Tables, plots and script…"), lambda: self._choose_export(identified=False))
@@ -75,15 +76,28 @@ class ExperimentsDialog(Dialog):
             tr("The same with names of cases and folders…"), lambda: self._choose_export(identified=True)
         )
         self.export_button.setMenu(exports)
-        help_button = QPushButton(tr("Help"))
-        help_button.setIcon(icon("help"))
-        help_button.clicked.connect(self.help_requested)
-        for button in (self.run_button, self.open_button, self.folder_button, help_button):
-            button.setAutoDefault(False)
         self._problem = WrappedLabel(role="error")
         self._title_label, self._state_label = ElidedLabel(role="title"), ElidedLabel(role="second")
         self.badge = Badge("held-out")
-        self.results = ExperimentResults(context)
+        self.results = ExperimentResults(context, thumbnails)
+        self.results.case_requested.connect(self._view_case)
+        self._make_layout()
+        theme_signals.changed.connect(self._fit)
+
+    def _make_layout(self) -> None:
+        self._sidebar = Panel()
+        sidebar = vbox(self._sidebar, spacing=8)
+        name = hbox(spacing=8)
+        name.addWidget(QLabel(tr("Name")))
+        name.addWidget(self.name, 1)
+        name.addWidget(self.folder_button)
+        sidebar.addLayout(name)
+        sidebar.addWidget(PanelScrollArea(self.form, tr("Experiments")), 1)
+        header = hbox(spacing=8)
+        header.addWidget(self._title_label)
+        header.addWidget(self.badge)
+        header.addWidget(self._state_label, 1)
+        header.addWidget(self.results.protocol)
         empty = EmptyState()
         empty.show_message(
             tr("No results yet"),
@@ -95,55 +109,16 @@ class ExperimentsDialog(Dialog):
         self._pages = QStackedWidget()
         self._pages.addWidget(empty)
         self._pages.addWidget(self.results)
-        self._make_layout(help_button)
-        self._connect()
-        self._update_controls()
-
-    def _make_layout(self, help_button: QPushButton) -> None:
-        bottom_bar = QFrame()
-        set_look(bottom_bar, role="bar")
-        name_row = hbox(spacing=8)
-        name_row.addWidget(QLabel(tr("Name")))
-        name_row.addWidget(self.name, 1)
-        name_row.addWidget(self.folder_button)
-        buttons = hbox(spacing=8)
-        for button in (self.run_button, self.cancel_button):
-            buttons.addWidget(button)
-        buttons.addStretch(1)
-        # At the other end, so that a second click on Cancel does not open a folder.
-        buttons.addWidget(self.open_button)
-        bottom = vbox(bottom_bar, spacing=8, margins=(12, 8, 12, 8))
-        bottom.addWidget(self._problem)
-        bottom.addLayout(name_row)
-        bottom.addLayout(buttons)
-        self._sidebar = Panel()
-        sidebar_layout = vbox(self._sidebar)
-        sidebar_layout.addWidget(PanelScrollArea(self.form, tr("Experiments")), 1)
-        sidebar_layout.addWidget(bottom_bar)
-        header = hbox(spacing=8, margins=(12, 6, 12, 6))
-        header.addWidget(self._title_label)
-        header.addWidget(self.badge)
-        header.addWidget(self._state_label, 1)
-        for widget in (self.results.protocol, self.resume_button, self.export_button, help_button):
-            header.addWidget(widget)
-        right_layout = vbox()
-        right_layout.addLayout(header)
-        right_layout.addWidget(self._pages, 1)
-        row = hbox(self)
+        results = vbox(spacing=8)
+        results.addLayout(header)
+        results.addWidget(self._pages, 1)
+        row = hbox(spacing=12)
         row.addWidget(self._sidebar)
-        row.addLayout(right_layout, 1)
+        row.addLayout(results, 1)
+        self.content.addLayout(row, 1)
+        self.content.addWidget(self._problem)
         self._fit()
-
-    def _connect(self) -> None:
-        self.form.changed.connect(self._update_controls)
-        self.name.textChanged.connect(lambda _text: self._update_controls())
-        self.folder_button.clicked.connect(self._choose_experiments_folder)
-        self.run_button.clicked.connect(self.run)
-        self.cancel_button.clicked.connect(self.cancel)
-        self.open_button.clicked.connect(self._choose_experiment)
-        self.resume_button.clicked.connect(self.resume)
-        self.results.case_requested.connect(self.case_requested)
-        theme_signals.changed.connect(self._fit)
+        self.complete(self.run_button, self.resume_button, self.open_button, self.export_button)
 
     def _fit(self) -> None:
         # The form does not scroll sideways, and is wider in other languages.
@@ -151,6 +126,11 @@ class ExperimentsDialog(Dialog):
         self._sidebar.setFixedWidth(max(theme().px(_FORM_WIDTH), width))
 
     # Commands
+
+    def load(self) -> None:
+        """Offer the feature sets of the open library."""
+        self.form.add_feature_sets(self._context.state.library, self._context.state.features)
+        self.update_buttons()
 
     @property
     def experiments_folder(self) -> Path:
@@ -163,67 +143,68 @@ class ExperimentsDialog(Dialog):
             number += 1
         return f"experiment-{number}"
 
-    def run(self) -> None:
+    def run_form(self) -> None:
         """Run the experiment of the form. An experiment of the same name is resumed."""
-        try:
-            spec = self.form.spec(self.name.text().strip())
-        except BadArguments as error:
-            self._problem.setText(str(error))
-            self._problem.setVisible(True)
-            return
-        scheduler = self.form.scheduler.text().strip()
-        self._context.settings.set_text(_SCHEDULER, scheduler)
+        spec = self.form.spec(self.name.text().strip())
+        self._context.settings.set_text(_SCHEDULER, self.form.scheduler.text().strip())
         self._folder = self.experiments_folder / self.name.text().strip()
-        job = run_experiment.run(
-            self._context, spec, self._folder, self.form.workers, scheduler, self.show_document
-        )
-        self._follow(job)
+        self._measure(experiments.run_experiment, spec, self._folder)
 
     def resume(self) -> None:
         """Measure the missing cells of the experiment that is shown."""
         if self._folder is not None:
-            scheduler = self.form.scheduler.text().strip()
-            job = run_experiment.resume(
-                self._context, self._folder, self.form.workers, scheduler, self.show_document
-            )
-            self._follow(job)
+            self._measure(experiments.resume_experiment, self._folder)
 
-    def cancel(self) -> None:
-        """Cancel the run. Finished cells are kept."""
-        if self._job is not None:
-            self._job.cancel()
+    def _measure(self, workflow: Callable[..., Mapping[str, Any]], *values: object) -> None:
+        """Measure the missing cells and show each part of the results."""
+        assert self._folder is not None
+        name = self._folder.name
+        job = self.start(
+            tr("Experiment {name}", name=name),
+            lambda document: self._report(name, document),
+            workflow,
+            *values,
+            workers=self.form.workers,
+            scheduler=self.form.scheduler.text().strip(),
+        )
+        job.partial.connect(self.show_document)
+        job.failed.connect(self._context.messages.error)
+        job.ended.connect(self._read_comparisons)
+
+    def _report(self, name: str, document: Mapping[str, Any]) -> None:
+        self.show_document(document)
+        cells = document["cells"]
+        counts = {"name": name, "done": cells["done"], "failed": cells["failed"]}
+        self._context.messages.info(
+            tr("Experiment {name}: {done} cells done, {failed} failed.", **counts)
+            if cells["failed"]
+            else tr("Experiment {name}: {done} cells done.", **counts)
+        )
+
+    def _read_comparisons(self) -> None:
+        """Read a cancelled experiment again, because documents of parts have no comparisons."""
+        if not self.running and self._folder is not None and self._document.get("complete") is False:
+            self.open_experiment(self._folder)
 
     def open_experiment(self, folder: Path) -> None:
         """Show the experiment in ``folder``."""
         self._folder = folder
-        run_experiment.show(self._context, folder, self.show_document)
-
-    def _follow(self, job: Job) -> None:
-        self._job = job
-        self._failure = ""
-        job.failed.connect(self._fail)
-        job.ended.connect(lambda: self._end_run(job))
-        self._update_controls()
-
-    def _fail(self, error: SemblanceError) -> None:
-        self._failure = str(error)
-
-    def _end_run(self, job: Job) -> None:
-        if self._job is not job:
-            return
-        self._job = None
-        is_incomplete = self._document and not self._document["complete"]
-        if is_incomplete and self._folder is not None:
-            # Partial documents have no comparisons, so the document is read again.
-            run_experiment.show(self._context, self._folder, self.show_document)
-        self._update_controls()
+        job = self._context.jobs.run(
+            tr("Opening {name}", name=folder.name),
+            experiments.show_experiment,
+            folder,
+            pool=WorkerPool.READ,
+            channel="experiment shown",
+            quiet=True,
+        )
+        self._context.follow(job, self.show_document)
 
     def _choose_experiments_folder(self) -> None:
         begin = str(self.experiments_folder.parent)
         if folder := choose_target_folder(self, tr("The folder that holds experiments"), begin=begin):
             self._context.settings.set_text(_FOLDER, str(folder))
             self.name.setText(self._free_name())
-            self._update_controls()
+            self.update_buttons()
 
     def _choose_experiment(self) -> None:
         begin = str(self.experiments_folder)
@@ -238,13 +219,43 @@ class ExperimentsDialog(Dialog):
 
     def export(self, target: Path, *, identified: bool = False) -> None:
         """Export the experiment into the folder ``target``. ``identified``: with names of cases."""
-        if self._folder is not None:
-            job = run_experiment.export(self._context, self._folder, target, identified=identified)
-            # The message bar of the main window is behind this window.
-            job.done.connect(
-                lambda files: self._state_label.setText(
-                    tr("Wrote {files} files into {folder}", files=len(files), folder=target.name)
+        if self._folder is None:
+            return
+        job = self._context.jobs.run(
+            tr("Exporting {name}", name=self._folder.name),
+            experiments.export_experiment,
+            self._folder,
+            target,
+            identified=identified,
+            pool=WorkerPool.DRAW,
+        )
+
+        def show(files: list[Path]) -> None:
+            self._context.messages.info(
+                tr(
+                    "Wrote {files} files into {folder}; repeat.sh measures the same numbers again.",
+                    files=len(files),
+                    folder=target,
                 )
+            )
+            # The message bar of the main window is behind this window.
+            self._state_label.setText(
+                tr("Wrote {files} files into {folder}", files=len(files), folder=target.name)
+            )
+
+        self._context.follow(job, show)
+
+    def _view_case(self, library: str, row: int) -> None:
+        """Show the image of a case of the open library. The dialog is hidden, because it would cover the image."""
+        path, messages = self._context.state.path, self._context.messages
+        if path is not None and path == library_location(library):
+            self.case_requested.emit(row)
+            self.hide()
+            messages.info(tr("Choose Research > Experiments… to go back to the experiment."))
+        else:
+            messages.info(
+                tr("This case is of {name}.", name=library_location(library).name),
+                tr("Open that library and click the query again."),
             )
 
     # Showing
@@ -254,52 +265,49 @@ class ExperimentsDialog(Dialog):
         self._document = document
         self._pages.setCurrentIndex(1)
         self.results.show_document(document)
-        self._update_controls()
+        self.update_buttons()
 
-    def _update_controls(self) -> None:
-        """Update buttons, problem and state."""
-        running = self._job is not None
-        problem = ""
-        try:
-            self.form.spec(self.name.text().strip())
-        except BadArguments as error:
-            problem = str(error)
+    def show_error(self, error: SemblanceError) -> None:
+        super().show_error(error)
+        self.update_buttons()
+
+    def _problem_text(self) -> str:
+        """Why the form cannot be run, or an empty text."""
         name = self.name.text().strip()
         if not name or Path(name).name != name or name in (".", ".."):
-            problem = tr("Give the experiment a name without slashes.")
-        message = problem or self._failure
-        self._problem.setText(message)
-        self._problem.setVisible(bool(message) and not running)
-        focused = self.focusWidget()
-        if running:
-            self.cancel_button.show()
-        if focused is self.run_button and running:
-            # The next widget in tab order is far from Cancel.
-            self.cancel_button.setFocus()
-        self.run_button.setEnabled(not problem and not running)
-        if focused is self.cancel_button and not running and not problem:
-            self.run_button.setFocus()
-        self.cancel_button.setVisible(running)
-        has_document = bool(self._document)
-        complete = has_document and bool(self._document["complete"])
-        self.resume_button.setVisible(has_document and not complete and not running)
-        self.export_button.setEnabled(has_document and self._document["cells"]["done"] > 0 and not running)
-        self.badge.setVisible(has_document)
-        if has_document:
-            patients = {row["patients"] for row in self._document["results"]}
-            self.badge.set_kind(BADGES["known" if patients == {"known"} else "unknown"])
-            cells = self._document["cells"]
-            failed = tr(", {n} failed", n=cells["failed"]) if cells["failed"] else ""
-            self._title_label.setText(str(self._document["experiment"]))
-            state_text = tr("measuring") if running else tr("complete") if complete else tr("interrupted")
-            self._state_label.setText(
-                tr(
-                    "{done} of {total} cells{failed}, {state}",
-                    done=cells["done"],
-                    total=cells["total"],
-                    failed=failed,
-                    state=state_text,
-                )
-            )
-        else:
+            return tr("Give the experiment a name without slashes.")
+        try:
+            self.form.spec(name)
+        except BadArguments as error:
+            return str(error)
+        return ""
+
+    def update_buttons(self) -> None:
+        running, document, problem = self.running, self._document, self._problem_text()
+        self._problem.setText(problem)
+        self._problem.setVisible(bool(problem) and not running)
+        complete = bool(document) and bool(document["complete"])
+        self.resume_button.setVisible(bool(document) and not complete and not running)
+        enable_widgets(
+            {
+                self.run_button: not problem and not running,
+                self.export_button: bool(document) and document["cells"]["done"] > 0 and not running,
+            }
+        )
+        self.badge.setVisible(bool(document))
+        if not document:
             self._title_label.setText(tr("measuring…") if running else "")
+            return
+        patients = {row["patients"] for row in document["results"]}
+        self.badge.set_kind(BADGES["known" if patients == {"known"} else "unknown"])
+        cells = document["cells"]
+        self._title_label.setText(str(document["experiment"]))
+        self._state_label.setText(
+            tr(
+                "{done} of {total} cells{failed}, {state}",
+                done=cells["done"],
+                total=cells["total"],
+                failed=tr(", {n} failed", n=cells["failed"]) if cells["failed"] else "",
+                state=tr("measuring") if running else tr("complete") if complete else tr("interrupted"),
+            )
+        )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QComboBox, QWidget
 
-from semblance.app.research.experiment_tables import ResultTable, p_value_text
-from semblance.app.research.result_dialog import ResultDialog
+from semblance.app.research.result_dialog import ResultDialog, ResultTable, p_value_text
 from semblance.app.shell.context import Context
 from semblance.app.widgets.fields import NoWheelComboBox
 from semblance.app.widgets.labels import WrappedLabel
@@ -47,19 +46,13 @@ class OutcomesDialog(ResultDialog):
 
     def load(self) -> None:
         """Read the outcomes of the open library."""
-        path = self._context.state.path
-        if path is None:
-            self.facts.setText("")
-            self.table.set_rows(_header(), [])
-        else:
-            period = str(self.period.currentData())
-            self.read(tr("Reading the outcomes"), self._show, outcomes.drift_report, path, period)
+        period = str(self.period.currentData())
+        self.read(tr("Reading the outcomes"), self._show, outcomes.drift_report, period)
 
-    def _show(self, report: DriftReport) -> None:
-        self._error.set_error(None)
-        self.facts.setText(_facts(report))
-        enough = report.outcomes >= report.minimum
-        self.table.set_rows(_header(), [_row(one) for one in report.scores] if enough else [])
+    def _show(self, report: DriftReport | None) -> None:
+        self.facts.setText("" if report is None else _facts(report))
+        enough = report is not None and report.outcomes >= report.minimum
+        self.table.set_rows(_header(), [_row(one) for one in report.scores] if report and enough else [])
 
 
 def _header() -> list[str]:

@@ -48,7 +48,7 @@ LARGE_MOVE = 3
 
 
 @dataclass(frozen=True)
-class Geometry:
+class RowGeometry:
     """Rows of two columns in a viewport of ``width`` x ``height``, scrolled by ``top`` (zero or negative)."""
 
     width: int
@@ -128,7 +128,7 @@ class RankColumnsPainter:
     def __init__(
         self,
         painter: QPainter,
-        geometry: Geometry,
+        geometry: RowGeometry,
         columns: CaseColumns,
         source: ThumbnailSource | None,
         images: ScaledImages,
@@ -480,17 +480,17 @@ class RankColumns(QAbstractScrollArea):
             self.description(self._side, index) if index != NONE else tr("nothing to show")
         )
 
-    # Geometry
+    # RowGeometry
 
     @property
-    def current_geometry(self) -> Geometry:
+    def current_geometry(self) -> RowGeometry:
         """The geometry for the present size and scroll position."""
         size = self.viewport().size()
-        return Geometry(size.width(), size.height(), self._depth, -self.verticalScrollBar().value())
+        return RowGeometry(size.width(), size.height(), self._depth, -self.verticalScrollBar().value())
 
     def right_edge(self, width: int) -> int:
         """x of the right column in a widget of ``width``."""
-        return Geometry(width, self.viewport().height(), self._depth).row_rect(RIGHT, 0).x()
+        return RowGeometry(width, self.viewport().height(), self._depth).row_rect(RIGHT, 0).x()
 
     def _update_scroll_bar(self) -> None:
         geometry = self.current_geometry

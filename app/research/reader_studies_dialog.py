@@ -15,9 +15,8 @@ from PySide6.QtWidgets import (
 )
 
 from semblance.app.research.experiment_form import CheckList
-from semblance.app.research.experiment_tables import ResultTable, p_value_text
 from semblance.app.research.reading_dialog import CHANNEL, ReadingDialog
-from semblance.app.research.result_dialog import ResultDialog
+from semblance.app.research.result_dialog import ResultDialog, ResultTable, p_value_text
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_target_folder
 from semblance.app.shell.state import Change
@@ -138,7 +137,9 @@ class ReaderStudiesDialog(ResultDialog):
     help_page = "reader_study"
     channel = CHANNEL
 
-    def __init__(self, context: Context, thumbnails: ThumbnailSource, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, context: Context, parent: QWidget | None = None, thumbnails: ThumbnailSource | None = None
+    ) -> None:
         super().__init__(context, parent)
         self._thumbnails = thumbnails
         self._studies: tuple[StudyStatus, ...] = ()
@@ -158,7 +159,6 @@ class ReaderStudiesDialog(ResultDialog):
         self.delete_button = dialog_button(tr("Delete study"), self.delete)
         self._make_layout()
         context.state.on_change(Change.CASES, self, self.update_buttons)
-        self.load()
 
     def _make_layout(self) -> None:
         below = QWidget()
@@ -180,11 +180,7 @@ class ReaderStudiesDialog(ResultDialog):
 
     def load(self) -> None:
         """Read the studies of the open library."""
-        path = self._context.state.path
-        if path is None:
-            self._show_studies(())
-        else:
-            self.read(tr("Reading the reader studies"), self._show_studies, reader_study.studies, path)
+        self.read(tr("Reading the reader studies"), self._show_studies, reader_study.studies)
 
     def new_study(self) -> None:
         """Enter a new study and create it."""
@@ -198,10 +194,8 @@ class ReaderStudiesDialog(ResultDialog):
 
     def create_study(self, request: StudyRequest) -> None:
         """Create the study of ``request`` in the background."""
-        path = self._context.state.path
-        if path is not None:
-            title = tr("Creating the reader study {name}", name=request.name)
-            self.run(title, lambda _: self.load(), reader_study.create_study, path, request)
+        title = tr("Creating the reader study {name}", name=request.name)
+        self.run(title, lambda _: self.load(), reader_study.create_study, request)
 
     def start_reading(self) -> None:
         """Read as the reader of the selected row."""
@@ -214,30 +208,26 @@ class ReaderStudiesDialog(ResultDialog):
 
     def export(self, folder: Path) -> None:
         """Write the files of the selected study into ``folder``."""
-        selected, path = self._selected(), self._context.state.path
-        if selected is None or path is None:
-            return
-        self.read(
-            tr("Exporting the reader study"),
-            lambda files: self._tell_exported(folder, files),
-            reader_study.export_study,
-            path,
-            selected[0].name,
-            folder,
-        )
+        if selected := self._selected():
+            self.read(
+                tr("Exporting the reader study"),
+                lambda files: self._report_exported(folder, files),
+                reader_study.export_study,
+                selected[0].name,
+                folder,
+            )
 
     def delete(self) -> None:
         """Delete the selected study, if it has no answers."""
-        selected, path = self._selected(), self._context.state.path
-        if selected is not None and path is not None:
+        if selected := self._selected():
             title = tr("Deleting the reader study")
-            self.read(title, lambda _: self.load(), reader_study.delete_study, path, selected[0].name)
+            self.read(title, lambda _: self.load(), reader_study.delete_study, selected[0].name)
 
     def _choose_folder(self) -> None:
         if folder := choose_target_folder(self, tr("Export the reader study into a folder")):
             self.export(folder)
 
-    def _tell_exported(self, folder: Path, files: Sequence[Path]) -> None:
+    def _report_exported(self, folder: Path, files: Sequence[Path]) -> None:
         self._context.messages.info(
             tr_n(
                 "{n} file of the reader study was written.",
@@ -253,9 +243,9 @@ class ReaderStudiesDialog(ResultDialog):
         row = self.table.currentRow()
         return self._rows[row] if 0 <= row < len(self._rows) else None
 
-    def _show_studies(self, studies: tuple[StudyStatus, ...]) -> None:
+    def _show_studies(self, studies: tuple[StudyStatus, ...] | None) -> None:
         before = self._selected()
-        self._studies = studies
+        self._studies = studies = studies or ()
         self._rows = [(study, reader.reader) for study in studies for reader in study.readers]
         texts = [
             [
@@ -281,10 +271,10 @@ class ReaderStudiesDialog(ResultDialog):
         self._select()
 
     def _select(self) -> None:
-        selected, path = self._selected(), self._context.state.path
+        selected = self._selected()
         self.results.set_rows([tr("score"), tr("compared"), tr("mean (95 % interval)"), "p"], [])
         self.update_buttons()
-        if selected is None or path is None:
+        if selected is None:
             self._facts.setText(tr("Create a study to compare reading with and without similar cases."))
             return
         study = selected[0]
@@ -300,7 +290,6 @@ class ReaderStudiesDialog(ResultDialog):
                 tr("Analysing the reader study"),
                 lambda found: self._show_results(study, found),
                 reader_study.analyse_study,
-                path,
                 study.name,
             )
 
@@ -340,14 +329,14 @@ class ReaderStudiesDialog(ResultDialog):
             {
                 self.new_button: state.can_edit and not self.running,
                 self.read_button: state.can_write and selected is not None,
-                self.export_button: not state.away and selected is not None,
+                self.export_button: not state.server_problem and selected is not None,
                 self.delete_button: state.can_edit and selected is not None and not answered,
             }
         )
         why_not = state.why_not_edited
         self.new_button.setToolTip(why_not)
         self.read_button.setToolTip(state.why_not_written)
-        self.export_button.setToolTip(why_not if state.away else "")
+        self.export_button.setToolTip(why_not if state.server_problem else "")
         self.delete_button.setToolTip(
             why_not
             or (

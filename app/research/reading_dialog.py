@@ -25,7 +25,7 @@ from PySide6.QtWidgets import (
 )
 
 from semblance.app.shell.context import Context
-from semblance.app.shell.jobs import Job, Lane
+from semblance.app.shell.jobs import Job, WorkerPool
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import set_look
 from semblance.app.viewer.image_pane import ImagePane
@@ -65,7 +65,7 @@ class ReadingDialog(Dialog):
     def __init__(
         self,
         context: Context,
-        thumbnails: ThumbnailSource,
+        thumbnails: ThumbnailSource | None,
         name: str,
         reader: str,
         parent: QWidget | None = None,
@@ -84,7 +84,8 @@ class ReadingDialog(Dialog):
         self.pane = ImagePane(context.jobs, settings=context.settings)
         self.pane.view.editable = False
         self.similar = CaseGrid()
-        self.similar.set_source(thumbnails)
+        if thumbnails is not None:
+            self.similar.set_source(thumbnails)
         self.similar.setAccessibleName(tr("Similar cases with their findings"))
         self._unaided = EmptyState(
             tr("No similar cases for this reading"), tr("Answer from the image alone."), icon="image"
@@ -164,7 +165,14 @@ class ReadingDialog(Dialog):
     def _run(self, title: str, workflow: Callable[..., Any], *values: object) -> Job:
         """Run a ``workflow`` of the study that is read."""
         return self._context.jobs.run(
-            title, workflow, self._library, self._name, *values, lane=Lane.READ, channel=CHANNEL, quiet=True
+            title,
+            workflow,
+            self._library,
+            self._name,
+            *values,
+            pool=WorkerPool.READ,
+            channel=CHANNEL,
+            quiet=True,
         )
 
     def _show_case(self, case: NextCase) -> None:
@@ -196,7 +204,7 @@ class ReadingDialog(Dialog):
             view_images.view_case,
             self._library,
             case.row,
-            lane=Lane.READ,
+            pool=WorkerPool.READ,
             channel="reading",
             quiet=True,
         )

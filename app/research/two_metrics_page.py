@@ -19,7 +19,7 @@ from semblance.app.research.rank_columns import DEFAULT_DEPTH, LARGE_MOVE, RankC
 from semblance.app.research.two_metrics_facts import TwoMetricsFacts
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
-from semblance.app.shell.jobs import Job, Lane
+from semblance.app.shell.jobs import Job, WorkerPool
 from semblance.app.shell.query_source import QuerySource, inside
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import theme, theme_signals
@@ -268,7 +268,7 @@ class TwoMetricsPage(FullPage):
             state.query,
             hide_same_patient=state.hide_same_patient,
             group_duplicates=state.group_duplicates,
-            lane=Lane.SEARCH,
+            pool=WorkerPool.SEARCH,
             channel="two metrics",
             quiet=True,
         )
@@ -513,7 +513,7 @@ class QueryImage:
             tr("Opening the image"),
             function,
             *args,
-            lane=Lane.READ,
+            pool=WorkerPool.READ,
             channel="two metrics image",
             quiet=True,
         )

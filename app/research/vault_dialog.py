@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from PySide6.QtWidgets import QCheckBox, QComboBox, QWidget
 
-from semblance.app.research.experiment_tables import ResultTable
-from semblance.app.research.result_dialog import ResultDialog
+from semblance.app.research.result_dialog import ResultDialog, ResultTable
 from semblance.app.shell import library_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_file
-from semblance.app.shell.jobs import Lane
+from semblance.app.shell.jobs import WorkerPool
 from semblance.app.shell.state import Change
 from semblance.app.widgets.dialog import dialog_button, form
 from semblance.app.widgets.empty_state import EmptyState
@@ -29,7 +26,7 @@ from semblance.core.reports.curves import interval_text
 from semblance.core.reports.formatting import time_text
 from semblance.core.workflows.metrics import vault
 from semblance.core.workflows.metrics.vault import VaultStatus
-from semblance.core.workflows.reports.build_card_document import LATER_OPENING
+from semblance.core.workflows.reports.metric_cards import LATER_OPENING
 from semblance.core.workflows.searches.batch_queries import listed_cases
 
 #: Percent of the patients that are proposed to be sealed.
@@ -71,8 +68,6 @@ class VaultDialog(ResultDialog):
         self.later = WrappedLabel(f"* {translate(LATER_OPENING)}", role="second", selectable=True)
         self._make_layout()
         context.state.on_change(Change.CASES, self, self.load)
-        self._show(None)
-        self.load()
 
     def _make_layout(self) -> None:
         layout = self.content
@@ -105,60 +100,38 @@ class VaultDialog(ResultDialog):
 
     def load(self) -> None:
         """Read what is sealed in the open library."""
-        path = self._context.state.path
-        if path is None:
+        if self._context.state.path is None or self._status is None:
             self._show(None)
-            return
-        self._start(tr("Reading the test vault"), self._show, vault.vault_status, path)
+        self.run(tr("Reading the test vault"), self._show, vault.vault_status, pool=WorkerPool.READ)
 
     def seal(self) -> None:
         """Seal a share of the patients."""
-        path = self._context.state.path
-        if path is not None:
-            share, seed = self.share.value() / 100, self.seed.value()
-            self._start(tr("Sealing patients"), self._changed, vault.seal_share, path, share, seed=seed)
+        share, seed = self.share.value() / 100, self.seed.value()
+        self.run(
+            tr("Sealing patients"), self._changed, vault.seal_share, share, seed=seed, pool=WorkerPool.READ
+        )
 
     def seal_list(self, file: Path) -> None:
         """Seal the patients and cases that ``file`` lists."""
-        path = self._context.state.path
-        if path is None:
-            return
         try:
             listed = listed_cases(file)
         except SemblanceError as error:
             self.show_error(error)
             return
-        self._start(tr("Sealing patients"), self._changed, vault.seal_listed, path, listed)
+        self.run(tr("Sealing patients"), self._changed, vault.seal_listed, listed, pool=WorkerPool.READ)
 
     def unseal(self) -> None:
         """Undo the sealing."""
-        path = self._context.state.path
-        if path is not None:
-            self._start(tr("Undoing the sealing"), self._changed, vault.unseal_vault, path)
+        self.run(tr("Undoing the sealing"), self._changed, vault.unseal_vault, pool=WorkerPool.READ)
 
     def open_vault(self) -> None:
         """Test the chosen metric on the sealed patients."""
-        path, metric = self._context.state.path, self.metric_box.currentText()
-        if path is not None and metric:
-            self._start(
-                tr("Testing {name} on the vault", name=metric), self._changed, vault.open_vault, path, metric
-            )
+        if metric := self.metric_box.currentText():
+            self.run(tr("Testing {name} on the vault", name=metric), self._changed, vault.open_vault, metric)
 
     def _choose_list(self) -> None:
         if file := choose_file(self, tr("List of patients to seal"), "*.txt *.csv"):
             self.seal_list(file)
-
-    def _start(
-        self,
-        title: str,
-        then: Callable[[Any], object],
-        workflow: Callable[..., Any],
-        *args: Any,
-        **options: Any,
-    ) -> None:
-        # Searching with every sealed case takes long, all else does not.
-        lane = Lane.BACKGROUND if workflow is vault.open_vault else Lane.READ
-        self.run(title, then, workflow, *args, lane=lane, **options)
 
     # Showing
 

@@ -7,7 +7,7 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QAbstractButton, QCheckBox, QPlainTextEdit, QStackedWidget, QWidget
 
 from semblance.app.shell.context import Context
-from semblance.app.shell.state import Change, State
+from semblance.app.shell.state import Change, WindowState
 from semblance.app.viewer.header_view import HeaderView
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.finding_chips import FindingChip
@@ -120,7 +120,7 @@ class NotesPanel(_RankedCasePanel):
 class CaseNotes(QPlainTextEdit):
     """The notes on one case. ``in_report``: the checkable button that chooses the case for the report."""
 
-    def __init__(self, state: State, in_report: QAbstractButton) -> None:
+    def __init__(self, state: WindowState, in_report: QAbstractButton) -> None:
         super().__init__()
         self._state, self._in_report = state, in_report
         self._case: str | None = None

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QGridLayout, QInputDialog, QPushButton, QWidget
 
 from semblance.app.shell.context import Context
 from semblance.app.shell.icons import icon
-from semblance.app.shell.jobs import Job, Lane
+from semblance.app.shell.jobs import Job, WorkerPool
 from semblance.app.shell.query_source import QuerySource
 from semblance.app.shell.settings import Settings
 from semblance.app.viewer.image_pane import ImagePane
@@ -72,7 +72,7 @@ class HangingPage(FullPage):
             self.header.add_action(button)
         self.panes = [
             ImagePane(
-                context.jobs, settings=context.settings, share=1 / MOST, kept_views=context.state.kept_views
+                context.jobs, settings=context.settings, share=1 / MOST, last_views=context.state.last_views
             )
             for _ in range(MOST)
         ]
@@ -254,7 +254,7 @@ class HangingPage(FullPage):
                 view_images.view_case,
                 self._state.path,
                 row,
-                lane=Lane.READ,
+                pool=WorkerPool.READ,
                 quiet=True,
             )
         except SemblanceError as error:

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QWidget
 from semblance.app.shell.icons import icon
 from semblance.app.shell.keys import CommandKeys, normal
 from semblance.app.shell.settings import Settings
-from semblance.app.shell.state import State
+from semblance.app.shell.state import WindowState
 from semblance.core.language import tr
 from semblance.core.library.location import ServerAddress
 
@@ -68,7 +68,7 @@ SYNONYMS = {
     "read": tr("clinical reading view"),
     "research": tr("train evaluation learners view"),
     "layout": tr("windows panels default"),
-    "glide": tr("animation movement"),
+    "animate_reordering": tr("animation movement"),
     "full_screen": tr("maximise"),
     "ask_case": tr("query retrieve similar"),
     "compare": tr("side by side second monitor window measure difference blink"),
@@ -288,7 +288,7 @@ COMMANDS = (
     Command("text_smaller", tr("Smaller text"), "View", "Ctrl+-", "minus"),
     Command("language", tr("Switch language (Deutsch / English)"), "View", "", "info", research=True),
     Command("layout", tr("Reset layout"), "View", "", "layers", separator=True),
-    Command("glide", tr("Animate reordering"), "View", "", "", checkable=True, research=True),
+    Command("animate_reordering", tr("Animate reordering"), "View", "", "", checkable=True, research=True),
     Command("full_screen", tr("Full screen"), "View", "F11", "", checkable=True),
     Command("ask_case", tr("Search with this case"), "Case", "Ctrl+Return", "search", "library"),
     Command("compare", tr("Compare with the query"), "Case", "Ctrl+M", "compare", "ranking"),
@@ -583,7 +583,7 @@ class Actions(QObject):
         ]
 
 
-def available(state: State) -> set[str]:
+def available(state: WindowState) -> set[str]:
     """The conditions of commands that are met now."""
     out: set[str] = set()
     if state.library is not None:
@@ -614,7 +614,7 @@ def available(state: State) -> set[str]:
     return out
 
 
-def refused(state: State) -> dict[str, str]:
+def refused(state: WindowState) -> dict[str, str]:
     """Condition of commands -> why it is not met, where rights are the reason."""
     of_edits, of_marks = state.why_not_edited, state.why_not_written
     found = dict.fromkeys(_OF_EDITS, of_edits) if of_edits else {}
@@ -625,7 +625,7 @@ def refused(state: State) -> dict[str, str]:
     return found | (dict.fromkeys(_OF_MARKS, of_marks) if of_marks else {})
 
 
-def _edit_conditions(state: State) -> set[str]:
+def _edit_conditions(state: WindowState) -> set[str]:
     out: set[str] = set()
     if state.library is None or not state.can_edit:
         return out
@@ -638,7 +638,7 @@ def _edit_conditions(state: State) -> set[str]:
     return out
 
 
-def _judgement_conditions(state: State) -> set[str]:
+def _judgement_conditions(state: WindowState) -> set[str]:
     out = {"can judge"} if state.can_judge else set()
     if state.metric is not None and state.can_write:
         out.add("can add concepts")

@@ -10,14 +10,14 @@ from semblance.app.shell.actions import Actions
 from semblance.app.shell.jobs import Job, Jobs
 from semblance.app.shell.messages import Messages
 from semblance.app.shell.settings import Settings
-from semblance.app.shell.state import State
+from semblance.app.shell.state import WindowState
 
 
 @dataclass(frozen=True, eq=False)
 class Context:
     """What every part of one window uses. It does not depend on the window."""
 
-    state: State
+    state: WindowState
     jobs: Jobs
     messages: Messages
     settings: Settings

@@ -8,7 +8,7 @@ from typing import Any
 
 from semblance.app.shell import library_operations, search_operations
 from semblance.app.shell.context import Context
-from semblance.app.shell.jobs import Job, Lane
+from semblance.app.shell.jobs import Job, WorkerPool
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr, tr_n, translate
 from semblance.core.library.location import LibraryLocation
@@ -43,7 +43,7 @@ def edit(
         return None
     # A person waits for it: it does not queue behind long work.
     job = context.jobs.run(
-        tr("Saving the change"), workflow, path, *arguments, lane=Lane.READ, quiet=True, **keywords
+        tr("Saving the change"), workflow, path, *arguments, pool=WorkerPool.READ, quiet=True, **keywords
     )
 
     def done(result: EditResult) -> None:
@@ -175,7 +175,7 @@ def _reverse(
     path = context.state.path
     if path is None:
         return
-    job = context.jobs.run(tr("Saving the change"), workflow, path, lane=Lane.READ, quiet=True)
+    job = context.jobs.run(tr("Saving the change"), workflow, path, pool=WorkerPool.READ, quiet=True)
 
     def done(reversal: Reversal | None) -> None:
         if reversal is not None:

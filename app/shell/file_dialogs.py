@@ -12,11 +12,11 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from semblance.app.shell.context import Context
-from semblance.app.shell.jobs import Job, Lane
+from semblance.app.shell.jobs import Job, WorkerPool
 from semblance.app.shell.messages import Action
 from semblance.app.shell.settings import READ_FOLDER, WRITE_FOLDER, Settings
 from semblance.core.language import tr, tr_n
-from semblance.core.workflows.library import exports
+from semblance.core.workflows.library import audit_log
 
 
 def choose_file(parent: QWidget, title: str, filters: str = "", *, begin: str = "") -> Path | None:
@@ -75,7 +75,7 @@ def log_export(context: Context, what: str, kind: str) -> None:
     """Add a line to the export log of the open library, for files that the window itself writes."""
     if context.state.path is not None:
         job = context.jobs.run(
-            "", exports.log_window_export, context.state.path, what, kind, lane=Lane.READ, quiet=True
+            "", audit_log.log_window_export, context.state.path, what, kind, pool=WorkerPool.READ, quiet=True
         )
         job.failed.connect(context.messages.error)
 

@@ -37,7 +37,7 @@ QUIT_GRACE_S = 0.5
 _numbers = itertools.count(1)
 
 
-class Lane(Enum):
+class WorkerPool(Enum):
     """The processes a job runs in. What a person waits for never queues behind long work."""
 
     SEARCH = "search"
@@ -50,25 +50,25 @@ class Lane(Enum):
     BACKGROUND = "background"
 
 
-#: Lanes of jobs that a person waits for: they are run again with the copy of a library whose server went away.
-_RUN_AGAIN = (Lane.SEARCH, Lane.READ, Lane.SLICE, Lane.DRAW)
-#: Processes and niceness of each lane; a lane starts with its first job.
-_LANES = {
-    Lane.SEARCH: (1, 0),
-    Lane.READ: (1, 0),
-    Lane.SLICE: (1, 0),
-    Lane.DRAW: (1, 5),
+#: Pools of jobs that a person waits for: they are run again with the copy of a library whose server went away.
+_RUN_AGAIN = (WorkerPool.SEARCH, WorkerPool.READ, WorkerPool.SLICE, WorkerPool.DRAW)
+#: Processes and niceness of each pool; a pool starts with its first job.
+_POOLS = {
+    WorkerPool.SEARCH: (1, 0),
+    WorkerPool.READ: (1, 0),
+    WorkerPool.SLICE: (1, 0),
+    WorkerPool.DRAW: (1, 5),
     # A server may be slow. Another can be queried meanwhile.
-    Lane.NETWORK: (2, 0),
+    WorkerPool.NETWORK: (2, 0),
     # It runs until it is stopped, so that nothing may queue behind it.
-    Lane.WATCH: (2, 10),
+    WorkerPool.WATCH: (2, 10),
     # One runs as long as a library on a server is open, the other renews the copy of the library.
-    Lane.NOTICES: (2, 10),
-    Lane.BACKGROUND: (2, 10),
+    WorkerPool.NOTICES: (2, 10),
+    WorkerPool.BACKGROUND: (2, 10),
 }
 
 
-class State(Enum):
+class JobState(Enum):
     WAITING = "waiting"
     RUNNING = "running"
     DONE = "done"
@@ -146,7 +146,7 @@ class Job(QObject):
         self.title, self.can_stop, self._bridge = title, can_stop, bridge
         #: Number and function, as the log names the job.
         self.number, self.function, self.quiet = next(_numbers), "", False
-        self.state = State.WAITING
+        self.state = JobState.WAITING
         self.progress: Progress | None = None
         self.started = time.monotonic()
         self._rate_start: tuple[float, int] | None = None
@@ -158,7 +158,7 @@ class Job(QObject):
 
     @property
     def running(self) -> bool:
-        return self.state in (State.WAITING, State.RUNNING)
+        return self.state in (JobState.WAITING, JobState.RUNNING)
 
     @property
     def age_ms(self) -> float:
@@ -189,7 +189,7 @@ class Job(QObject):
             self._accepts_result = False
             if self._task is not None:
                 self._task.cancel()
-            self._end(State.CANCELLED)
+            self._end(JobState.CANCELLED)
             self.cancelled.emit()
             self.ended.emit()
 
@@ -220,7 +220,7 @@ class Job(QObject):
     def _apply_report(self, kind: str, value: Any) -> None:
         if not self._accepts_result or not self.running:
             return
-        self.state = State.RUNNING
+        self.state = JobState.RUNNING
         if kind == "partial":
             self.partial.emit(value)
             return
@@ -235,7 +235,7 @@ class Job(QObject):
         try:
             result = future.result()
         except (Cancelled, CancelledError):
-            self._end(State.CANCELLED)
+            self._end(JobState.CANCELLED)
             self.cancelled.emit()
         except SemblanceError as error:
             if isinstance(error, ServerUnavailable) and self.run_again(error):
@@ -254,20 +254,20 @@ class Job(QObject):
             store_description(failure, of=error)
             self._fail(failure)
         else:
-            self._end(State.DONE)
+            self._end(JobState.DONE)
             self.done.emit(result)
         self.ended.emit()
 
     def _fail(self, error: SemblanceError) -> None:
         logger.error("job %d failed: %s", self.number, PublicText(describe_failure(error)))
         error.message, error.hint = translate(error.message), translate(error.hint)
-        self._end(State.FAILED)
+        self._end(JobState.FAILED)
         self.failed.emit(error)
 
-    def _end(self, state: State) -> None:
+    def _end(self, state: JobState) -> None:
         self.state = state
         seconds = time.monotonic() - self.started
-        is_hidden = self.quiet and state != State.FAILED and seconds < SLOW_QUIET_S
+        is_hidden = self.quiet and state != JobState.FAILED and seconds < SLOW_QUIET_S
         logger.log(
             logging.DEBUG if is_hidden else logging.INFO,
             "job %d, %s, %s after %.2f s",
@@ -285,7 +285,7 @@ def _function_name(function: Callable[..., Any]) -> str:
 
 
 class Jobs(QObject):
-    """Starts jobs in the engines of the lanes. ``active``: all jobs that run or wait; ``listed``: without the
+    """Starts jobs in the engines of the pools. ``active``: all jobs that run or wait; ``listed``: without the
     quiet ones. ``servers``: what is known of those that jobs connect to."""
 
     added = Signal(object)
@@ -297,7 +297,7 @@ class Jobs(QObject):
         super().__init__(parent)
         self.servers = KnownServers()
         self._bridge = MainThreadBridge()
-        self._engines: dict[Lane, Engine] = {}
+        self._engines: dict[WorkerPool, Engine] = {}
         self._loop_monitor = EventLoopMonitor(self)
         self._import: ModuleImport | None = None
         self._latest: dict[str, Job] = {}
@@ -310,7 +310,7 @@ class Jobs(QObject):
         title: str,
         function: Callable[..., Any],
         *args: Any,
-        lane: Lane = Lane.BACKGROUND,
+        pool: WorkerPool = WorkerPool.BACKGROUND,
         channel: str | None = None,
         quiet: bool = False,
         can_stop: bool = False,
@@ -328,10 +328,10 @@ class Jobs(QObject):
         job.function = _function_name(function)
         logger.log(
             logging.DEBUG if quiet else logging.INFO,
-            "job %d, %s, started in lane %s",
+            "job %d, %s, started in pool %s",
             job.number,
             PublicText(job.function),
-            PublicText(lane.value),
+            PublicText(pool.value),
         )
         if channel is not None:
             before = self._latest.get(channel)
@@ -350,14 +350,14 @@ class Jobs(QObject):
 
         def start() -> None:
             known = map(self.servers.completed, args)
-            job.attach(self._engine(lane).submit(function, *known, listener=job.receive, **kwargs))
+            job.attach(self._engine(pool).submit(function, *known, listener=job.receive, **kwargs))
 
         def run_again(error: ServerUnavailable) -> bool:
             address = next((one for one in args if isinstance(one, ServerAddress)), None)
-            if lane not in _RUN_AGAIN or address is None or address in lost:
+            if pool not in _RUN_AGAIN or address is None or address in lost:
                 return False
             lost.append(address)
-            self.servers.set_away(address, away=True)
+            self.servers.set_unreachable(address, unreachable=True)
             self.server_lost.emit(address, translate(error.message))
             start()
             return True
@@ -378,9 +378,9 @@ class Jobs(QObject):
         with contextlib.suppress(TimeoutError, Cancelled, CancelledError, SemblanceError):
             job.result(seconds)
 
-    def preload(self, lane: Lane, function: Callable[..., Any]) -> None:
-        """Start a lane's process before it is needed; ``function`` imports what its jobs will use."""
-        self.run("", function, lane=lane, quiet=True)
+    def preload(self, pool: WorkerPool, function: Callable[..., Any]) -> None:
+        """Start a pool's process before it is needed; ``function`` imports what its jobs will use."""
+        self.run("", function, pool=pool, quiet=True)
 
     def import_in_thread(self, names: Sequence[str]) -> QThread:
         """Start to import modules without Qt that the window will need."""
@@ -390,9 +390,9 @@ class Jobs(QObject):
 
     def close_library(self, library: LibraryLocation) -> None:
         """Let every process close ``library`` after the jobs it already has."""
-        for lane in self._engines:
-            if _LANES[lane][0] == 1:
-                self.run("", close_library, library, lane=lane, quiet=True)
+        for pool in self._engines:
+            if _POOLS[pool][0] == 1:
+                self.run("", close_library, library, pool=pool, quiet=True)
 
     def shutdown(self) -> None:
         """Cancel all jobs and wait until every process has ended, at most about :data:`QUIT_GRACE_S`."""
@@ -415,14 +415,14 @@ class Jobs(QObject):
             thread.join()
         self._engines.clear()
 
-    def _engine(self, lane: Lane) -> Engine:
-        if lane not in self._engines:
-            workers, niceness = _LANES[lane]
+    def _engine(self, pool: WorkerPool) -> Engine:
+        if pool not in self._engines:
+            workers, niceness = _POOLS[pool]
             # A job cannot be sent to a certain one of several processes, so these close the library after each.
-            self._engines[lane] = Engine(
+            self._engines[pool] = Engine(
                 workers, niceness=niceness, after=close_library if workers > 1 else None
             )
-        return self._engines[lane]
+        return self._engines[pool]
 
     def _ended(self, job: Job, channel: str | None, quiet: bool) -> None:
         (self._endless if job in self._endless else self.active).remove(job)

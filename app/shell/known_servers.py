@@ -15,19 +15,19 @@ class KnownServers:
 
     def __init__(self) -> None:
         self._secrets: dict[ServerAddress, Secrets] = {}
-        self._away: set[ServerAddress] = set()
+        self._unreachable: set[ServerAddress] = set()
 
     def remember(self, address: ServerAddress) -> None:
         """Use the password of ``address``, or none where it has none, from now on."""
         self._secrets[address] = address.secrets
 
-    def set_away(self, address: ServerAddress, *, away: bool) -> None:
+    def set_unreachable(self, address: ServerAddress, *, unreachable: bool) -> None:
         """Whether jobs that start from now on read the copy of the library on this computer."""
-        (self._away.add if away else self._away.discard)(address)
+        (self._unreachable.add if unreachable else self._unreachable.discard)(address)
 
     def completed(self, value: _Value) -> _Value:
         """``value``, and an address with its password and whether its server is away."""
         if not isinstance(value, ServerAddress):
             return value
         secrets = value.secrets if value.secrets.values else self._secrets.get(value, value.secrets)
-        return replace(value, secrets=secrets, is_away=value in self._away)
+        return replace(value, secrets=secrets, is_away=value in self._unreachable)

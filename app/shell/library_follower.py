@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject
 
 from semblance.app.shell.context import Context
 from semblance.app.shell.event_loop import one_shot
-from semblance.app.shell.jobs import Job, Lane
+from semblance.app.shell.jobs import Job, WorkerPool
 from semblance.app.shell.state import Change
 from semblance.core.errors import AccessRefused, SemblanceError, ServerUnavailable
 from semblance.core.language import format_number, tr, tr_n
@@ -70,12 +70,12 @@ class CopyRenewer(QObject):
         if not self._is_swept:
             # Their projects are not opened again, so nobody else would.
             self._is_swept = True
-            self._context.jobs.run("", remove_ended_copies, lane=Lane.NOTICES, quiet=True)
-        if not isinstance(state.path, ServerAddress) or state.away:
+            self._context.jobs.run("", remove_ended_copies, pool=WorkerPool.NOTICES, quiet=True)
+        if not isinstance(state.path, ServerAddress) or state.server_problem:
             return
         self._is_outdated, begun = False, time.monotonic()
         job = self._job = self._context.jobs.run(
-            "", renew_copy, state.path, self._context.settings.copy_bytes, lane=Lane.NOTICES, quiet=True
+            "", renew_copy, state.path, self._context.settings.copy_bytes, pool=WorkerPool.NOTICES, quiet=True
         )
 
         def end() -> None:
@@ -122,15 +122,15 @@ class LibraryFollower(QObject):
         if not isinstance(path, ServerAddress):
             return
         job = self._job = self._context.jobs.run(
-            "", follow_library, path, lane=Lane.NOTICES, quiet=True, endless=True
+            "", follow_library, path, pool=WorkerPool.NOTICES, quiet=True, endless=True
         )
         job.partial.connect(self._receive)
         job.failed.connect(self._refuse)
 
     def _lose_server(self, address: ServerAddress, reason: str) -> None:
         """A job noticed first that the server does not answer. A new connection says when it does."""
-        if address == self._state.path and not self._state.away:
-            self._state.set_away(reason)
+        if address == self._state.path and not self._state.server_problem:
+            self._state.set_server_problem(reason)
             self._follow_library()
 
     def _refuse(self, error: SemblanceError) -> None:
@@ -146,13 +146,13 @@ class LibraryFollower(QObject):
         if not isinstance(address, ServerAddress):
             return
         if event.kind == AWAY:
-            self._context.jobs.servers.set_away(address, away=True)
-            self._state.set_away(event.reason)
+            self._context.jobs.servers.set_unreachable(address, unreachable=True)
+            self._state.set_server_problem(event.reason)
             return
-        is_back = event.kind == BACK or (event.kind == WATCHING and bool(self._state.away))
+        is_back = event.kind == BACK or (event.kind == WATCHING and bool(self._state.server_problem))
         if is_back:
-            self._context.jobs.servers.set_away(address, away=False)
-            self._state.set_away("")
+            self._context.jobs.servers.set_unreachable(address, unreachable=False)
+            self._state.set_server_problem("")
             self._context.messages.info(tr("The server answers again."))
         if event.kind == CHANGED or is_back:
             self._copy.request()

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
-from semblance.app.shell.jobs import Job, Jobs, Lane
+from semblance.app.shell.jobs import Job, Jobs, WorkerPool
 from semblance.app.shell.local_time import local_time
 from semblance.core.language import tr, tr_n
 from semblance.core.library.location import LibraryLocation, ServerAddress
@@ -35,14 +35,14 @@ def open_library(
     context.state.opening = path
     is_on_server = isinstance(path, ServerAddress)
     if isinstance(path, ServerAddress) and path != context.state.path:
-        context.jobs.servers.set_away(path, away=False)
+        context.jobs.servers.set_unreachable(path, unreachable=False)
     # An import compares its images at its end.
     is_growing = context.state.preparing == path
     job = context.jobs.run(
         tr("Opening {name}", name=path.name),
         library_snapshot.read_snapshot,
         path,
-        lane=Lane.READ,
+        pool=WorkerPool.READ,
         channel="library",
     )
 
@@ -120,7 +120,7 @@ def renew(context: Context, then: Callable[[], None] | None = None) -> None:
         tr("Reading the library"),
         library_snapshot.read_snapshot,
         path,
-        lane=Lane.READ,
+        pool=WorkerPool.READ,
         channel="renew",
         quiet=True,
     )
@@ -157,7 +157,7 @@ def load_previews(
 ) -> Job:
     """Read small images of libraries that are not open; ``then`` gets them by library."""
     job = context.jobs.run(
-        "", preview_images, libraries, count, 2 * longest, lane=Lane.READ, channel="recent", quiet=True
+        "", preview_images, libraries, count, 2 * longest, pool=WorkerPool.READ, channel="recent", quiet=True
     )
     return context.follow(job, then)
 
@@ -168,7 +168,7 @@ def recognise(context: Context, source: Path, then: Callable[[Any], None]) -> Jo
         tr("Reading {name}", name=source.name),
         import_workflow.recognise_source,
         source,
-        lane=Lane.READ,
+        pool=WorkerPool.READ,
         channel="recognise",
     )
     return context.follow(job, then)
@@ -217,7 +217,7 @@ def _save_view(context: Context) -> Job | None:
         library_snapshot.save_state,
         library.path,
         context.state.search_record(),
-        lane=Lane.READ,
+        pool=WorkerPool.READ,
         quiet=True,
     )
     job.failed.connect(context.messages.error)
@@ -226,7 +226,7 @@ def _save_view(context: Context) -> Job | None:
 
 def _restore_last_search(context: Context, path: LibraryLocation) -> None:
     job = context.jobs.run(
-        "", saved_searches.last_search, path, lane=Lane.READ, quiet=True, channel="restore"
+        "", saved_searches.last_search, path, pool=WorkerPool.READ, quiet=True, channel="restore"
     )
 
     def show(found: saved_searches.ReopenedSearch | None) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from semblance.app.shell.context import Context
-from semblance.app.shell.jobs import Job, Lane
+from semblance.app.shell.jobs import Job, WorkerPool
 from semblance.core.language import tr
 from semblance.core.reports.curves import Curve
 from semblance.core.reports.figures import MapDrawing
@@ -30,7 +30,7 @@ def draw(
         kind,
         tuple(curves),
         layout,
-        lane=Lane.DRAW,
+        pool=WorkerPool.DRAW,
         channel=channel,
         quiet=True,
     )
@@ -56,7 +56,7 @@ def save(
         titles=dict(titles or {}),
         note=note,
         library=context.state.path,
-        lane=Lane.DRAW,
+        pool=WorkerPool.DRAW,
     )
 
     return _report_saved_files(context, job)
@@ -71,7 +71,7 @@ def save_map(context: Context, path: Path, drawing: MapDrawing, *, theme: ThemeN
         drawing,
         theme=theme,
         library=context.state.path,
-        lane=Lane.DRAW,
+        pool=WorkerPool.DRAW,
     )
     return _report_saved_files(context, job)
 
@@ -88,7 +88,7 @@ def save_scores(
         library=context.state.path,
         what=what,
         identified=identified,
-        lane=Lane.DRAW,
+        pool=WorkerPool.DRAW,
     )
     return _report_saved_files(context, job)
 

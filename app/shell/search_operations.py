@@ -10,7 +10,7 @@ import numpy as np
 from PySide6.QtGui import QImage
 
 from semblance.app.shell.context import Context
-from semblance.app.shell.jobs import Job, Lane
+from semblance.app.shell.jobs import Job, WorkerPool
 from semblance.app.shell.messages import FAILED_SEARCH
 from semblance.core.errors import SemblanceError
 from semblance.core.imaging.formats import IMAGE_SUFFIXES
@@ -22,7 +22,7 @@ from semblance.core.searches.query import Query
 from semblance.core.searches.search import new_ledger
 from semblance.core.workflows.imaging import view_images
 from semblance.core.workflows.searches import explain_distance, open_metrics, rank_cases, saved_searches
-from semblance.core.workflows.searches.pasted_image import save_pasted_image
+from semblance.core.workflows.searches.query_features import save_pasted_image
 from semblance.core.workflows.searches.rank_cases import RankedSearch
 from semblance.core.workflows.searches.saved_searches import ReopenedSearch
 
@@ -63,7 +63,7 @@ def submit_query(context: Context, query: Query) -> None:
             tr("Opening the image"),
             view_images.check_file,
             query.image,
-            lane=Lane.READ,
+            pool=WorkerPool.READ,
             channel=_CHECK,
             quiet=True,
         )
@@ -91,7 +91,12 @@ def submit_pasted_image(context: Context, image: QImage) -> None:
     shape = (plain.height(), plain.width()) if grey else (plain.height(), plain.width(), depth)
     pixels = lines[:, : plain.width() * depth].reshape(shape).copy()
     job = context.jobs.run(
-        tr("Reading the clipboard"), save_pasted_image, context.state.path, pixels, lane=Lane.READ, quiet=True
+        tr("Reading the clipboard"),
+        save_pasted_image,
+        context.state.path,
+        pixels,
+        pool=WorkerPool.READ,
+        quiet=True,
     )
     context.follow(job, lambda path: submit_query(context, Query(image=path)))
 
@@ -126,7 +131,7 @@ def rank(context: Context) -> None:
         state.path,
         state.search,
         k=context.settings.similar_cases,
-        lane=Lane.SEARCH,
+        pool=WorkerPool.SEARCH,
         channel=_RANKING,
         quiet=True,
     )
@@ -154,7 +159,7 @@ def show_present_marks(context: Context) -> None:
         rank_cases.present_judgements,
         state.path,
         shown.search.ledger,
-        lane=Lane.READ,
+        pool=WorkerPool.READ,
         channel="marks",
         quiet=True,
     )
@@ -230,7 +235,7 @@ def find_differences(context: Context, cases: Sequence[str], then: Callable[[lis
         path,
         ranked.search,
         list(cases),
-        lane=Lane.SEARCH,
+        pool=WorkerPool.SEARCH,
         channel=DIFFERENCES,
         quiet=True,
     )
@@ -273,7 +278,7 @@ def copy_ledger(context: Context) -> None:
         state.path,
         state.ledger,
         ledger,
-        lane=Lane.SEARCH,
+        pool=WorkerPool.SEARCH,
         quiet=True,
     )
     job.failed.connect(context.messages.error)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from semblance.app.shell.kept_views import KeptViews
+from semblance.app.shell.last_views import LastViews
 from semblance.app.shell.query_source import QuerySource
 from semblance.app.shell.theme import set_finding_colours
 from semblance.core.errors import SemblanceError
@@ -62,7 +62,7 @@ class Change(Flag):
     #: The current metric or feature set.
     METRIC = auto()
     QUERY = auto()
-    #: Any field of :attr:`State.search`.
+    #: Any field of :attr:`WindowState.search`.
     SEARCH = auto()
     #: One of :data:`OPTIONS`.
     OPTIONS = auto()
@@ -85,7 +85,7 @@ class Change(Flag):
     SERVER = auto()
 
 
-class State(QObject):
+class WindowState(QObject):
     """Plain values and one signal. Operations set the values, widgets read them and connect to the signal."""
 
     #: A :class:`Change` with everything that one method call changed.
@@ -122,9 +122,9 @@ class State(QObject):
         #: That saved search as this window last saw it, and then what it sent to be saved since.
         self.seen_searches: list[Mapping[str, Any]] = []
         #: Slice and window of the images that were shown.
-        self.kept_views = KeptViews()
+        self.last_views = LastViews()
         #: Why the server of the library does not answer; empty while it does.
-        self.away = ""
+        self.server_problem = ""
         #: How the present search is shown; saved with it.
         self.view: Mapping[str, Any] = {}
         self._search = Search("", _NO_QUERY, new_ledger(), refined=False)
@@ -240,14 +240,14 @@ class State(QObject):
     def set_library(self, library: LibrarySnapshot | None) -> None:
         """Set another library, or none. Only the options of the search stay."""
         self.library = library
-        self.away = (
+        self.server_problem = (
             tr("The copy on this computer was opened.") if library is not None and library.copied else ""
         )
         self.metric = self.ranked_search = self.training = self.selected_rows = None
         self.awaits_ranking = False
         self._search = Search("", _NO_QUERY, new_ledger(), refined=False, **self.options)
         self.features, self.search_name, self.view = "", "", {}
-        self.kept_views.clear()
+        self.last_views.clear()
         set_finding_colours(library.finding_colours if library is not None else ())
         if library is not None:
             self._choose_defaults()
@@ -409,12 +409,12 @@ class State(QObject):
     @property
     def can_write(self) -> bool:
         """Whether judgements, concepts and searches can be saved in the open library now."""
-        return self.library is not None and self.library.writable and not self.away
+        return self.library is not None and self.library.writable and not self.server_problem
 
     @property
     def can_edit(self) -> bool:
         """Whether cases, findings, features and metrics of the open library can be changed now."""
-        return self.library is not None and self.library.editable and not self.away
+        return self.library is not None and self.library.editable and not self.server_problem
 
     @property
     def why_not_written(self) -> str:
@@ -427,7 +427,7 @@ class State(QObject):
         return "" if self.library is None or self.can_edit else self._why_refused(self.library)
 
     def _why_refused(self, library: LibrarySnapshot) -> str:
-        if self.away:
+        if self.server_problem:
             return tr(
                 "The server does not answer, so nothing can be changed. Semblance tries again by itself."
             )
@@ -511,9 +511,9 @@ class State(QObject):
         self.training = training
         self._notify(Change.TRAINING)
 
-    def set_away(self, reason: str) -> None:
+    def set_server_problem(self, reason: str) -> None:
         """Record why the server of the library does not answer; "": it does."""
-        self.away = reason
+        self.server_problem = reason
         self._notify(Change.CASES | Change.SERVER)
 
     def set_extracting(self, extractor: str) -> None:
@@ -555,7 +555,7 @@ class _SourceFollower(QObject):
 
     def __init__(
         self,
-        state: State,
+        state: WindowState,
         owner: QObject,
         shown: Callable[[], QuerySource | None],
         show: Callable[[QuerySource | None], object],

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from semblance.app.shell.context import Context
-from semblance.app.shell.jobs import Job, Lane
+from semblance.app.shell.jobs import Job, WorkerPool
 from semblance.app.shell.query_source import QuerySource
 from semblance.app.shell.theme import plain_tip, set_look, theme, theme_signals
 from semblance.app.widgets.dialog import Dialog, closing_row, dialog_layout, resize_dialog
@@ -207,7 +207,7 @@ class HeaderView(QWidget):
                 library,
                 image,
                 place,
-                lane=Lane.READ,
+                pool=WorkerPool.READ,
                 channel=self._channel,
                 quiet=True,
             )

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QInputDialog, QMenu, QWidget
 from semblance.app.shell import file_dialogs
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_target
-from semblance.app.shell.jobs import Job, Lane
+from semblance.app.shell.jobs import Job, WorkerPool
 from semblance.app.shell.settings import Settings
 from semblance.app.viewer.image_display import ImageDisplay
 from semblance.app.viewer.image_view import ImageView
@@ -170,7 +170,7 @@ def _with_displayed_image(
         title,
         hide_text.find_displayed_text,
         [part.pixels for part in parts],
-        lane=Lane.DRAW,
+        pool=WorkerPool.DRAW,
         channel="displayed image",
     )
 

@@ -9,7 +9,7 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from semblance.app.shell.jobs import Jobs
-from semblance.app.shell.kept_views import KeptView, KeptViews
+from semblance.app.shell.last_views import LastView, LastViews
 from semblance.app.shell.settings import Settings
 from semblance.app.viewer.histogram import HistogramStrip
 from semblance.app.viewer.image_view import ImageView
@@ -42,13 +42,13 @@ class ImagePane(QWidget):
         *,
         settings: Settings | None = None,
         share: float = 1.0,
-        kept_views: KeptViews | None = None,
+        last_views: LastViews | None = None,
     ) -> None:
         """``settings``: window presets and mouse. ``share``: the part of the memory for slices that this pane may use.
-        ``kept_views``: slice and window stay for other panes with the same views; ``None``: every image is shown as if
+        ``last_views``: slice and window stay for other panes with the same views; ``None``: every image is shown as if
         for the first time."""
         super().__init__(parent)
-        self._kept_views, self._is_showing = kept_views, False
+        self._last_views, self._is_showing = last_views, False
         #: Whether the last view of the image was restored.
         self.is_restored = False
         self.view = ImageView()
@@ -137,7 +137,7 @@ class ImagePane(QWidget):
             )
 
     def _restore_view(self, image: DisplayImage) -> None:
-        stored = None if self._kept_views is None else self._kept_views.get(self.source)
+        stored = None if self._last_views is None else self._last_views.get(self.source)
         self.is_restored = stored is not None
         if stored is None:
             return
@@ -162,14 +162,14 @@ class ImagePane(QWidget):
 
     def _keep_view(self, *, is_own_window: bool = False) -> None:
         image, window = self.view.image, self.view.window_level
-        if self._kept_views is None or self._is_showing or image is None:
+        if self._last_views is None or self._is_showing or image is None:
             return
         self._follows_window = self._follows_window and not is_own_window
         ends = None if window is None else (image.value(window.low), image.value(window.high))
         if self._follows_window:
-            stored = self._kept_views.get(self.source)
+            stored = self._last_views.get(self.source)
             ends = None if stored is None else stored.window
-        self._kept_views.keep(self.source, KeptView(self.slices.place, ends, self.view.inverted))
+        self._last_views.store(self.source, LastView(self.slices.place, ends, self.view.inverted))
 
     def show_nothing(self) -> None:
         self._is_showing = True

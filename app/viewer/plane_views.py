@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
-from semblance.app.shell.jobs import SHOW_AFTER_MS, Job, Jobs, Lane
+from semblance.app.shell.jobs import SHOW_AFTER_MS, Job, Jobs, WorkerPool
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.viewer.image_view import ImageView
 from semblance.app.viewer.window_level import same_values
@@ -111,7 +111,7 @@ class PlaneViews(QStackedWidget):
             view.show_image(None)
         if self._used:
             self._used = False
-            self._jobs.run("", view_planes.forget_volume, lane=Lane.SLICE, quiet=True)
+            self._jobs.run("", view_planes.forget_volume, pool=WorkerPool.SLICE, quiet=True)
 
     # The cross
 
@@ -183,7 +183,7 @@ class PlaneViews(QStackedWidget):
                 image_address,
                 missing,
                 image.without_pixels(),
-                lane=Lane.SLICE,
+                pool=WorkerPool.SLICE,
                 quiet=True,
             )
         except SemblanceError as error:

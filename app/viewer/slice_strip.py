@@ -8,7 +8,7 @@ from PySide6.QtGui import QFontMetricsF, QMouseEvent, QPainter, QPaintEvent, QPe
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from semblance.app.shell.event_loop import one_shot
-from semblance.app.shell.jobs import Job, Jobs, Lane
+from semblance.app.shell.jobs import Job, Jobs, WorkerPool
 from semblance.app.shell.theme import SMALL, colour, font, theme, theme_signals
 from semblance.app.viewer.rendering import Renderer
 from semblance.app.viewer.viewport import Viewport
@@ -136,7 +136,7 @@ class SliceStrip(QWidget):
                 self._address,
                 missing,
                 self._reference,
-                lane=Lane.READ,
+                pool=WorkerPool.READ,
                 channel="slice strip",
                 quiet=True,
             )

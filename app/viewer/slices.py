@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtWidgets import QSizePolicy, QSlider, QToolButton, QWidget
 
 from semblance.app.shell.icons import icon
-from semblance.app.shell.jobs import Job, Jobs, Lane
+from semblance.app.shell.jobs import Job, Jobs, WorkerPool
 from semblance.app.shell.theme import set_look
 from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.menus import Menu
@@ -131,7 +131,7 @@ class Slices(QObject):
                     self._address,
                     missing,
                     self._reference,
-                    lane=Lane.SLICE,
+                    pool=WorkerPool.SLICE,
                     quiet=True,
                 )
             except SemblanceError as error:

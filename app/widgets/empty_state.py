@@ -7,7 +7,7 @@ from collections.abc import Callable
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
-from semblance.app.shell.state import State
+from semblance.app.shell.state import WindowState
 from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.widgets.labels import IconLabel
 from semblance.app.widgets.layouts import vbox
@@ -106,7 +106,7 @@ class EmptyState(QWidget):
             self._then()
 
 
-def extraction_message(state: State) -> tuple[str, str] | None:
+def extraction_message(state: WindowState) -> tuple[str, str] | None:
     """Title and text while features are extracted, or the open library is prepared; ``None`` otherwise."""
     if state.preparing is not None and state.preparing == state.path:
         return tr("Measuring the cases"), tr("Results appear as soon as the first ones are measured.")

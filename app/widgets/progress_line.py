@@ -98,6 +98,7 @@ class ProgressLine(QWidget):
         self._pause = _button("pause", tr("Pause"), self.pause_requested)
         self._stop = _button("stop", tr("Stop and keep the best so far"), self.stop_requested)
         self._cancel = _button("close", tr("Cancel"), self.cancel_requested)
+        self.setFocusProxy(self._cancel)
         # Shown without a parent a button would be a window for a moment.
         for button, callback in ((self._pause, can_pause), (self._stop, can_stop)):
             if not callback:

@@ -8,9 +8,9 @@ from functools import partial
 import numpy as np
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QApplication, QDialog, QMainWindow, QMenu, QMessageBox, QWidget
+from PySide6.QtWidgets import QApplication, QMainWindow, QMenu, QMessageBox, QWidget
 
-from semblance.app.evaluation import score_metric
+from semblance.app.evaluation.evaluate_again import evaluate_again
 from semblance.app.library.edit_commands import EditCommands
 from semblance.app.library.library_commands import LibraryCommands
 from semblance.app.library.maintenance_commands import MaintenanceCommands
@@ -18,15 +18,14 @@ from semblance.app.library.prepare_operations import prepare_for_searching
 from semblance.app.metrics.metric_commands import MetricCommands
 from semblance.app.network.pacs_commands import PacsCommands
 from semblance.app.reports.report_commands import ReportCommands
-from semblance.app.research.experiment_commands import ExperimentCommands
+from semblance.app.research.research_commands import ResearchCommands
 from semblance.app.search.feedback import mark_cards
 from semblance.app.search.feedback.concepts_section import ConceptCommands
-from semblance.app.search.feedback.save_refined_dialog import SaveRefinedDialog
+from semblance.app.search.feedback.save_refined_metric import save_refined
 from semblance.app.search.saved.searches_dialog import SearchCommands
-from semblance.app.search.similar.panel import GLIDE
-from semblance.app.search.similar.prevalence_dialog import edit_prevalences
+from semblance.app.search.similar.ranking_panel import ANIMATE_REORDERING
+from semblance.app.search.similar.summary_strip import edit_prevalences
 from semblance.app.shell import search_operations
-from semblance.app.shell.actions import available
 from semblance.app.shell.context import Context
 from semblance.app.shell.log_folder import open_log_folder, versions_text
 from semblance.app.shell.settings import TEXT_SCALES
@@ -173,9 +172,9 @@ class Commands(QObject):
         self.concepts.name_requested.connect(self.name_concept)
         self.reports = ReportCommands(context, window, panels.cases_shown)
         self.reports.help_requested.connect(self.show_help)
-        self.experiments = ExperimentCommands(context, window, panels.thumbnails)
-        self.experiments.case_requested.connect(full.view_case)
-        self.experiments.help_requested.connect(self.show_help)
+        self.research = ResearchCommands(context, window, panels.thumbnails)
+        self.research.case_requested.connect(full.view_case)
+        self.research.help_requested.connect(self.show_help)
         self.pacs = PacsCommands(context, window, self.selected_cases)
         self.pacs.retrieved.connect(partial(prepare_for_searching, context))
         self.pacs.help_requested.connect(self.show_help)
@@ -190,12 +189,12 @@ class Commands(QObject):
             **self.searches.commands,
             **self.concepts.commands,
             **self.reports.commands,
-            **self.experiments.commands,
+            **self.research.commands,
             **self.pacs.commands,
         }
-        glide = context.actions["glide"]
-        glide.setChecked(context.settings.flag(GLIDE, default=True))
-        glide.toggled.connect(partial(context.settings.set_flag, GLIDE))
+        animate_reordering = context.actions["animate_reordering"]
+        animate_reordering.setChecked(context.settings.flag(ANIMATE_REORDERING, default=True))
+        animate_reordering.toggled.connect(partial(context.settings.set_flag, ANIMATE_REORDERING))
 
     def _window_commands(self) -> Mapping[str, Callable[[], object]]:
         return {
@@ -250,14 +249,14 @@ class Commands(QObject):
             "undo_judgement": self._full.undo_judgement,
             "redo_judgement": partial(mark_cards.redo, self._context),
             "reset_judgements": partial(mark_cards.reset, self._context),
-            "save_refined": self.save_refined,
+            "save_refined": partial(save_refined, self._context, self._window),
             # Training and evaluation
             "train": self.start_training,
             "stop_training": self.stop_training,
             "two_metrics": self._full.two_metrics,
             "data_check": self._full.data_check,
             "map": show_map,
-            "score": partial(score_metric.score, self._context),
+            "score": partial(evaluate_again, self._context),
             "save_plot": self.save_plot,
         }
 
@@ -423,18 +422,6 @@ class Commands(QObject):
         """Ask for the name of a new concept in the Refine panel."""
         self._layout.show_side("refine")
         self._panels.side.concepts.ask_name()
-
-    def save_refined(self) -> None:
-        """Ask for a name, then save the refined metric."""
-        state = self._context.state
-        if state.library is None or state.search is None or "judgements" not in available(state):
-            return
-        taken = [metric.name for metric in state.library.metrics]
-        author = mark_cards.author(self._context)
-        dialog = SaveRefinedDialog(state.search.metric, state.judgement_count, taken, author, self._window)
-        if dialog.exec() == QDialog.DialogCode.Accepted:
-            mark_cards.save_metric(self._context, dialog.name(), dialog.author())
-        dialog.deleteLater()
 
     # View and help
 

@@ -20,12 +20,12 @@ from semblance.app.metrics.emphasis_slider import EmphasisSlider
 from semblance.app.shell.actions import COMMANDS, Actions, available, refused
 from semblance.app.shell.context import Context
 from semblance.app.shell.event_loop import IdleQueue
-from semblance.app.shell.jobs import Jobs, Lane
+from semblance.app.shell.jobs import Jobs, WorkerPool
 from semblance.app.shell.lazy_part import lazy_part
 from semblance.app.shell.library_follower import LibraryFollower
 from semblance.app.shell.messages import FAILED_SEARCH, Message, Messages
 from semblance.app.shell.settings import Settings
-from semblance.app.shell.state import Change, State
+from semblance.app.shell.state import Change, WindowState
 from semblance.app.shell.theme import theme_signals
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.layouts import vbox
@@ -79,14 +79,14 @@ def startup_steps(
 ) -> Iterator[Callable[[], object]]:
     """Open a library, ``build`` each of :data:`PARTS`, call ``built``, and preload what will be used for."""
     # The other processes work while the rest of the window is built.
-    yield partial(jobs.preload, Lane.READ, preload_reading)
+    yield partial(jobs.preload, WorkerPool.READ, preload_reading)
     yield partial(jobs.import_in_thread, OPEN_MODULES)
     yield open_library
     yield from (partial(make_types, f"PySide6.{name}") for name in ("QtCore", "QtGui", "QtWidgets"))
     yield from (partial(import_module, name) for name in SHOW_MODULES)
     yield from (partial(build, part) for part in PARTS)
     yield built
-    yield partial(jobs.preload, Lane.SEARCH, preload_searching)
+    yield partial(jobs.preload, WorkerPool.SEARCH, preload_searching)
     yield from (partial(import_module, name) for name in LATER_MODULES)
 
 
@@ -100,7 +100,9 @@ class MainWindow(QMainWindow):
         self.setAcceptDrops(True)
         self.setDockNestingEnabled(True)
         settings = settings or Settings()
-        self.context = Context(State(self), Jobs(self), Messages(self), settings, Actions(self, settings))
+        self.context = Context(
+            WindowState(self), Jobs(self), Messages(self), settings, Actions(self, settings)
+        )
         self.state, self.jobs = self.context.state, self.context.jobs
         self.state.change_search(**self.context.settings.search_options)
         self._lock = LibraryLock(self.context)

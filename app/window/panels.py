@@ -13,10 +13,10 @@ from semblance.app.evaluation.panel import EvaluationPanel
 from semblance.app.library.panel import LibraryPanel
 from semblance.app.search.feedback.concepts_section import Concepts
 from semblance.app.search.feedback.judgement_strip import JudgementStrip
-from semblance.app.search.query.panel import QueryPanel
-from semblance.app.search.similar.panel import RankingPanel
+from semblance.app.search.query.query_panel import QueryPanel
+from semblance.app.search.similar.ranking_panel import RankingPanel
 from semblance.app.shell.context import Context
-from semblance.app.shell.jobs import Lane
+from semblance.app.shell.jobs import WorkerPool
 from semblance.app.shell.lazy_part import lazy_part
 from semblance.app.widgets.cards.card_layout import LARGE_CARDS
 from semblance.app.widgets.cards.case_drag import DragImages
@@ -298,7 +298,7 @@ class Panels(QObject):
             done([])
             return
         job = self._context.jobs.run(
-            tr("Thumbnails"), card_images.card_images, path, rows, longest, lane=Lane.READ, quiet=True
+            tr("Thumbnails"), card_images.card_images, path, rows, longest, pool=WorkerPool.READ, quiet=True
         )
         job.done.connect(done)
         job.failed.connect(lambda _error: done([]))

@@ -20,7 +20,7 @@ SHOW_MODULES = (
     "semblance.app.shell.library_operations",
     "semblance.app.search.feedback.mark_cards",
     "semblance.app.viewer.image_pane",
-    "semblance.app.search.similar.panel",
+    "semblance.app.search.similar.ranking_panel",
     "PySide6.QtSvg",
     "PySide6.QtOpenGLWidgets",
     "PySide6.QtTest",

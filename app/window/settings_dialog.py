@@ -10,11 +10,11 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QFormLayout, QLabel, QLineEdit, QPushButton, QWidget
 from shiboken6 import isValid
 
-from semblance.app.search.similar.panel import GLIDE
 from semblance.app.search.similar.ranking_options import RATES, rate_text
+from semblance.app.search.similar.ranking_panel import ANIMATE_REORDERING
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
-from semblance.app.shell.jobs import Lane
+from semblance.app.shell.jobs import WorkerPool
 from semblance.app.shell.settings import AUTHOR, SIMILAR_CASES, TEXT_SCALES
 from semblance.app.shell.theme import set_look
 from semblance.app.viewer.image_menu import delete_preset
@@ -97,11 +97,11 @@ class SettingsDialog(Dialog):
         self.language = _choice(((name, code) for code, name in LANGUAGES.items()), settings.language)
         self.language.currentIndexChanged.connect(self._set_language)
         fields.addRow(tr("Language, from the next start on"), self.language)
-        action = self._context.actions["glide"]
-        self.glide = QCheckBox(action.text())
-        self.glide.setChecked(settings.flag(GLIDE, default=True))
-        self.glide.toggled.connect(action.setChecked)
-        fields.addRow(self.glide)
+        action = self._context.actions["animate_reordering"]
+        self.animate_reordering = QCheckBox(action.text())
+        self.animate_reordering.setChecked(settings.flag(ANIMATE_REORDERING, default=True))
+        self.animate_reordering.toggled.connect(action.setChecked)
+        fields.addRow(self.animate_reordering)
 
     def _add_searching(self) -> None:
         options, fields = (
@@ -236,7 +236,7 @@ class SettingsDialog(Dialog):
 
     def _run_on_copies(self, workflow: Callable[..., int]) -> None:
         """Run ``workflow`` and show the bytes of the copies that it returns."""
-        job = self._context.jobs.run("", workflow, lane=Lane.READ, channel="copies", quiet=True)
+        job = self._context.jobs.run("", workflow, pool=WorkerPool.READ, channel="copies", quiet=True)
 
         def show(size: int) -> None:
             if isValid(self):

@@ -12,7 +12,7 @@ from semblance.app.search.case_panel import CasePanel, NotesPanel
 from semblance.app.search.feedback.concepts_section import Concepts, ConceptsSection
 from semblance.app.search.feedback.questions import QuestionSection
 from semblance.app.search.feedback.refine_panel import RefinePanel
-from semblance.app.search.why.panel import WhyPanel
+from semblance.app.search.why.why_panel import WhyPanel
 from semblance.app.shell.context import Context
 from semblance.app.shell.lazy_part import lazy_part
 from semblance.app.widgets.layouts import vbox

@@ -84,7 +84,7 @@ class StatusLine(QFrame):
         address = library.path
         if isinstance(address, ServerAddress):
             names = {"name": address.title, "host": address.host, "right": library.right}
-            if not self._state.away:
+            if not self._state.server_problem:
                 text = tr("{name} on {host} ({right})", **names)
             elif library.copied:
                 text = tr(
@@ -95,7 +95,7 @@ class StatusLine(QFrame):
             else:
                 text = tr("{name} on {host}: the server does not answer, read-only", **names)
             self.where.setText(text)
-            self.where.setToolTip(plain_tip(self._state.away))
+            self.where.setToolTip(plain_tip(self._state.server_problem))
         else:
             self.where.setText(
                 address.name if library.writable else tr("{name} (read-only)", name=address.name)

@@ -38,7 +38,7 @@ class Length:
 
 
 @dataclass(frozen=True)
-class Place:
+class DockPlace:
     """Where a dock is: at an ``edge`` of the window, or at the right of (``beside``), ``below`` or ``over`` another."""
 
     dock: str
@@ -56,7 +56,7 @@ class Arrangement:
     """
 
     name: str
-    places: tuple[Place, ...]
+    places: tuple[DockPlace, ...]
     widths: Mapping[str, Length]
     heights: Mapping[str, Length] = field(default_factory=dict)
     width: int = 0
@@ -110,14 +110,14 @@ READ = Workspace(
         # Why has a column of its own only where the query and the similar cases keep 80 % of the window.
         Arrangement(
             "wide",
-            (Place("library", _LEFT), Place("query", beside="library"), Place("side", _RIGHT)),
+            (DockPlace("library", _LEFT), DockPlace("query", beside="library"), DockPlace("side", _RIGHT)),
             {**_READ_WIDTHS, "side": Length(308)},
             width=3200,
             height=480,
         ),
         Arrangement(
             "portrait",
-            (Place("library", _LEFT), Place("query", _TOP), Place("side", beside="query")),
+            (DockPlace("library", _LEFT), DockPlace("query", _TOP), DockPlace("side", beside="query")),
             {"library": _LIBRARY, "query": Length(300, share=1.0, less=360), "side": Length(320)},
             {"query": Length(320, share=0.42)},
             width=800,
@@ -126,7 +126,11 @@ READ = Workspace(
         ),
         Arrangement(
             "standard",
-            (Place("library", _LEFT), Place("query", beside="library"), Place("side", below="query")),
+            (
+                DockPlace("library", _LEFT),
+                DockPlace("query", beside="library"),
+                DockPlace("side", below="query"),
+            ),
             _READ_WIDTHS,
             {"query": Length(200, share=1.0, less=304), "side": Length(236)},
             width=1000,
@@ -134,7 +138,11 @@ READ = Workspace(
         ),
         Arrangement(
             "tabs",
-            (Place("library", _LEFT), Place("query", beside="library"), Place("side", over="query")),
+            (
+                DockPlace("library", _LEFT),
+                DockPlace("query", beside="library"),
+                DockPlace("side", over="query"),
+            ),
             _READ_WIDTHS,
         ),
     ),
@@ -153,10 +161,10 @@ RESEARCH = Workspace(
         Arrangement(
             "standard",
             (
-                Place("library", _LEFT),
-                Place("query", beside="library"),
-                Place("side", _RIGHT),
-                Place("evaluation", _BOTTOM),
+                DockPlace("library", _LEFT),
+                DockPlace("query", beside="library"),
+                DockPlace("side", _RIGHT),
+                DockPlace("evaluation", _BOTTOM),
             ),
             {"library": Length(208, narrow=40), "query": Length(336, narrow=312), "side": Length(328)},
             {"evaluation": Length(236, narrow=180)},
@@ -166,10 +174,10 @@ RESEARCH = Workspace(
         Arrangement(
             "tabs",
             (
-                Place("library", _LEFT),
-                Place("query", beside="library"),
-                Place("side", over="query"),
-                Place("evaluation", over="side"),
+                DockPlace("library", _LEFT),
+                DockPlace("query", beside="library"),
+                DockPlace("side", over="query"),
+                DockPlace("evaluation", over="side"),
             ),
             _TABS_WIDTHS,
         ),

@@ -1,4 +1,4 @@
-"""Calibration: the vote of the nearest cases as a probability, fitted and tested on held-out patients.
+"""From the findings of the nearest cases to a probability: its calibration, its interval and its reliability.
 
 Every held-out case is a query, and its nearest cases of other patients vote. The votes and the true findings give
 the probability, by Platt's curve or the isotonic one, whichever predicts patients better that it was not fitted
@@ -8,7 +8,7 @@ on. With two findings the probability is that of the last by name, with more tha
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -16,12 +16,23 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.evaluation.calibrators import FITS, ISOTONIC, PLATT, Calibrator, log_odds
-from semblance.core.evaluation.reliability import Bin, expected_calibration_error, perfect_error, reliability
+from semblance.core.evaluation.intervals import wilson
 from semblance.core.evaluation.splits import folds
-from semblance.core.evaluation.vote_spread import VoteSpread
 
 Vector = npt.NDArray[np.float64]
+Truth = npt.NDArray[np.bool_]
+
+BINS = 10
+#: Number of simulations of a perfect forecaster.
+DRAWS = 2000
+
+PLATT, ISOTONIC = "Platt", "isotonic"
+#: The smallest probability; the largest is 1 minus this. No finding is certain.
+_MIN_PROBABILITY = 1e-3
+
+_ODDS = np.linspace(-7.0, 7.0, 141)
+_GRID = 1.0 / (1.0 + np.exp(-_ODDS))
+_EDGES = np.concatenate([[0.0], 1.0 / (1.0 + np.exp(-(_ODDS[1:] + _ODDS[:-1]) / 2.0)), [1.0]])
 Rows = npt.NDArray[np.intp]
 
 #: Fewer held-out cases are not enough for a calibration.
@@ -36,6 +47,202 @@ RESAMPLES = 200
 PSEUDO_CASES = 2.0
 #: Two-sided 95 % of the normal distribution.
 _Z = 1.96
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Cases whose estimate lies in ``low`` to ``high``: their number, mean estimate, observed share with its
+    95 % interval (Wilson 1927)."""
+
+    low: float
+    high: float
+    n: int
+    predicted: float
+    observed: float
+    interval: tuple[float, float]
+
+
+def bin_of(probability: Vector) -> npt.NDArray[np.intp]:
+    """(n,) number of the bin of each probability; 1 belongs to the last."""
+    return np.minimum((np.asarray(probability) * BINS).astype(np.intp), BINS - 1)
+
+
+def reliability(probability: Vector, truth: Truth) -> tuple[Bin, ...]:
+    """The bins that have a case, in order."""
+    bins = bin_of(probability)
+    out = []
+    for number in np.unique(bins).tolist():
+        in_bin = bins == number
+        n, hits = int(in_bin.sum()), int(truth[in_bin].sum())
+        mean = float(probability[in_bin].mean())
+        low, high = wilson(hits / n, n)
+        out.append(Bin(number / BINS, (number + 1) / BINS, n, mean, hits / n, (low, high)))
+    return tuple(out)
+
+
+def expected_calibration_error(probability: Vector, truth: Truth | Vector) -> float:
+    """Mean over cases of |observed share - mean estimate| of their bin; Naeini et al. (2015), ten bins.
+
+    ``truth`` (n,) may be shares, where findings tie.
+    """
+    bins = bin_of(probability)
+    gap = np.bincount(bins, truth.astype(np.float64) - probability, minlength=BINS)
+    return float(np.abs(gap).sum() / len(probability))
+
+
+def perfect_error(probability: Vector, *, seed: int = 0, share: float = 0.95) -> float:
+    """The error that a perfect forecaster does not exceed with probability ``share``.
+
+    It is simulated by drawing findings from the estimates :data:`DRAWS` times.
+    """
+    rng = np.random.default_rng(seed)
+    bins, n = bin_of(probability), len(probability)
+    sums = np.bincount(bins, probability, minlength=BINS)
+    # The cases with equal estimates are one binomial draw.
+    levels, counts = np.unique(np.round(probability, 6), return_counts=True)
+    hits = rng.binomial(counts, levels, size=(DRAWS, len(levels))).astype(np.float64)
+    totals = np.zeros((DRAWS, BINS))
+    for number in range(BINS):
+        totals[:, number] = hits[:, bin_of(levels) == number].sum(axis=1)
+    return float(np.quantile(np.abs(totals - sums).sum(axis=1) / n, share))
+
+
+@dataclass(frozen=True, eq=False)
+class Calibrator:
+    """``kind`` and the function from log-odds of votes (n,) to probabilities (n,)."""
+
+    kind: str
+    _of: Callable[[Vector], Vector]
+
+    def __call__(self, odds: Vector) -> Vector:
+        """(n,) probabilities, 0.001 to 0.999, of the log-odds ``odds`` (n,)."""
+        return np.clip(self._of(np.asarray(odds, dtype=np.float64)), _MIN_PROBABILITY, 1.0 - _MIN_PROBABILITY)
+
+
+def log_odds(votes: npt.ArrayLike, voters: npt.ArrayLike) -> Vector:
+    """log of (votes + 1/2) / (voters - votes + 1/2): finite for none and for all."""
+    v, n = np.asarray(votes, dtype=np.float64), np.asarray(voters, dtype=np.float64)
+    odds: Vector = np.log((v + 0.5) / (n - v + 0.5))
+    return odds
+
+
+def fit_platt(odds: Vector, positive: Vector, total: Vector) -> Calibrator:
+    """Logistic regression on the log-odds, with the smoothed targets of Platt (1999), section 2.2.
+
+    ``odds`` (n,); of ``total`` (n,) cases there ``positive`` (n,) have the finding. The slope is never
+    negative, so that more votes for a finding never lower its probability.
+    """
+    plus, minus = float(positive.sum()), float((total - positive).sum())
+    high, low = (plus + 1.0) / (plus + 2.0), 1.0 / (minus + 2.0)
+    target = positive * high + (total - positive) * low
+    slope, shift = 1.0, 0.0
+    for _ in range(50):
+        p = 1.0 / (1.0 + np.exp(-np.clip(shift + slope * odds, -35.0, 35.0)))
+        # A weak prior at slope 1 and shift 0 prevents a step function for few cases.
+        error = target - total * p
+        gradient = np.array([error.sum() - 0.1 * shift, (error * odds).sum() - 0.5 * (slope - 1.0)])
+        weight = total * p * (1.0 - p)
+        across = (weight * odds).sum()
+        hessian = np.array([[weight.sum() + 0.1, across], [across, (weight * odds**2).sum() + 0.5]])
+        step = np.linalg.solve(hessian, gradient)
+        step *= min(1.0, 2.0 / max(float(np.abs(step).max()), 1e-300))
+        shift, slope = shift + float(step[0]), slope + float(step[1])
+        if np.abs(step).max() < 1e-9:
+            break
+    if slope < 0.0:
+        slope, shift = 0.0, float(np.log(target.sum() / max(float((total - target).sum()), 1e-9)))
+    return Calibrator(PLATT, lambda x: 1.0 / (1.0 + np.exp(-np.clip(shift + slope * x, -35.0, 35.0))))
+
+
+def fit_isotonic(odds: Vector, positive: Vector, total: Vector) -> Calibrator:
+    """The monotone step function nearest to the shares observed, straight between the levels.
+
+    By pooling adjacent violators; every level counts one more case at the overall share, so that a pool of
+    a few cases never gives 0 or 1. Arguments as of :func:`fit_platt`.
+    """
+    levels, place = np.unique(odds, return_inverse=True)
+    hits, cases = np.zeros(len(levels)), np.zeros(len(levels))
+    np.add.at(hits, place, positive)
+    np.add.at(cases, place, total)
+    present = cases > 0
+    levels, hits, cases = levels[present], hits[present], cases[present]
+    overall_share = float(hits.sum() / max(float(cases.sum()), 1e-9))
+    pools: list[list[float]] = []
+    for one_hits, one_cases in zip((hits + overall_share).tolist(), (cases + 1.0).tolist(), strict=True):
+        pools.append([one_hits, one_cases, 1.0])
+        while len(pools) > 1 and pools[-2][0] * pools[-1][1] >= pools[-1][0] * pools[-2][1]:
+            last = pools.pop()
+            pools[-1] = [a + b for a, b in zip(pools[-1], last, strict=True)]
+    heights = np.concatenate([np.full(int(count), h / c) for h, c, count in pools])
+    return Calibrator(ISOTONIC, lambda x: np.interp(x, levels, heights))
+
+
+FITS: dict[str, Callable[[Vector, Vector, Vector], Calibrator]] = {PLATT: fit_platt, ISOTONIC: fit_isotonic}
+
+
+class VoteSpread:
+    """The uncertainty of the probability of one query given its votes, which are few draws.
+
+    The neighbours of a query vote with a chance pi of their own, Beta(a, b) over queries; v of n votes are
+    binomial, and the query's probability is g(pi), logistic in the log-odds of pi. All four numbers are fitted to
+    votes and findings of held-out queries together (an empirical Bayes model, as in Robbins 1956, with errors in
+    the votes). The spread of g(pi) given v of n is then that of a Beta distribution of so many *effective* cases.
+
+    ``effective_cases(votes, voters)``: the information about one query as a number of cases.
+    """
+
+    def __init__(self, votes: Vector, voters: Vector, positive: Vector, total: Vector) -> None:
+        """``votes`` of ``voters`` (n,) and the held-out cases with them: ``positive`` of ``total`` (n,)."""
+        from scipy.optimize import minimize
+
+        odds = _binomial(votes, voters)
+        share = (float((votes * total).sum()) + 1.0) / (float((voters * total).sum()) + 2.0)
+        start = np.array([np.log(share / (1.0 - share)), 0.7, 0.0, 0.0])
+
+        def loss(parameters: Vector) -> float:
+            g = _link(parameters)
+            with_finding = (odds * (_prior(parameters) * g)).sum(axis=1)
+            without = (odds * (_prior(parameters) * (1.0 - g))).sum(axis=1)
+            fit = positive @ np.log(with_finding + 1e-300) + (total - positive) @ np.log(without + 1e-300)
+            # Weak priors, because a few dozen cases do not determine the four numbers.
+            prior_penalty = (
+                ((parameters[1] - 1.0) / 1.5) ** 2 + parameters[2] ** 2 + (parameters[3] / 0.5) ** 2
+            )
+            return float(0.5 * prior_penalty - fit)
+
+        found = minimize(loss, start, method="L-BFGS-B", bounds=[(-6, 6), (-3, 6), (-4, 4), (-2, 2)])
+        self._parameters: Vector = np.asarray(found.x, dtype=np.float64)
+
+    def effective_cases(self, votes: Vector, voters: Vector) -> Vector:
+        """(n,) effective cases: mean (1 - mean) / variance - 1 of the probability given these votes."""
+        weights = _binomial(votes, voters) * _prior(self._parameters)
+        weights /= weights.sum(axis=1, keepdims=True)
+        g = _link(self._parameters)
+        mean = weights @ g
+        variance = np.maximum(weights @ g**2 - mean**2, 1e-12)
+        cases: Vector = np.maximum(mean * (1.0 - mean) / variance - 1.0, 1e-2)
+        return cases
+
+
+def _binomial(votes: Vector, voters: Vector) -> Vector:
+    """(n, grid) likelihood of the votes, the largest of each row 1."""
+    v, other_votes = votes[:, None], (voters - votes)[:, None]
+    logs = v * np.log(_GRID) + other_votes * np.log1p(-_GRID)
+    out: Vector = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return out
+
+
+def _prior(parameters: Vector) -> Vector:
+    from scipy.special import betainc
+
+    mean, size = 1.0 / (1.0 + np.exp(-parameters[0])), float(np.exp(parameters[1]))
+    share: Vector = np.maximum(np.diff(betainc(mean * size, (1.0 - mean) * size, _EDGES)), 1e-300)
+    return share
+
+
+def _link(parameters: Vector) -> Vector:
+    g: Vector = 1.0 / (1.0 + np.exp(-np.clip(parameters[2] + np.exp(parameters[3]) * _ODDS, -35.0, 35.0)))
+    return g
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,11 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.evaluation.builtin_tables import PREFIX, builtin_table
+from semblance.core.errors import BadArguments
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.splits import linked, numbered, split_units
 from semblance.core.features.registry import extractor_class
+<<<<<<< HEAD
 from semblance.core.library.importers.table import read_table
+=======
+from semblance.core.language import tr_lazy
+from semblance.core.library.importers.table import read_table
+>>>>>>> integration
 from semblance.core.library.importers.table_file import Table, TableFormat
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
@@ -26,6 +31,34 @@ if TYPE_CHECKING:
     from semblance.core.library.lesion_group_rows import GroupMember
     from semblance.core.library.library import Library
     from semblance.core.library.records import FeatureSet
+
+
+PREFIX = "builtin:"
+NAMES = ("breast_cancer", "digits", "iris", "wine")
+
+
+def builtin_table(name: str) -> EvaluationData:
+    """The table called ``name``, with or without the prefix ``builtin:``; patients are unknown.
+
+    Raises:
+        BadArguments: no such table.
+    """
+    name = name.removeprefix(PREFIX)
+    if name not in NAMES:
+        raise BadArguments(
+            tr_lazy("There is no built-in table '{name}'.", name=name),
+            tr_lazy("The tables are: {names}.", names=", ".join(NAMES)),
+        )
+    from sklearn import datasets
+
+    bunch = getattr(datasets, f"load_{name}")()
+    findings = np.array([str(finding) for finding in bunch.target_names])
+    return EvaluationData(
+        X=np.asarray(bunch.data, dtype=np.float64),
+        y=findings[bunch.target],
+        feature_names=tuple(str(column) for column in bunch.feature_names),
+        source=PREFIX + name,
+    )
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from semblance.core.errors import BadInput
 from semblance.core.evaluation.calibration import stored_calibration
@@ -14,22 +15,18 @@ from semblance.core.evaluation.chance import K, at_chance
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.intervals import over_findings, over_queries
 from semblance.core.evaluation.neighbours import distances_after_steps
-from semblance.core.evaluation.query_sample import sampled_queries
 from semblance.core.evaluation.result import number_or_none
 from semblance.core.evaluation.roc import auc_with_interval, is_defined, roc
-from semblance.core.evaluation.scores import (
-    Matrix,
-    mean_over_findings,
-    mean_over_queries,
-    retrieval_accuracy,
-)
+from semblance.core.evaluation.scores import Matrix, mean_over_findings, mean_over_queries, retrieval_accuracy
 from semblance.core.evaluation.search_rankings import SearchRankings
-from semblance.core.evaluation.splits import Rows, check_leakage_between, patient_codes, patients_known
+from semblance.core.evaluation.splits import check_leakage_between, patient_codes, patients_known
 from semblance.core.language import tr_lazy
+from semblance.core.metrics.training_data.training_sample import stratified_sample
 
 if TYPE_CHECKING:
     from semblance.core.metrics.card import MetricCard
     from semblance.core.metrics.distance import Distance
+
 
 HELD_OUT_PATIENTS = tr_lazy("held-out patients")
 HELD_OUT_CASES = tr_lazy("held-out cases, unknown patients")
@@ -37,6 +34,14 @@ HELD_OUT_CASES = tr_lazy("held-out cases, unknown patients")
 MOST_RETRIEVED = 50
 
 Numbers = tuple[float | None, ...]
+
+Rows = npt.NDArray[np.intp]
+
+#: Maximum number of queries, and the minimum if there are so many. A share of .8 is then known to within .012 and
+#: .025.
+MOST, FEWEST = 4_000, 1_000
+#: Pairs of a query and a case that are compared at most, as far as FEWEST allows.
+MOST_PAIRS = 200_000_000
 
 
 @dataclass(frozen=True)
@@ -445,3 +450,15 @@ def _nonempty_interval(ends: tuple[float, float] | None) -> tuple[float, float] 
     """The interval; ``None`` if its ends are equal. If all cases have the same score, the bootstrap gives no
     information."""
     return ends if ends is not None and ends[0] < ends[1] else None
+
+
+def query_limit(n_cases: int) -> int:
+    """The number of queries that ``n_cases`` are compared with at most: 4,000, and fewer beyond 50,000 cases."""
+    return max(FEWEST, min(MOST, MOST_PAIRS // max(1, n_cases)))
+
+
+def sampled_queries(findings: Rows, n_cases: int, seed: int) -> Rows:
+    """Which of the held-out cases with ``findings`` (t,) are queries: all, or a stratified sample of
+    :func:`query_limit`."""
+    limit = max(query_limit(n_cases), len(np.unique(findings)))
+    return np.arange(len(findings)) if len(findings) <= limit else stratified_sample(findings, limit, seed)

@@ -1,4 +1,4 @@
-"""Differences of learners over several tables: Friedman's test of their ranks, and Holm's test of every pair.
+"""Ranks of learners over several tables: Friedman's test and Nemenyi's critical difference.
 
 Demsar (2006), Statistical comparisons of classifiers over multiple data sets, JMLR 7, section 3.2; used by
 passive_aggressive.txt, Tables 4 and 5.
@@ -19,6 +19,8 @@ from semblance.core.evaluation.significance import holm_adjusted
 
 #: For scores with one of these words in their name smaller is better.
 _SMALLER = ("error", "loss")
+
+ALPHA = 0.05
 
 
 @dataclass(frozen=True)
@@ -140,3 +142,39 @@ def _ranks(table: Matrix) -> Matrix:
     equal = (table[:, None, :] == table[:, :, None]).sum(axis=2)
     shared: Matrix = below + (equal + 1) / 2.0
     return shared
+
+
+def critical_difference(learners: int, tables: int, alpha: float = ALPHA) -> float:
+    """q sqrt(k (k + 1) / (6 N)) for k ``learners`` on N ``tables``: two average ranks so far apart differ.
+
+    q is the studentized range's quantile for infinite degrees of freedom over sqrt(2) (Demsar's Table 5a).
+
+    Raises:
+        ValueError: fewer than two learners or no table.
+    """
+    from scipy.stats import studentized_range
+
+    if learners < 2 or tables < 1:
+        raise ValueError("ranks need two learners and a table")
+    q = float(studentized_range.ppf(1.0 - alpha, learners, float("inf"))) / 2.0**0.5
+    return float(q * (learners * (learners + 1) / (6.0 * tables)) ** 0.5)
+
+
+def indistinguishable_groups(ranks: Mapping[str, float], distance: float) -> tuple[tuple[str, ...], ...]:
+    """Largest runs of at least two learners, best first, whose ranks lie within ``distance``."""
+    ordered = sorted(ranks, key=lambda name: ranks[name])
+    found: list[tuple[str, ...]] = []
+    end = 0
+    for start, name in enumerate(ordered):
+        last = max(place for place, other in enumerate(ordered) if ranks[other] - ranks[name] < distance)
+        if last > start and last > end:
+            found.append(tuple(ordered[start : last + 1]))
+            end = last
+    return tuple(found)
+
+
+def nemenyi_json(test: Friedman, alpha: float = ALPHA) -> dict[str, Any]:
+    """The ``critical_difference`` at ``alpha`` and the groups ``groups`` of a test's average ranks."""
+    distance = critical_difference(len(test.ranks), test.tables, alpha)
+    groups = [list(group) for group in indistinguishable_groups(test.ranks, distance)]
+    return {"alpha": alpha, "critical_difference": distance, "alike": groups}

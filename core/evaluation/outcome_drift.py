@@ -13,8 +13,8 @@ from datetime import datetime
 
 import numpy as np
 
+from semblance.core.evaluation.calibration import expected_calibration_error, perfect_error
 from semblance.core.evaluation.intervals import over_queries, wilson
-from semblance.core.evaluation.reliability import expected_calibration_error, perfect_error
 from semblance.core.evaluation.score_record import Interval, ScoreRecord
 from semblance.core.evaluation.significance import holm_adjusted
 from semblance.core.evaluation.subgroups import difference_p

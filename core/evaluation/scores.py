@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.evaluation.neighbours import BLOCK, PairDistances, Ranked, ranked_blocks, tie_numbers
+from semblance.core.errors import BadInput
+from semblance.core.evaluation.neighbours import BLOCK, TIE, PairDistances, Ranked, ranked_blocks, tie_numbers
 from semblance.core.tasks import SILENT, Reporter
 
 Matrix = npt.NDArray[np.float64]
@@ -20,6 +21,12 @@ Rows = npt.NDArray[np.intp]
 
 #: Expected votes that differ by less are equal up to rounding.
 _EQUAL = 1e-9
+Winners = npt.NDArray[np.bool_]
+
+#: Relative variance of distances that are equal but for rounding.
+_EQUAL_VARIANCE = 1e-24
+#: Log likelihoods that differ by this share are equal but for rounding.
+_SAME_LIKELIHOOD = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -296,3 +303,191 @@ def mean_over_findings(per_query: Matrix, findings: Rows) -> Matrix:
 def _answers(block: Ranked) -> Matrix:
     """(b, K) number of cases in the first 1, 2, ... K ranks."""
     return np.minimum(np.arange(1, block.share.shape[1] + 1), block.size[:, None]).astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Retrieval:
+    """(q, K) each at 1, 2, ... K: ``precision`` (relevant among the first k, over k), ``recall`` (over all R
+    relevant), ``ndcg`` (their discounted gain over the ideal one), ``hit`` (whether any is relevant).
+
+    ``average_precision`` (q,): at R, the mean over the first R ranks of precision where the rank is relevant
+    (MAP@R, Musgrave, Belongie and Lim 2020, section 3.2). NaN for a query without any relevant case, whose
+    precision is 0, or NaN if the gallery is empty.
+    """
+
+    precision: Matrix
+    recall: Matrix
+    ndcg: Matrix
+    hit: Matrix
+    average_precision: Matrix
+
+
+def retrieval_scores(
+    distances: PairDistances,
+    findings: Rows,
+    patients: Rows | None = None,
+    max_k: int = 50,
+    reporter: Reporter = SILENT,
+) -> Retrieval:
+    """Scores with every case of one set as query; the others are the gallery, without its own patient's cases.
+
+    ``findings`` (n,): a case is relevant if it has the query's. ``patients`` (n,) if they are known.
+    """
+    units = np.arange(len(findings)) if patients is None else patients
+    n_findings = int(findings.max(initial=0)) + 1
+    relevant, _ = answering_cases(findings, units, distances.lesions)
+    depth = min(distances.n_gallery, max(max_k, int(relevant.max(initial=1))))
+    max_k = min(max_k, max(1, distances.n_gallery - 1))
+    shape = distances.n_queries, max_k
+    precision, recall, ndcg, hit = (np.full(shape, np.nan) for _ in range(4))
+    average = np.full(distances.n_queries, np.nan)
+    k = np.arange(1, max_k + 1)
+    discount = 1.0 / np.log2(k + 1.0)
+    for block in ranked_blocks(
+        distances,
+        findings,
+        n_findings,
+        depth,
+        query_patients=units,
+        gallery_patients=units,
+        reporter=reporter,
+    ):
+        query_findings = findings[block.queries]
+        share = np.take_along_axis(block.share, query_findings[:, None, None], axis=2)[..., 0]
+        n_relevant = relevant[block.queries]
+        has_relevant = n_relevant > 0
+        total = np.maximum(n_relevant, 1)[:, None]
+        rows, first = block.queries[has_relevant], share[has_relevant, :max_k]
+        found = np.cumsum(first, axis=1)
+        has_gallery = block.size > 0
+        precision[block.queries[has_gallery]] = np.cumsum(share[has_gallery, :max_k], axis=1) / k
+        recall[rows] = found / total[has_relevant]
+        ideal = np.cumsum(discount * (k <= total[has_relevant]), axis=1)
+        ndcg[rows] = np.cumsum(first * discount, axis=1) / ideal
+        hit[rows] = _hits(block, share)[has_relevant, :max_k]
+        average[rows] = _average_precision(block, share, total)[has_relevant]
+    return Retrieval(precision, recall, ndcg, hit, average)
+
+
+def _hits(block: Ranked, share: Matrix) -> Matrix:
+    """(b, K) chance that the first 1, 2, ... K ranks hold a relevant case."""
+    place = np.arange(share.shape[1]) - block.first
+    misses = np.round(block.tied * (1.0 - share))
+    # The chance that one more of the tied cases is not relevant, if none before was.
+    none_relevant: Matrix = np.maximum(misses - place, 0.0) / np.maximum(block.tied - place, 1)
+    return 1.0 - np.cumprod(none_relevant, axis=1, dtype=np.float64)
+
+
+def _average_precision(block: Ranked, share: Matrix, total: Rows) -> Matrix:
+    """(b,) expected mean over R = ``total`` (b, 1) ranks of the precision at those that are relevant."""
+    ranks = np.arange(1, share.shape[1] + 1)
+    before = np.concatenate([np.zeros((len(share), 1)), np.cumsum(share, axis=1)], axis=1)
+    before = np.take_along_axis(before, block.first, axis=1)
+    position_in_tie = np.arange(share.shape[1]) - block.first
+    # Chance that another of the tied cases is relevant if this one is.
+    another_relevant = np.maximum(np.round(block.tied * share) - 1.0, 0.0) / np.maximum(block.tied - 1, 1)
+    gain = share * (1.0 + before + position_in_tie * another_relevant) / ranks
+    mean: Matrix = (gain * (ranks <= total)).sum(axis=1) / total[:, 0]
+    return mean
+
+
+@dataclass(frozen=True, eq=False)
+class FindingNeighbours:
+    """``distances`` (q, c, k): squared, to the k nearest cases of each of c findings, ascending.
+
+    Infinite where a finding has fewer cases. ``prior`` (c,) is the share of each finding among all cases.
+    """
+
+    distances: Matrix
+    prior: Matrix
+
+    def means(self, k: int) -> Matrix:
+        """(q, c) mean squared distance to the first ``k`` (all there are, where fewer); infinite for none."""
+        first = self.distances[..., :k]
+        present = np.isfinite(first)
+        count = present.sum(axis=2)
+        total = np.where(present, first, 0.0).sum(axis=2)
+        return np.where(count > 0, total / np.maximum(count, 1), np.inf)
+
+    def log_posterior(self, k: int) -> Matrix:
+        """(q, c) Algorithm 2, up to a constant a query: -sum_j D_j^2 / (2 Var) + ln prior.
+
+        D are the distances (not squared) to the first ``k`` of each finding, Var their variance over all
+        findings together, of this query. A finding with fewer than k cases is weighted as if it had k
+        with the same mean. If all distances are equal, the prior decides; minus infinity for no case.
+        """
+        first = self.distances[..., :k]
+        present = np.isfinite(first)
+        roots = np.sqrt(np.where(present, first, 0.0))
+        count = present.sum(axis=(1, 2))
+        mean = roots.sum(axis=(1, 2)) / count
+        deviation = np.where(present, roots - mean[:, np.newaxis, np.newaxis], 0.0)
+        variance = np.square(deviation).sum(axis=(1, 2)) / count
+        variance[variance <= _EQUAL_VARIANCE * mean * mean] = 0.0
+        means = self.means(k)
+        width = min(k, self.distances.shape[2])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            penalty = width * means / (2.0 * variance[:, np.newaxis])
+            score = np.log(self.prior) - np.where(variance[:, np.newaxis] > 0.0, penalty, 0.0)
+        return np.where(np.isfinite(means), score, -np.inf)
+
+    def nearest_in_mean(self, k: int) -> Winners:
+        """(q, c) the finding that is nearest in mean (Eq. 14), or those that tie."""
+        means = self.means(k)
+        largest = np.where(np.isfinite(means), means, 0.0).max(axis=1, keepdims=True)
+        winners: Winners = np.isfinite(means) & (means <= means.min(axis=1, keepdims=True) + TIE * largest)
+        return winners
+
+    def likeliest(self, k: int) -> Winners:
+        """(q, c) the finding of the largest :meth:`log_posterior`, or those that tie."""
+        score = self.log_posterior(k)
+        best = score.max(axis=1, keepdims=True)
+        with np.errstate(invalid="ignore"):
+            is_best = score >= best - _SAME_LIKELIHOOD * np.maximum(1.0, np.abs(best))
+        winners: Winners = np.isfinite(score) & is_best
+        return winners
+
+
+def finding_neighbours(
+    distances: PairDistances,
+    findings: Rows,
+    n_findings: int,
+    k: int,
+    *,
+    query_patients: Rows | None = None,
+    gallery_patients: Rows | None = None,
+    reporter: Reporter = SILENT,
+) -> FindingNeighbours:
+    """The ``k`` nearest cases of each finding, for every query. Findings are numbered below ``n_findings``.
+
+    ``findings`` (n,) are the gallery's. Cases of the query's own patient are left out, as in
+    :func:`semblance.core.evaluation.neighbours.ranked_blocks`.
+
+    Raises:
+        BadInput: no case at all.
+    """
+    if len(findings) == 0:
+        raise BadInput("There are no cases to compare with.", "Add cases with findings.")
+    out = np.full((distances.n_queries, n_findings, max(1, k)), np.inf)
+    for finding in np.unique(findings).tolist():
+        rows_of_finding = np.flatnonzero(findings == finding)
+        one_finding = np.zeros(len(rows_of_finding), dtype=np.intp)
+        for block in ranked_blocks(
+            distances.among(rows_of_finding),
+            one_finding,
+            1,
+            k,
+            query_patients=query_patients,
+            gallery_patients=None if gallery_patients is None else gallery_patients[rows_of_finding],
+            reporter=reporter,
+        ):
+            out[block.queries, finding, : block.distance.shape[1]] = block.distance
+    prior = np.bincount(findings, minlength=n_findings)[:n_findings] / len(findings)
+    return FindingNeighbours(out, prior)
+
+
+def wrong_shares(winners: Winners, truth: Rows) -> Matrix:
+    """(q,) error of each query: 0 if only the finding ``truth`` (q,) wins, 1 if it does not win, a share if it ties."""
+    share = winners[np.arange(len(truth)), truth] / np.maximum(winners.sum(axis=1), 1)
+    wrong: Matrix = 1.0 - share
+    return wrong

@@ -11,14 +11,17 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from semblance.core.evaluation.calibration import NeighbourVotes
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.metrics.metric import Metric
-from semblance.core.retrieval.index import DistanceIndex, Index, index_for
+from semblance.core.retrieval.index import DistanceIndex, Index, Place, index_for
 from semblance.core.retrieval.ranking import EmbeddedQuery, rank_many
 from semblance.core.tasks import SILENT, Reporter
 
 Matrix = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
+
+VOTERS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +70,7 @@ class Gallery:
         return EmbeddedQuery(
             np.asarray(self.coordinates[row], dtype=np.float64),
             None if self.ties is None else np.asarray(self.ties[row], dtype=np.float64),
-            row,
+            Place(row),
             patient if patient >= 0 else None,
             int(self.lesions[row]),
         )
@@ -205,3 +208,32 @@ def _answering_lesions(gallery: Gallery, queries: Rows) -> tuple[Rows, Rows, Row
     relevant = answering[np.arange(len(queries)), findings[queries]]
     unnamed = answering[:, n]
     return relevant, answering.sum(axis=1) - relevant - unnamed, unnamed
+
+
+def neighbour_votes(
+    rankings: SearchRankings, rows: npt.NDArray[np.int64], measured_on: str
+) -> NeighbourVotes | None:
+    """The votes of the :data:`VOTERS` nearest of each query of ``rankings``.
+
+    ``rows`` (n,) are the ids of the cases of its gallery. ``None`` if these have fewer than two findings, or there are
+    no queries.
+    """
+    gallery, queries = rankings.gallery, rankings.queries
+    if len(gallery.names) < 2 or not len(queries):
+        return None
+    two = len(gallery.names) == 2
+    voters = min(VOTERS, rankings.nearest.shape[1])
+    counts = rankings.votes(voters)
+    # With two findings the estimate is for the last by name, with more for that with most votes.
+    voted = np.ones(len(queries), dtype=np.intp) if two else np.maximum(rankings.voted()[:, voters - 1], 0)
+    patients = gallery.patients[queries]
+    units = np.where(patients >= 0, patients, len(gallery.patients) + np.arange(len(queries)))
+    return NeighbourVotes(
+        rows[queries],
+        counts[np.arange(len(queries)), voted].astype(np.int64),
+        counts.sum(axis=1).astype(np.int64),
+        rankings.findings == voted,
+        np.unique(units, return_inverse=True)[1].astype(np.intp) if (patients >= 0).any() else None,
+        gallery.names[1] if two else None,
+        measured_on,
+    )

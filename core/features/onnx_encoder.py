@@ -12,9 +12,8 @@ import numpy as np
 
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.features.extractor import Extractor, FeatureName
-from semblance.core.features.onnx_file import identity
+from semblance.core.features.onnx_file import identity, read_settings
 from semblance.core.features.onnx_session import Floats, Session, cached_session, pooled_over_slices
-from semblance.core.features.onnx_settings import read_settings
 from semblance.core.features.resampling import finite, resampled
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region

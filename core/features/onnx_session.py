@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from semblance.core.engine.onnxruntime_import import import_onnxruntime
 from semblance.core.errors import BadInput
-from semblance.core.features.onnx_settings import EncoderSettings
+from semblance.core.features.onnx_file import EncoderSettings
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.volume import Stack

@@ -15,9 +15,8 @@ from semblance.core.features.local.visual_words import VisualWords
 from semblance.core.features.lung_texture import LungTexture
 from semblance.core.features.mass import Mass
 from semblance.core.features.onnx_encoder import OnnxEncoder
-from semblance.core.features.pixels import Pixels
+from semblance.core.features.pixels import Pixels, Raw
 from semblance.core.features.polyp.extractor import Polyp
-from semblance.core.features.raw import Raw
 from semblance.core.language import tr_lazy
 
 SINGLE_EXTRACTORS: tuple[type[Extractor], ...] = (

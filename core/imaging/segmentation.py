@@ -15,6 +15,12 @@ from semblance.core.imaging.outline import Polygon
 from semblance.core.imaging.region import Region, region_of_mask
 from semblance.core.language import tr_lazy
 
+<<<<<<< HEAD
+=======
+Floats = npt.NDArray[np.float64]
+
+
+>>>>>>> integration
 DIRECTIONS = 72
 STEPS = 48
 #: Radii that are sampled, as multiples of the expected one.
@@ -68,7 +74,14 @@ def sample_rays(plane: Floats, centre: tuple[float, float], axes: tuple[float, f
 
 
 def best_contour(
+<<<<<<< HEAD
     rays: Floats, bright: bool, weights: ContourWeights, farthest: Floats | None = None
+=======
+    rays: Floats,
+    bright: bool,
+    weights: ContourWeights,
+    farthest: Floats | None = None,
+>>>>>>> integration
 ) -> Contour:
     """The closed contour of least cost through ``rays``; ``bright``: the mass is brighter than its surroundings.
 
@@ -153,7 +166,6 @@ def _spread(values: Floats, line: npt.NDArray[np.intp], inside: float, outside: 
 
 Method = Literal["radial", "walker"]
 Polarity = Literal["auto", "bright", "dark"]
-Floats = npt.NDArray[np.float64]
 
 #: Approximate longest side of the working image; larger parts are reduced by averaging blocks.
 WORKING = 256

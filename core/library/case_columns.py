@@ -16,13 +16,13 @@ import numpy.typing as npt
 from semblance.core.library.case_headers import CaseHeaders, no_headers
 from semblance.core.library.findings import by_severity, finding_letters
 from semblance.core.library.natural_key import natural_key
-from semblance.core.library.packed_texts import Texts, natural_order
+from semblance.core.library.packed_texts import PackedTexts, natural_order
 from semblance.core.normal_text import composed
 
 _Places = npt.NDArray[np.int32]
 
 
-def file_stems(ids: Texts) -> tuple[Texts, npt.NDArray[np.bool_]]:
+def file_stems(ids: PackedTexts) -> tuple[PackedTexts, npt.NDArray[np.bool_]]:
     """The name of the file in each of n different case ids, without its ending; ``#2`` of the second case in a file
     stays. And (n,) whether the name does not occur before."""
     n, data = len(ids), np.frombuffer(ids.data, dtype=np.uint8)
@@ -41,7 +41,7 @@ def file_stems(ids: Texts) -> tuple[Texts, npt.NDArray[np.bool_]]:
     # Folders, name, ending, and the number with the line feed.
     parts = np.stack([starts - begins, name_ends - starts, ends - name_ends, stops + 1 - ends], axis=1)
     kept = np.repeat(np.tile(np.array([False, True, False, True]), n), parts.ravel())
-    stems = Texts(data[kept].tobytes(), np.cumsum(parts[:, 1] + parts[:, 3], dtype=np.int64))
+    stems = PackedTexts(data[kept].tobytes(), np.cumsum(parts[:, 1] + parts[:, 3], dtype=np.int64))
     if _repeat_alike(data[~kept], n):
         # Different ids in one folder, with one ending.
         return stems, np.ones(n, dtype=bool)
@@ -75,7 +75,7 @@ _MOST_FOUND = 10_000
 SORT_KEYS = ("added", "id", "finding", "patient")
 
 
-class ImageState(IntEnum):
+class ImageAvailability(IntEnum):
     """Whether the image of a case can be shown."""
 
     OK = 0
@@ -90,22 +90,22 @@ class CaseColumns:
 
     ``case_row`` (n,) int64 catalogue rows; ``ids`` n texts; ``finding`` (n,) int16 positions in
     ``findings`` or -1; ``patient`` (n,) int32 positions in ``patients`` or -1; ``state`` (n,) uint8 of
-    :class:`ImageState`; ``by_id`` (n,) int32 the order of ids read as people do (2 before 10).
+    :class:`ImageAvailability`; ``by_id`` (n,) int32 the order of ids read as people do (2 before 10).
     ``folded_ids`` and ``folded_patients``: for searches without regard to case. ``stems``: the names of the files, and
     ``by_file`` (n,) bool: whether no earlier case has a file of the same name.
     """
 
     case_row: npt.NDArray[np.int64]
-    ids: Texts
+    ids: PackedTexts
     finding: npt.NDArray[np.int16]
     findings: tuple[str, ...]
     patient: npt.NDArray[np.int32]
-    patients: Texts
+    patients: PackedTexts
     state: npt.NDArray[np.uint8]
     by_id: npt.NDArray[np.int32]
-    folded_ids: Texts
-    folded_patients: Texts
-    stems: Texts
+    folded_ids: PackedTexts
+    folded_patients: PackedTexts
+    stems: PackedTexts
     by_file: npt.NDArray[np.bool_]
     headers: CaseHeaders
 
@@ -141,7 +141,7 @@ class CaseColumns:
     @cached_property
     def is_table(self) -> bool:
         """Whether all cases are rows of a table, without images."""
-        return bool((self.state == ImageState.NO_IMAGE).all()) and len(self) > 0
+        return bool((self.state == ImageAvailability.NO_IMAGE).all()) and len(self) > 0
 
     def finding_name(self, index: int) -> str | None:
         """The finding of the case at ``index``, or ``None``."""
@@ -303,7 +303,7 @@ def case_columns(
         lambda names: [*known_findings, *by_severity(name for name in names if name not in known_findings)],
     )
     patient_names, patient = _encode(patients, _sorted_naturally)
-    id_texts, patient_texts = Texts.of(ids), Texts.of(patient_names)
+    id_texts, patient_texts = PackedTexts.of(ids), PackedTexts.of(patient_names)
     folded_ids = id_texts.casefolded()
     stems, by_file = file_stems(id_texts)
     return CaseColumns(
@@ -335,7 +335,7 @@ def words(text: str) -> list[str]:
 
 def _sorted_naturally(names: Collection[str]) -> list[str]:
     listed = list(names)
-    return [listed[place] for place in natural_order(Texts.of(listed).casefolded()).tolist()]
+    return [listed[place] for place in natural_order(PackedTexts.of(listed).casefolded()).tolist()]
 
 
 def _encode(

@@ -22,7 +22,7 @@ from semblance.core.tasks import SILENT, Reporter
 
 
 @dataclass(frozen=True)
-class StoreState:
+class FeatureDamage:
     """The result of reading a whole feature set.
 
     ``description``: whether the store's own description can be used; ``damaged``: numbers of the chunks that cannot be
@@ -36,7 +36,9 @@ class StoreState:
     intact: int
 
 
-def store_state(features: FeatureSets, feature_set: FeatureSet, reporter: Reporter = SILENT) -> StoreState:
+def feature_damage(
+    features: FeatureSets, feature_set: FeatureSet, reporter: Reporter = SILENT
+) -> FeatureDamage:
     """Read every counted chunk of ``feature_set``."""
     known = features.chunk_rows(feature_set)
     counts = {number: int((rows >= 0).sum()) for number, rows in known.items()}
@@ -47,7 +49,7 @@ def store_state(features: FeatureSets, feature_set: FeatureSet, reporter: Report
     array = _open_array(store, len(feature_set.columns), max(needed, default=-1) + 1)
     if array is None:
         n_lost = sum(counts.values())
-        return StoreState(False, tuple(needed), n_lost, 0)
+        return FeatureDamage(False, tuple(needed), n_lost, 0)
     damaged = []
     for done, number in enumerate(needed):
         reporter.check_cancelled()
@@ -55,7 +57,7 @@ def store_state(features: FeatureSets, feature_set: FeatureSet, reporter: Report
         if not _is_intact(array, number, known[number]) or _is_changed(features, feature_set, number, sums):
             damaged.append(number)
     n_lost = sum(counts[number] for number in damaged)
-    return StoreState(True, tuple(damaged), n_lost, sum(counts.values()) - n_lost)
+    return FeatureDamage(True, tuple(damaged), n_lost, sum(counts.values()) - n_lost)
 
 
 def _open_array(store: Path, width: int, chunks: int) -> Any:

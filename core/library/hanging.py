@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from semblance.core.library.case_columns import NO_PATIENT, CaseColumns, ImageState
+from semblance.core.library.case_columns import NO_PATIENT, CaseColumns, ImageAvailability
 
 #: Laterality and view of the four images of a screening mammogram, in the order they hang.
 MAMMOGRAM = (("R", "CC"), ("L", "CC"), ("R", "MLO"), ("L", "MLO"))
@@ -31,7 +31,7 @@ def hanging(columns: CaseColumns, index: int, *, priors: bool = True, order: Vie
     """
     headers = columns.headers
     patient = int(columns.patient[index])
-    own = np.flatnonzero((columns.patient == patient) & (columns.state != ImageState.NO_IMAGE))
+    own = np.flatnonzero((columns.patient == patient) & (columns.state != ImageAvailability.NO_IMAGE))
     if patient == NO_PATIENT or not own.size:
         return ((index,),)
     studies: dict[tuple[str, int], list[int]] = {}

@@ -20,7 +20,7 @@ _KEY_BYTES, _PART = 64, 1 << 16
 _MANY = 16
 
 
-class Texts(Sequence[str]):
+class PackedTexts(Sequence[str]):
     """n texts as UTF-8: as compact, and as fast to send to another process, as an array. Immutable.
 
     ``data``: the texts, a line feed behind each. ``ends`` (n,) int64: where each ends, behind its line feed.
@@ -30,7 +30,7 @@ class Texts(Sequence[str]):
         self.data, self.ends = data, ends
 
     @classmethod
-    def of(cls, texts: Iterable[str]) -> Texts:
+    def of(cls, texts: Iterable[str]) -> PackedTexts:
         """The ``texts`` in their order."""
         listed = list(texts)
         data = (_END.join(listed) + _END if listed else "").encode()
@@ -65,16 +65,20 @@ class Texts(Sequence[str]):
         return [texts[place] for place in at.tolist()]
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Texts) and self.data == other.data and np.array_equal(self.ends, other.ends)
+        return (
+            isinstance(other, PackedTexts)
+            and self.data == other.data
+            and np.array_equal(self.ends, other.ends)
+        )
 
     __hash__ = None  # type: ignore[assignment]
 
-    def casefolded(self) -> Texts:
+    def casefolded(self) -> PackedTexts:
         """The texts without regard to case, their letters composed; the same object if they have no capitals."""
         if not self.data.isascii():
-            return Texts.of(composed(text.casefold()) for text in self)
+            return PackedTexts.of(composed(text.casefold()) for text in self)
         lower = self.data.lower()
-        return self if lower == self.data else Texts(lower, self.ends)
+        return self if lower == self.data else PackedTexts(lower, self.ends)
 
     def starting_with(self, beginning: str) -> npt.NDArray[np.intp]:
         """The places of the texts that start with ``beginning``."""
@@ -104,9 +108,9 @@ class Texts(Sequence[str]):
         return found
 
 
-def natural_order(folded: Texts) -> npt.NDArray[np.intp]:
-    """(n,) the places of texts without regard to case (:meth:`Texts.casefolded`) in the order of :func:`natural_key`;
-    equal keys stay in their order.
+def natural_order(folded: PackedTexts) -> npt.NDArray[np.intp]:
+    """(n,) the places of texts without regard to case (:meth:`PackedTexts.casefolded`) in the order of
+    :func:`natural_key`; equal keys stay in their order.
 
     A million take about a second, or a fifth of it where they differ in their numbers alone. Texts with digits of other
     scripts are ordered one by one.
@@ -137,7 +141,7 @@ def natural_order(folded: Texts) -> npt.NDArray[np.intp]:
     return order
 
 
-def _parts(texts: Texts) -> Iterator[tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]]:
+def _parts(texts: PackedTexts) -> Iterator[tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]]:
     """The bytes of some of the texts after another, and where in them each ends, behind its line feed."""
     data = np.frombuffer(texts.data, dtype=np.uint8)
     begin = 0
@@ -147,7 +151,7 @@ def _parts(texts: Texts) -> Iterator[tuple[npt.NDArray[np.uint8], npt.NDArray[np
         begin = ends[-1]
 
 
-def _all_numbers(folded: Texts) -> npt.NDArray[np.int64] | None:
+def _all_numbers(folded: PackedTexts) -> npt.NDArray[np.int64] | None:
     """(n, k) the numbers in each text, where the texts differ in nothing else; ``None`` where they do."""
     columns: list[npt.NDArray[np.int64]] = []
     first = None
@@ -191,7 +195,7 @@ def _digit_runs(
     return is_digit, edges[::2], edges[1::2] - edges[::2]
 
 
-def _order_further(order: npt.NDArray[np.intp], numbers: npt.NDArray[np.uint64], folded: Texts) -> None:
+def _order_further(order: npt.NDArray[np.intp], numbers: npt.NDArray[np.uint64], folded: PackedTexts) -> None:
     """Order the texts whose first bytes are equal by the whole of their keys."""
     ordered = numbers[order]
     begins = np.flatnonzero(np.append(True, (ordered[1:] != ordered[:-1]).any(axis=1)))

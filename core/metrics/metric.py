@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -10,11 +11,13 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.errors import BadInput
+from semblance.core.errors import BadArguments, BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.distance import Distance, Matrix, Part
 from semblance.core.metrics.distances.linear import LinearDistance, parts_by_group
+from semblance.core.metrics.steps.excluded_groups import ExcludedGroups
+from semblance.core.metrics.steps.scaling import Impute
 from semblance.core.metrics.steps.sequence import apply_steps
 from semblance.core.metrics.steps.step import Step
 from semblance.core.metrics.storage import content_hash, naming_the_file, read_metric_file, save_metric
@@ -178,3 +181,47 @@ def load_metric(path: str | Path) -> Metric:
         if metric.card.content_hash != contents.card.content_hash:
             raise BadInput("Its numbers are not those it was saved with.")
     return metric
+
+
+def explained_groups(metric: Metric) -> tuple[str, ...]:
+    """The groups its distances are explained with and can be asked without, in the order of their columns.
+
+    Local descriptors are named by the words a codebook counts.
+    """
+    return tuple(dict.fromkeys(metric.names_before_tail()))
+
+
+def replacement_values(metric: Metric) -> Matrix:
+    """(d',) what columns become that are left out: the medians of the training rows, 0 where unknown."""
+    head = metric.steps[: len(metric.steps) - len(metric.linear_tail())]
+    if head and isinstance(head[-1], Impute):
+        return head[-1].medians_
+    return np.zeros(len(metric.names_before_tail()))
+
+
+def exclude_feature_groups(metric: Metric, groups: Collection[str]) -> Metric:
+    """``metric`` with the columns of ``groups`` set to the medians of its training rows in every case.
+
+    Which constant it is matters only to distances that are not linear.
+
+    Raises:
+        BadArguments: a group the metric does not have, or all it has.
+    """
+    if not groups:
+        return metric
+    names, known = metric.names_before_tail(), explained_groups(metric)
+    unknown = [group for group in groups if group not in known]
+    if unknown:
+        raise BadArguments(
+            tr_lazy("The metric has no group of features '{unknown}'.", unknown=unknown[0]),
+            tr_lazy("It has: {known}.", known=", ".join(known[:20])),
+        )
+    left_out = tuple(name for name in known if name in set(groups))
+    if len(left_out) == len(known):
+        raise BadArguments("Without all its features nothing can be compared.", "Leave one group of them in.")
+    columns = np.flatnonzero(np.isin(np.array(names, dtype=object), left_out)).astype(np.int64)
+    start = len(metric.steps) - len(metric.linear_tail())
+    constants = replacement_values(metric)[columns]
+    step = ExcludedGroups(len(names), columns, constants, left_out)
+    card = dataclasses.replace(metric.card, steps=(*metric.card.steps, step.describe()))
+    return dataclasses.replace(metric, steps=(*metric.steps[:start], step, *metric.steps[start:]), card=card)

@@ -12,22 +12,10 @@ import numpy.typing as npt
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.linear_learner import LearntMap, LinearLearner
-from semblance.core.metrics.numerics.covariance import ledoit_wolf
-from semblance.core.metrics.numerics.moments import Codes, Moments, fourth_moment
-from semblance.core.metrics.training_data.labelled_rows import codes_of_findings
-from semblance.core.metrics.training_data.rows import check_different
-from semblance.core.metrics.training_data.training_input import TrainingInput
+from semblance.core.metrics.numerics.covariance import Codes, Moments, fourth_moment, ledoit_wolf
+from semblance.core.metrics.training_data.rows import TrainingInput, check_different, codes_of_findings
 from semblance.core.metrics.training_data.validation import Rows, best_shrinkage
-from semblance.core.parameters import Parameter
 
-SHRINKAGE = Parameter(
-    "shrinkage",
-    -1.0,
-    "Share of a round covariance mixed in; -1: chosen on cases set aside, or as Ledoit and Wolf say without findings; "
-    "0: none, unless the covariance cannot be inverted.",
-    minimum=-1.0,
-    maximum=1.0,
-)
 #: The map (m, d) for a shrinkage, and the shrinkage it took.
 Maps = Callable[[float], tuple[Matrix, float]]
 
@@ -42,12 +30,13 @@ class Cases(NamedTuple):
 
 
 class ShrunkLearner(LinearLearner):
-    """A map that whitens a covariance, which is shrunk towards tr(S)/d I as the parameter :data:`SHRINKAGE` says.
+    """A map that whitens a covariance, which is shrunk towards tr(S)/d I as the parameter ``shrinkage`` says.
 
     Of the rows it knows no more than the :class:`Moments` of their classes.
     """
 
     shrinkage: float
+    n_jobs: int | None
 
     def _learn(self, data: TrainingInput) -> LearntMap:
         classes = self._classes(data)
@@ -112,7 +101,7 @@ def chosen_shrinkage(
 ) -> tuple[float, str]:
     """The shrinkage of a covariance, and how it was found, for the card.
 
-    ``requested`` as the parameter :data:`SHRINKAGE`; ``choose`` gives the best on cases set aside, or ``None``,
+    ``requested`` as the parameter ``shrinkage``; ``choose`` gives the best on cases set aside, or ``None``,
     ``estimate`` that of Ledoit and Wolf.
     """
     if requested >= 0.0:

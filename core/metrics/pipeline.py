@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from semblance.core.language import tr_lazy
-from semblance.core.metrics.learner import Learner
 from semblance.core.metrics.metric import Metric
-from semblance.core.metrics.scikit_learn import column_names
-from semblance.core.metrics.steps.impute import Impute
 from semblance.core.metrics.steps.mrmr import MRMR
+from semblance.core.metrics.steps.scaling import Impute, Standardise
 from semblance.core.metrics.steps.sequence import fit_steps, step_sample_note
-from semblance.core.metrics.steps.standardise import Standardise
 from semblance.core.metrics.steps.step import Step
 from semblance.core.tasks import Reporter
+
+if TYPE_CHECKING:
+    from semblance.core.metrics.learner import Learner
 
 
 def fit_metric(
@@ -42,8 +43,7 @@ def fit_metric(
     Raises:
         BadInput, BadArguments, Cancelled: as the steps and the learner do.
     """
-    found = column_names(X)
-    names = tuple(feature_names) or (() if found is None else tuple(found))
+    names = tuple(feature_names) or tuple(map(str, getattr(X, "columns", ())))
     fitted, rows = fit_steps(steps, X, None if y is None else np.asarray(y))
     learner.fit(rows, y, pairs=pairs, triplets=triplets, groups=groups, reporter=reporter)
     metric = attach_steps(learner.metric(), fitted, names, feature_groups)

@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.metrics.card import MetricCard
+from semblance.core.metrics.declarations import LearnerDeclaration
 from semblance.core.metrics.distance import Distance
-from semblance.core.metrics.learner import Learner
-from semblance.core.metrics.training_data.training_input import TrainingInput
+from semblance.core.metrics.training_data.rows import TrainingInput
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ def count_patients(groups: npt.ArrayLike | None) -> int | None:
 
 
 def begin_card(
-    learner: Learner,
+    learner: LearnerDeclaration,
     data: TrainingInput,
     *,
     constraints: Mapping[str, int] | None = None,

@@ -10,8 +10,8 @@ from typing import TypeGuard
 import numpy as np
 import numpy.typing as npt
 
+from semblance.core.csv_cells import csv_text
 from semblance.core.language import format_number, tr, translate
-from semblance.core.reports.csv_table import csv_text
 from semblance.core.reports.formatting import spread_text
 
 Numbers = tuple[float | None, ...]

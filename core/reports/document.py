@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
+import itertools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from semblance.core.imaging.region import Region
-from semblance.core.language import as_lazy, count_label, isolated, join_texts, tr_lazy, tr_lazy_n
+from semblance.core.language import (
+    LazyText,
+    as_lazy,
+    count_label,
+    isolated,
+    join_texts,
+    tr_lazy,
+    tr_lazy_n,
+    visible,
+    visible_lines,
+)
 from semblance.core.library.findings import PALETTE, finding_letters
 from semblance.core.reports.formatting import digits_for, library_share_text, prevalence_text, spread_text
 from semblance.core.reports.redaction import CaseNames, Redactor, texts_of
@@ -20,6 +33,13 @@ FINDING_COLOURS = tuple(PALETTE.values())
 COMPARED, NEAREST, LISTED_WITHOUT_IMAGES = 6, 3, 10
 _DARK_INK, _LIGHT_INK, _GREY = "#101012", "#FFFFFF", "#6B6B74"
 _Row = TypeVar("_Row")
+#: What the author wrote, in lines of their own.
+_LINES = frozenset(("comment",))
+#: Data for programs.
+_NOT_SHOWN = frozenset(("created", "embedded_search", "identified", "free_text"))
+
+#: Parts of a distance shown for a case; the others are summed.
+PARTS = 5
 
 
 @dataclass(frozen=True)
@@ -321,3 +341,66 @@ def compared_rows(
 
 
 UNKNOWN_MARK = FindingMark(_GREY, "?", _LIGHT_INK)
+
+
+def leading_parts(row: RankedRow, limit: int = PARTS) -> list[tuple[str, float]]:
+    """The largest parts of a distance, and all others as one part, including those not in the row. The amounts sum
+    to the distance."""
+    ordered = sorted(row.parts, key=lambda part: -abs(part[1]))
+    if not ordered:
+        return []
+    missing = row.distance - sum(amount for _, amount in ordered)
+    has_rest = abs(missing) > 1e-6 * max(abs(row.distance), 1e-300)
+    if len(ordered) + has_rest <= limit:
+        return [*ordered, (tr_lazy("others"), missing)] if has_rest else ordered
+    rest = ordered[limit - 1 :]
+    name = tr_lazy("others") if has_rest else tr_lazy("{n} others", n=len(rest))
+    return [*ordered[: limit - 1], (name, sum(amount for _, amount in rest) + (missing if has_rest else 0.0))]
+
+
+def waterfall(row: RankedRow, limit: int = PARTS) -> list[tuple[str, float, float, float]]:
+    """Each leading part with the start (0..1) and length of its step from 0 to the distance."""
+    parts = leading_parts(row, limit)
+    edges = [0.0]
+    for _, amount in parts:
+        edges.append(edges[-1] + amount)
+    low, high = min(edges), max(edges)
+    span = (high - low) or 1.0
+    steps = []
+    for (name, amount), (start, end) in zip(parts, itertools.pairwise(edges), strict=True):
+        steps.append((name, amount, (min(start, end) - low) / span, abs(end - start) / span))
+    return steps
+
+
+def relative_distance(row: RankedRow, ranking: Sequence[RankedRow]) -> float:
+    """The distance as a share, 0..1, of the largest in the ranking."""
+    farthest = max((other.distance for other in ranking), default=0.0)
+    return min(1.0, max(0.0, row.distance / farthest)) if farthest > 0 else 0.0
+
+
+def with_visible_names(document: ReportDocument) -> ReportDocument:
+    """A copy of ``document`` for a person to read. CSV and JSON keep the names as they are."""
+    shown = copy.copy(document)
+    for name, value in vars(document).items():
+        if name not in _NOT_SHOWN:
+            object.__setattr__(shown, name, _visible(value, name))
+    return shown
+
+
+def _visible(value: Any, name: str = "") -> Any:
+    if isinstance(value, str):
+        if isinstance(value, LazyText):
+            # Its values were spelled out when it was made.
+            return value
+        return visible_lines(value) if name in _LINES else visible(value)
+    if isinstance(value, tuple):
+        return tuple(_visible(entry, name) for entry in value)
+    if isinstance(value, Mapping):
+        return {_visible(key): _visible(entry) for key, entry in value.items()}
+    if dataclasses.is_dataclass(value) and not isinstance(value, type | Region):
+        fields = {
+            entry.name: _visible(getattr(value, entry.name), entry.name)
+            for entry in dataclasses.fields(value)
+        }
+        return dataclasses.replace(value, **fields)
+    return value

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from semblance.core.csv_cells import csv_text
 from semblance.core.language import as_lazy, format_number, tr
-from semblance.core.reports.csv_table import csv_text
 from semblance.core.reports.curves import (
     ACCURACY,
     CALIBRATION,

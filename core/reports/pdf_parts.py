@@ -13,10 +13,9 @@ from reportlab.lib.utils import ImageReader
 from reportlab.platypus import Flowable, Paragraph
 
 from semblance.core.language import as_lazy, has_right_to_left, tr, translate
-from semblance.core.reports.contributions import waterfall
-from semblance.core.reports.document import FindingMark, RankedRow
+from semblance.core.reports.document import FindingMark, RankedRow, waterfall
 from semblance.core.reports.formatting import distance_text, signed_text
-from semblance.core.reports.pdf_fonts import BOLD, REGULAR, markup, runs, width_of
+from semblance.core.reports.pdf_text import BOLD, REGULAR, markup, runs, width_of
 
 TEXT, SECOND, THIRD = HexColor("#17171A"), HexColor("#4E4E56"), HexColor("#6B6B74")
 LINE, STRONG, TRACK, FILL = HexColor("#E3E3E7"), HexColor("#B4B4BC"), HexColor("#E1E1E6"), HexColor("#73737B")

@@ -1,14 +1,41 @@
-"""Write a report into a file whose format is given by its ending."""
+"""Write a report into a file whose format is given by its ending: PDF, HTML, CSV, JSON or DICOM."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import base64
+import dataclasses
+import json
+import math
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
+from typing import Any
 
+from semblance.core.csv_cells import csv_text
 from semblance.core.errors import BadArguments
 from semblance.core.files import write_file
-from semblance.core.language import tr_lazy
-from semblance.core.reports.document import ReportDocument
+from semblance.core.language import LazyText, current_language, tr, tr_lazy, tr_name, translate
+from semblance.core.purpose import PURPOSE
+from semblance.core.reports.document import (
+    UNKNOWN_MARK,
+    Fact,
+    RankedRow,
+    ReportDocument,
+    relative_distance,
+    waterfall,
+    with_visible_names,
+)
+from semblance.core.reports.formatting import distance_text, region_text, signed_text, time_text
+
+_KINDS = (
+    (b"\x89PNG", "image/png"),
+    (b"\xff\xd8", "image/jpeg"),
+    (b"<?xml", "image/svg+xml"),
+    (b"<svg", "image/svg+xml"),
+)
+
+#: Version of the format; raised when a key changes its meaning.
+VERSION = 1
 
 
 def _pdf(document: ReportDocument, page: str) -> bytes:
@@ -17,36 +44,18 @@ def _pdf(document: ReportDocument, page: str) -> bytes:
     return report_pdf(document, page)
 
 
-def _html(document: ReportDocument, _page: str) -> bytes:
-    from semblance.core.reports.html import report_html
-
-    return report_html(document).encode()
-
-
-def _csv(document: ReportDocument, _page: str) -> bytes:
-    from semblance.core.reports.csv import report_csv
-
-    return report_csv(document).encode()
-
-
-def _json(document: ReportDocument, _page: str) -> bytes:
-    from semblance.core.reports.json import report_json
-
-    return report_json(document).encode()
-
-
 def _dicom(document: ReportDocument, page: str) -> bytes:
-    from semblance.core.reports.encapsulated_pdf import report_dicom
+    from semblance.core.reports.dicom.image_objects import report_dicom
 
     return report_dicom(document, page)
 
 
 WRITERS: dict[str, Callable[[ReportDocument, str], bytes]] = {
     ".pdf": _pdf,
-    ".html": _html,
-    ".htm": _html,
-    ".csv": _csv,
-    ".json": _json,
+    ".html": lambda document, _page: report_html(document).encode(),
+    ".htm": lambda document, _page: report_html(document).encode(),
+    ".csv": lambda document, _page: report_csv(document).encode(),
+    ".json": lambda document, _page: report_json(document).encode(),
     ".dcm": _dicom,
 }
 
@@ -77,3 +86,174 @@ def check_suffix(path: Path) -> None:
             tr_lazy("Reports cannot {ending}: {path}.", ending=ending, path=path.name),
             "Use a name that ends in .pdf, .html, .csv, .json or .dcm.",
         )
+
+
+def report_html(document: ReportDocument) -> str:
+    """The whole report: images are embedded, nothing is loaded from elsewhere, every text is escaped."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        finalize=lambda value: translate(value) if isinstance(value, LazyText) else value,
+    )
+    environment.globals["_"] = tr
+    environment.filters |= {
+        "uri": data_uri,
+        "tr_name": tr_name,
+        "translate": translate,
+        "time_text": time_text,
+        "region": region_text,
+        "distance": partial(distance_text, digits=document.digits),
+        "signed": signed_text,
+        "shares": _waterfall_percentages,
+        "relative_distance": lambda row: round(100 * relative_distance(row, document.ranking), 1),
+    }
+    document = with_visible_names(document)
+    compared = document.compared()
+    return environment.get_template("report.html").render(
+        report=document,
+        marks=document.marks(),
+        unknown=UNKNOWN_MARK,
+        purpose=PURPOSE,
+        language=current_language(),
+        with_images=document.has_images(),
+        further=[row for row in document.ranking if row not in compared],
+        explained=document.is_explained(),
+    )
+
+
+def data_uri(content: bytes | None) -> str:
+    """``content`` (PNG, JPEG or SVG) as a data address; empty for anything else."""
+    start = (content or b"")[:300].lstrip()
+    kind = next((kind for first, kind in _KINDS if start.startswith(first)), "")
+    return f"data:{kind};base64,{base64.b64encode(content).decode('ascii')}" if content and kind else ""
+
+
+def _waterfall_percentages(row: RankedRow) -> list[tuple[str, float, float, float]]:
+    return [
+        (name, amount, round(100 * left, 1), round(max(100 * width, 1.0), 1))
+        for name, amount, left, width in waterfall(row)
+    ]
+
+
+def report_csv(document: ReportDocument) -> str:
+    """One line for every ranked case; a column for every part of the distances, and with ``identified`` the
+    patient and the path. The last column is the intended purpose. Text that a spreadsheet would run as a formula begins
+    with an apostrophe."""
+    parts = tuple(dict.fromkeys(name for row in document.ranking for name, _ in row.parts))
+    identities = ("patient_id", "path") if document.identified else ()
+    header = (
+        "query",
+        "metric",
+        "rank",
+        "case_id",
+        "finding",
+        "distance",
+        "near_duplicates",
+        "judgement",
+        *identities,
+    )
+    query = document.query.case_id or document.query.image or ""
+    rows = []
+    for row in document.ranking:
+        shares = dict(row.parts)
+        identity = (row.patient, row.path) if document.identified else ()
+        case = (row.rank, row.case_id, row.finding, row.distance, row.near_duplicates, row.judgement)
+        amounts = (shares.get(name) for name in parts)
+        rows.append((query, document.metric, *case, *identity, *amounts, PURPOSE))
+    return csv_text((*header, *(f"part: {name}" for name in parts), "intended_purpose"), rows)
+
+
+def report_json(document: ReportDocument) -> str:
+    """The keys of ``search --json``, and ``report``, ``card``, ``judgements``, ``order`` (what marks did to the
+    ranking, in words), ``plots`` (their captions), ``notes``, ``versions``, ``comment``, ``clinic`` and
+    ``search``, with which its library reopens it. Without images. NaN and infinities become null."""
+    return json.dumps(_to_json(_values(document)), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+
+def _values(document: ReportDocument) -> dict[str, Any]:
+    query, vote = document.query, document.vote
+    return {
+        "report": {
+            "version": VERSION,
+            "title": document.title,
+            "created": document.created,
+            "library": document.library,
+            "identified": document.identified,
+            "removed": document.removed,
+            "intended_purpose": PURPOSE,
+        },
+        "query": {
+            "case_id": query.case_id,
+            "image": query.image,
+            "region": None if query.region is None else query.region.to_json(),
+            "finding": query.finding,
+            **({"patient": query.patient} if document.identified else {}),
+            "facts": _facts(query.facts),
+        },
+        "metric": document.metric,
+        "results": [
+            {
+                "rank": row.rank,
+                "case_id": row.case_id,
+                "distance": row.distance,
+                "finding": row.finding,
+                "path": row.path,
+                **({"patient": row.patient} if document.identified else {}),
+                "near_duplicates": row.near_duplicates,
+                "judgement": row.judgement,
+                "reason": row.reason,
+                "parts": [{"name": name, "amount": amount} for name, amount in row.parts],
+            }
+            for row in document.ranking
+        ],
+        "order": document.order,
+        "hidden": {"same_patient": 0, "near_duplicates": 0, **document.hidden},
+        "vote": {
+            "voters": len(vote.neighbour_findings()),
+            "counts": vote.counts,
+            "calibrated": vote.calibrated,
+            "measured_on": vote.measured_on,
+            "finding": vote.finding,
+            "probability": vote.probability if vote.calibrated else None,
+            "interval": vote.interval if vote.calibrated else None,
+            "query_trained_on": vote.trained,
+            "library_share": vote.library_share,
+            "prevalence": vote.prevalence,
+            "caution": vote.caution or None,
+            "why_not": vote.why_not or None,
+        },
+        "no_good_match": document.no_close_match,
+        "unclear": document.unclear,
+        "card": {
+            "measured_on": document.measured_on,
+            "tested": document.tested,
+            "facts": _facts(document.card),
+        },
+        "judgements": [dataclasses.asdict(judgement) for judgement in document.judgements],
+        "plots": [{"caption": plot.caption, "measured_on": plot.measured_on} for plot in document.plots],
+        "notes": document.notes,
+        "versions": document.versions,
+        "comment": document.comment,
+        "clinic": document.clinic,
+        "search": document.embedded_search,
+    }
+
+
+def _facts(facts: tuple[Fact, ...]) -> list[dict[str, str]]:
+    return [{"label": fact.label, "value": fact.value} for fact in facts]
+
+
+def _to_json(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _to_json(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_to_json(entry) for entry in value]
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    if hasattr(value, "item"):
+        return _to_json(value.item())
+    return value

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from semblance.core.reports.csv_table import csv_text
+from semblance.core.csv_cells import csv_text
 
 ANSWERED, OPEN = "answered by the experiment", "to be written by the authors"
 #: Values of an item at most; the table that it names has all.

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from semblance.core.csv_cells import csv_text
 from semblance.core.files import make_folder, write_file
-from semblance.core.reports.csv_table import csv_text
 from semblance.core.reports.experiment_figures import (
     Interval,
     NamedCurve,

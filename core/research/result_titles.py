@@ -13,7 +13,7 @@ from semblance.core.errors import BadArguments
 from semblance.core.evaluation.protocols.registry import protocol_class
 from semblance.core.language import tr_name
 from semblance.core.metrics import score_titles
-from semblance.core.metrics.registry import learner_class
+from semblance.core.metrics.registry import declared_learner
 
 _BUILTIN = re.compile(r"builtin:(\w+)")
 _FIRST_NAME = re.compile(r"^\w+")
@@ -50,7 +50,7 @@ def cases_title(name: str) -> str:
 
 def _learner(name: str, translate: Translate) -> str:
     try:
-        return translate(learner_class(name).title)
+        return translate(declared_learner(name).title)
     except BadArguments:
         return name
 

@@ -8,16 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from semblance.core.evaluation.friedman import friedman_of_means, holm
+from semblance.core.evaluation.friedman import friedman_of_means, holm, nemenyi_json
 from semblance.core.evaluation.intervals import over_repeats
-from semblance.core.evaluation.nemenyi import nemenyi_json
 from semblance.core.evaluation.protocols.registry import protocol_class
 from semblance.core.evaluation.result import LearnerResult, Measured, summarise
 from semblance.core.evaluation.significance import corrected_t_test, wilcoxon_test
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.training import versions
-from semblance.core.research.cells import ExperimentCell, measured_splits
-from semblance.core.research.run_cells import ExperimentState
+from semblance.core.research.run_cells import ExperimentCell, ExperimentState, measured_splits
 
 #: The label of steps that are not named.
 DEFAULT_STEPS = tr_lazy("usual steps")

@@ -9,8 +9,7 @@ import numpy as np
 
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.evaluation.neighbours import metric_distances
-from semblance.core.evaluation.protocols.plan import FAILURES, PreparedSplit, Trial
-from semblance.core.evaluation.protocols.runner import fit_and_measure
+from semblance.core.evaluation.protocols.protocol import FAILURES, PreparedSplit, Trial, fit_and_measure
 from semblance.core.evaluation.result import Measured, number_or_none
 from semblance.core.evaluation.scores import mean_over_queries, retrieval_accuracy, votes
 from semblance.core.evaluation.splits import folds, patient_codes

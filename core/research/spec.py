@@ -10,10 +10,10 @@ from pathlib import Path, PurePath
 from typing import Any, Self
 
 from semblance.core.errors import BadArguments
-from semblance.core.evaluation.builtin_tables import PREFIX
+from semblance.core.evaluation.data_sources import PREFIX
 from semblance.core.evaluation.protocols.registry import protocol_class
 from semblance.core.language import tr_lazy
-from semblance.core.metrics.registry import learner_class
+from semblance.core.metrics.registry import declared_learner
 from semblance.core.metrics.steps.sequence import parse_steps
 from semblance.core.parameters import Parameter, Value, checked
 from semblance.core.research.selection import CRITERION, INNER_FOLDS, check_criterion
@@ -165,7 +165,7 @@ class LearnerChoice:
         name = values.get("learner")
         if not isinstance(name, str):
             raise BadArguments("A learner has no name.", 'Write {"learner": "bdm"}.')
-        known = () if name in baselines else learner_class(name).parameters
+        known = () if name in baselines else declared_learner(name).parameters
         params, grid = values.get("params", {}), values.get("grid", {})
         if not isinstance(params, Mapping) or not isinstance(grid, Mapping):
             raise BadArguments(

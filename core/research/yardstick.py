@@ -14,11 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from semblance.core.csv_cells import csv_text
 from semblance.core.errors import BadInput
-from semblance.core.evaluation.friedman import friedman
-from semblance.core.evaluation.nemenyi import nemenyi_json
+from semblance.core.evaluation.friedman import friedman, nemenyi_json
 from semblance.core.language import tr_lazy
-from semblance.core.reports.csv_table import csv_text
 from semblance.core.reports.experiment_figures import critical_difference_figure
 from semblance.core.reports.plot import Format, PlotLayout
 from semblance.core.research.result_titles import learner_title, score_title

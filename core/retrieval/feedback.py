@@ -253,13 +253,13 @@ class Feedback:
         least, middle, spread = self._cases.base_range
         slope = PRIOR_SLOPE / spread if spread > _TINY else 0.0
         # The prior mean of marked images from outside is that of the query.
-        away = np.full(len(points), least)
+        distances = np.full(len(points), least)
         first = len(self._positive)
-        away[1 : 1 + len(self.liked)] = base[self.liked]
-        away[first : first + len(self.disliked)] = base[self.disliked]
+        distances[1 : 1 + len(self.liked)] = base[self.liked]
+        distances[first : first + len(self.disliked)] = base[self.disliked]
         kernel = np.exp(-_squared(points, points) / length)
         kernel[np.diag_indices_from(kernel)] += NOISE
-        weights = np.linalg.solve(kernel, labels + slope * (away - middle))
+        weights = np.linalg.solve(kernel, labels + slope * (distances - middle))
         across = np.exp(-np.hstack([to_positive, to_negative]) / length)
         mean: Matrix = across @ weights - slope * (base[rows] - middle)
         return mean
@@ -366,8 +366,8 @@ def _nearest(here: Matrix, marked: Matrix, rows: Rows, marks: Rows) -> tuple[Row
     squared = _squared(here, marked)
     squared[rows[:, None] == marks[None, :]] = np.inf
     at = squared.argmin(axis=1)
-    away = squared[np.arange(len(rows)), at]
-    return np.where(np.isfinite(away), marks[at], -1), away
+    nearest = squared[np.arange(len(rows)), at]
+    return np.where(np.isfinite(nearest), marks[at], -1), nearest
 
 
 def _spread_over(n: int, k: int) -> Rows:

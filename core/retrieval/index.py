@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NewType
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,12 @@ from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Distance
 
+#: The number of a case in the catalogue, and its place among the cases of an index, from 0. Its rank is from 1.
+CaseRow = NewType("CaseRow", int)
+Place = NewType("Place", int)
+Rank = NewType("Rank", int)
+#: Of a case outside the ranking.
+NO_RANK = Rank(0)
 Matrix = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]
 

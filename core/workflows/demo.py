@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from semblance.core.demo import generate
-from semblance.core.evaluation.neighbour_votes import VOTERS
+from semblance.core.evaluation.search_rankings import VOTERS
 from semblance.core.library.open_library import open_library, open_or_create_library
 from semblance.core.library.records import CATALOGUE
 from semblance.core.searches.query import Query

@@ -13,13 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.constraints import from_findings
-from semblance.core.evaluation.builtin_tables import builtin_table
 from semblance.core.evaluation.data import EvaluationData
+from semblance.core.evaluation.data_sources import builtin_table
 from semblance.core.evaluation.protocols import get_protocol
 from semblance.core.evaluation.protocols.protocol import LearnerSpec
 from semblance.core.library.importers.table import read_table
-from semblance.core.metrics.boosting.bdm_boosting import best_split, smoothed_log_ratio
-from semblance.core.metrics.boosting.bdm_pairs import DensePairs
+from semblance.core.metrics.estimators.bdm import best_split, smoothed_log_ratio
+from semblance.core.metrics.estimators.bdm_pairs import DensePairs
 from semblance.core.metrics.steps import parse_steps
 from tests.benchmarks.harness import row
 

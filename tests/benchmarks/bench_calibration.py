@@ -20,9 +20,8 @@ import numpy as np
 
 from semblance.core.engine import limit_threads
 from semblance.core.evaluation.calibration import Calibration
-from semblance.core.evaluation.data import prepare
+from semblance.core.evaluation.data import parse_findings_map, prepare
 from semblance.core.evaluation.data_sources import table_data
-from semblance.core.evaluation.findings_map import parse_findings_map
 from semblance.core.evaluation.search_rankings import Gallery
 from semblance.core.library.importers.table import read_table
 from semblance.core.library.open_library import open_library

@@ -19,7 +19,7 @@ from semblance.core.evaluation.protocols import get_protocol
 from semblance.core.evaluation.protocols.protocol import LearnerSpec
 from semblance.core.library.importers.table import read_table
 from semblance.core.metrics import make_learner
-from semblance.core.metrics.class_conditional.objective import Batch, expected_accuracy, make_batch
+from semblance.core.metrics.estimators.ccml import Batch, expected_accuracy, make_batch
 from semblance.core.metrics.steps import parse_steps
 from tests.benchmarks.harness import Row, row, table
 from tests.helpers import data as real_data

@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from semblance.core.engine import limit_threads
 from semblance.core.evaluation.data import EvaluationData
-from semblance.core.evaluation.protocols.ccml import CCMLProtocol
+from semblance.core.evaluation.protocols.papers import CCMLProtocol
 from semblance.core.evaluation.protocols.protocol import LearnerSpec
 from semblance.core.evaluation.splits import HoldOut, hold_out
 from semblance.core.features.pixels import Pixels

@@ -25,7 +25,7 @@ from semblance.core.library.library import Library
 from semblance.core.library.records import CHUNK
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.check_data import check_data
-from semblance.core.workflows.library.data_issues import Check
+from semblance.core.workflows.library.data_issues import IssueKind
 from semblance.core.workflows.library.import_source import import_source
 from tests.benchmarks.harness import require_data
 
@@ -34,7 +34,14 @@ SEED = 0
 WORKERS = 2
 LARGE, TARGET_S = 10_000, 60.0
 _TEXTS = ("PATIENT 4711", "R CC 12/03/1999", "SMITH JOHN", "Left breast", "Dist 12.3 mm", "2001-04-05 GE")
-_FAULTS = (Check.LABEL_ERROR, Check.TEXT, Check.BLANK, Check.CUT, Check.OUTLIER, Check.WRONG_SIDE)
+_FAULTS = (
+    IssueKind.LABEL_ERROR,
+    IssueKind.TEXT,
+    IssueKind.BLANK,
+    IssueKind.CUT,
+    IssueKind.OUTLIER,
+    IssueKind.WRONG_SIDE,
+)
 #: Name, archive, images used of it, kind of source, and smallest side (smaller images are enlarged).
 _SETS = (
     ("BUSI", "busi_256.zip", None, "folder", 1),
@@ -50,7 +57,7 @@ class FaultyCopy:
     """A folder with images, and what is wrong: path of an image -> the check that should list it."""
 
     folder: Path
-    faults: dict[str, Check]
+    faults: dict[str, IssueKind]
 
 
 def row(what: str, value: float, unit: str = "", target: float | None = None) -> dict[str, Any]:
@@ -71,19 +78,19 @@ def with_text(image: Image.Image, rng: np.random.Generator) -> Image.Image:
 
 
 def with_fault(
-    image: Image.Image, fault: Check, foreign: list[Image.Image], rng: np.random.Generator
+    image: Image.Image, fault: IssueKind, foreign: list[Image.Image], rng: np.random.Generator
 ) -> Image.Image:
-    if fault == Check.TEXT:
+    if fault == IssueKind.TEXT:
         return with_text(image, rng)
-    if fault == Check.BLANK:
+    if fault == IssueKind.BLANK:
         return Image.new("L", image.size, int(rng.integers(0, 256)))
-    if fault == Check.CUT:
+    if fault == IssueKind.CUT:
         pixels = np.array(image)
         pixels[int(rng.uniform(0.4, 0.85) * len(pixels)) :] = rng.choice((0, 128))
         return Image.fromarray(pixels)
-    if fault == Check.OUTLIER:
+    if fault == IssueKind.OUTLIER:
         return foreign[int(rng.integers(len(foreign)))].resize(image.size)
-    if fault == Check.WRONG_SIDE:
+    if fault == IssueKind.WRONG_SIDE:
         return image.transpose(Image.Transpose.FLIP_LEFT_RIGHT)
     return image
 
@@ -110,7 +117,7 @@ def faulty_copy(images: Path, archive: str, most: int | None, smallest: int, fol
     count = max(3, round(SHARE * len(names)))
     chosen = rng.choice(names, count * len(kinds), replace=False).tolist()
     fault_of = {name: kinds[place % len(kinds)] for place, name in enumerate(chosen)}
-    faults: dict[str, Check] = {}
+    faults: dict[str, IssueKind] = {}
     for name, image in read_images(images / archive, names):
         scale = max(1.0, smallest / min(image.size))
         large = image.resize((round(image.width * scale), round(image.height * scale)))
@@ -130,7 +137,7 @@ def faulty_copy(images: Path, archive: str, most: int | None, smallest: int, fol
     return FaultyCopy(folder, faults)
 
 
-def add_copies(folder: Path, names: list[str], faults: dict[str, Check]) -> None:
+def add_copies(folder: Path, names: list[str], faults: dict[str, IssueKind]) -> None:
     """Add a smaller copy of each image to the folder of another finding, saved as JPEG."""
     findings = sorted({PurePosixPath(path.relative_to(folder)).parent for path in folder.rglob("*.png")})
     for number, name in enumerate(names):
@@ -139,16 +146,16 @@ def add_copies(folder: Path, names: list[str], faults: dict[str, Check]) -> None
         path = other / f"copy_{number}.jpg"
         with Image.open(folder / original) as image:
             image.resize((image.width * 4 // 5, image.height * 4 // 5)).save(folder / path, quality=80)
-        faults[str(path)] = Check.LABEL_CONFLICT
+        faults[str(path)] = IssueKind.LABEL_CONFLICT
 
 
-def set_wrong_findings(library: Path, faults: Mapping[str, Check]) -> None:
+def set_wrong_findings(library: Path, faults: Mapping[str, IssueKind]) -> None:
     """Give every case of an image with a wrong finding another one at random."""
     rng = np.random.default_rng(SEED)
     with Library.open(library, writable=True) as opened:
         cases = opened.catalogue.details([int(r.id) for r in opened.catalogue.all_cases()]).values()
         findings = sorted({case.finding for case in cases if case.finding})
-        wrong = [case for case in cases if faults.get(path_of(case.case_id)) == Check.LABEL_ERROR]
+        wrong = [case for case in cases if faults.get(path_of(case.case_id)) == IssueKind.LABEL_ERROR]
         opened.catalogue.relabel(
             (
                 case.case_id,

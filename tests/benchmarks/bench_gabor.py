@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from semblance.core.engine import limit_threads
 from semblance.core.features import make_extractor
-from semblance.core.features.gabor_bank import FREQUENCIES, GRID, ORIENTATIONS, SIZE, gabor_bank
+from semblance.core.features.gabor import FREQUENCIES, GRID, ORIENTATIONS, SIZE, gabor_bank
 from semblance.core.imaging import ImageAddress, ImageReader
 from tests.benchmarks.harness import Row, row, table
 from tests.helpers import data as real_data

@@ -26,9 +26,9 @@ from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
+from semblance.core.workflows.searches.feedback.refine_metric import judge
 from semblance.core.workflows.searches.open_metrics import close_loaded_metrics
 from semblance.core.workflows.searches.rank_cases import rank_cases
-from semblance.core.workflows.searches.refine_metric import judge
 from tests.benchmarks.harness import Row, row, table
 from tests.benchmarks.synthetic_catalogue import catalogue
 from tests.helpers import data as real_data

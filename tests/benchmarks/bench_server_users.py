@@ -23,7 +23,7 @@ import numpy as np
 
 from semblance.core.library.location import ServerAddress, server_address
 from semblance.core.workflows.features.extract_features import extract_features
-from semblance.core.workflows.library.exports import check_audit
+from semblance.core.workflows.library.audit_log import check_audit
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.maintenance.share_library import set_right
 from semblance.core.workflows.metrics.train_metric import train_metric

@@ -23,7 +23,7 @@ _PATIENCE_S = 120.0
 def run(data: Path | None) -> list[dict[str, Any]]:
     from PySide6.QtWidgets import QApplication
 
-    from semblance.app.shell.jobs import Jobs, Lane
+    from semblance.app.shell.jobs import Jobs, WorkerPool
     from semblance.app.shell.theme import set_theme
     from semblance.app.viewer.image_pane import ImagePane
     from semblance.app.window.preload import preload_reading
@@ -41,8 +41,8 @@ def run(data: Path | None) -> list[dict[str, Any]]:
         pane = ImagePane(jobs)
         pane.resize(1100, 1000)
         pane.show()
-        for lane in (Lane.READ, Lane.SLICE):
-            jobs.preload(lane, preload_reading)
+        for pool in (WorkerPool.READ, WorkerPool.SLICE):
+            jobs.preload(pool, preload_reading)
         _until(app, lambda: not jobs.active)
         rows = _opened(app, jobs, pane, ImageAddress(folder, slices=tuple(files)))
         rows += _scrolled(app, pane)
@@ -99,11 +99,11 @@ def _opened(app: Any, jobs: Any, pane: Any, address: Any) -> list[dict[str, Any]
 
 
 def _open(app: Any, jobs: Any, pane: Any, address: Any) -> None:
-    from semblance.app.shell.jobs import Lane
+    from semblance.app.shell.jobs import WorkerPool
     from semblance.core.workflows.imaging import view_images
 
     shown: list[Any] = []
-    job = jobs.run("", view_images.view_file, address, lane=Lane.READ, quiet=True)
+    job = jobs.run("", view_images.view_file, address, pool=WorkerPool.READ, quiet=True)
     job.done.connect(shown.append)
     _until(app, lambda: shown)
     pane.show_viewed(shown[0], None, address, None)

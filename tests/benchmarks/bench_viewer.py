@@ -18,7 +18,7 @@ STALL_MS, FRAME_MS = 50.0, 16.0
 def run(data: Path | None) -> list[dict[str, Any]]:
     from PySide6.QtWidgets import QApplication
 
-    from semblance.app.search.query.panel import QueryPanel
+    from semblance.app.search.query.query_panel import QueryPanel
     from semblance.app.shell.jobs import Jobs
     from semblance.app.shell.theme import set_theme
     from tests.helpers.contexts import make_context

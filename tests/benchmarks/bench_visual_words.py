@@ -20,7 +20,7 @@ from semblance.core.engine import limit_threads
 from semblance.core.evaluation.data_sources import library_data
 from semblance.core.library.open_library import open_library
 from semblance.core.metrics.steps import apply_steps, fit_steps
-from semblance.core.metrics.steps.extractor_steps import chosen_steps
+from semblance.core.metrics.steps.sequence import chosen_steps
 from semblance.core.workflows.evaluation.evaluate_learners import EvaluateRequest, evaluate
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source

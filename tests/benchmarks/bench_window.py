@@ -128,11 +128,11 @@ def _nothing() -> None:
 
 
 def _train(window: Any, _library: Path, _arriving: Path) -> Callable[[], object]:
-    from semblance.app.metrics import train_metric as training
+    from semblance.app.metrics.train_ticked_learner import train_ticked_learner
     from semblance.core.workflows.metrics.train_request import TrainRequest
 
     rounds = {"rounds": 2000}
-    training.train(window.context, TrainRequest("bdm_v", "Busy", settings=rounds), "Busy", 2000)
+    train_ticked_learner(window.context, TrainRequest("bdm_v", "Busy", settings=rounds), "Busy", 2000)
     return _nothing
 
 

@@ -17,8 +17,8 @@ from semblance.core.library.location import server_address
 from semblance.core.searches.feedback.judgements import Judgement, JudgementKind
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search, new_ledger
+from semblance.core.workflows.searches.feedback.refine_metric import judge
 from semblance.core.workflows.searches.rank_cases import RankedSearch, rank_cases
-from semblance.core.workflows.searches.refine_metric import judge
 
 #: Of each search, so many of the first cases are marked, one after the other.
 MARKS = 3

@@ -11,7 +11,7 @@ import pytest
 
 from semblance.core.errors import BadInput
 from semblance.core.metrics import load_metric, make_learner
-from semblance.core.metrics.deep.network import Network, as_images
+from semblance.core.metrics.estimators.image_networks import Network, as_images
 from semblance.core.metrics.training import TrainingPoint
 from semblance.core.tasks import Cancelled
 from tests.helpers.learners import HOPELESS, PROBLEMS, Listener, problem
@@ -186,7 +186,7 @@ def test_diverging_weights_are_reported(monkeypatch):
         with torch.no_grad():
             training.network.parameters[0].fill_(torch.inf)
 
-    monkeypatch.setattr("semblance.core.metrics.deep.network_training.NetworkTraining._descend", run_away)
+    monkeypatch.setattr("semblance.core.metrics.estimators.image_networks.NetworkTraining._descend", run_away)
     with pytest.raises(BadInput, match="did not converge"):
         make_learner("convnet", rate=0.1, decay=0.0, rounds=1).fit(*corners(40))
 

@@ -8,9 +8,9 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from semblance.app.library.label_dialogs import LabelDialog
-from semblance.app.metrics.train_metric import train
-from semblance.app.screenshot import settle
+from semblance.app.library.label_dialogs import SetLabelDialog
+from semblance.app.metrics.train_ticked_learner import train_ticked_learner
+from semblance.app.screenshot import wait_until_idle
 from semblance.core.workflows.evaluation.scored_metrics import is_stale
 from semblance.core.workflows.searches.open_metrics import close_loaded_metrics
 from tests.helpers.striped_library import striped_library
@@ -49,7 +49,7 @@ def test_labels_by_keyboard_make_scores_stale_until_trained_again_or_undone(
 
         def answer() -> None:
             dialog = QApplication.activeModalWidget()
-            assert isinstance(dialog, LabelDialog)
+            assert isinstance(dialog, SetLabelDialog)
             dialog.field.clear()
             qtbot.keyClicks(dialog.field, NEW)
             dialog.accept_button.click()
@@ -65,13 +65,13 @@ def test_labels_by_keyboard_make_scores_stale_until_trained_again_or_undone(
         labelled = {state.columns.ids[state.columns.index_of_row(row)] for row in rows}
         assert all(shown[case] == NEW for case in labelled & shown.keys())
 
-        train(window.context, PLAIN, "plain", None)
+        train_ticked_learner(window.context, PLAIN, "plain", None)
         wait_for(window, lambda: not stale())
 
         # The dialog was the active window.
         window.activateWindow()
         grid.setFocus()
-        settle(window)
+        wait_until_idle(window)
         qtbot.keyClick(grid, Qt.Key.Key_Z, CTRL)
         wait_for(window, lambda: findings() == before)
         # The scores were measured with the labels that are gone now.
@@ -79,4 +79,4 @@ def test_labels_by_keyboard_make_scores_stale_until_trained_again_or_undone(
         qtbot.keyClick(grid, Qt.Key.Key_Z, CTRL | SHIFT)
         wait_for(window, lambda: findings() == changed)
         assert not stale()
-        settle(window)
+        wait_until_idle(window)

@@ -11,7 +11,7 @@ from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
-from semblance.app.screenshot import settle
+from semblance.app.screenshot import wait_until_idle
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.window.main_window import MainWindow
 from semblance.core.workflows.features.extract_features import extract_features
@@ -96,19 +96,19 @@ def test_a_series_is_found_scrolled_compared_viewed_and_searched_by_region(qtbot
         query, before = panels.query.pane, panels.query.pane.view.window_level
         first = query.slices.place
         turn_wheel(query.view, 2)
-        settle(window)
+        wait_until_idle(window)
         place = query.slices.place
         assert abs(place - first) == 2
         centre = query.view.rect().center()
         drag(qtbot, query.view, centre, centre + QPoint(40, 30))
-        settle(window)
+        wait_until_idle(window)
         kept = query.view.window_level
         assert kept != before
 
         lung = next(one for one in state.ranking.ranked if "Lung" in name_of(window, one.row))
         panels.ranking.grid.set_current(lung.row)
         qtbot.keyClick(panels.ranking.grid, Qt.Key.Key_Return)
-        settle(window)
+        wait_until_idle(window)
         page = panels.compare
         one, other = page.panes
         assert page.current_case() == lung.case_id
@@ -117,24 +117,24 @@ def test_a_series_is_found_scrolled_compared_viewed_and_searched_by_region(qtbot
         assert height(one) == height(other)
         assert one.slices.place != other.slices.place
         turn_wheel(other.view, -1)
-        settle(window)
+        wait_until_idle(window)
         assert height(one) == height(other)
         assert one.slices.place == place + 1
         # Beyond the end of the other series the query goes on alone.
         turn_wheel(one.view, SLICES)
-        settle(window)
+        wait_until_idle(window)
         assert (one.slices.place, other.slices.place) == (0, 0)
         moved = one.slices.place
         qtbot.keyClick(page, Qt.Key.Key_Escape)
-        settle(window)
+        wait_until_idle(window)
         assert (query.slices.place, query.view.window_level) == (moved, kept)
 
         qtbot.mouseDClick(panels.query.header, LEFT)
-        settle(window)
+        wait_until_idle(window)
         large = panels.large.pane
         assert (large.slices.place, large.view.window_level) == (moved, kept)
         qtbot.keyClick(large.view, Qt.Key.Key_Escape)
-        settle(window)
+        wait_until_idle(window)
 
         window.context.actions["region"].trigger()
         drag(qtbot, query.view, centre - QPoint(30, 30), centre + QPoint(30, 30))

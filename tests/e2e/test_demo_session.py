@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
-from semblance.app.screenshot import settle
+from semblance.app.screenshot import wait_until_idle
 from semblance.app.shell.state import Change
 from semblance.app.window.main_window import MainWindow
 from semblance.core.workflows import demo
@@ -40,7 +40,7 @@ def choose(window: MainWindow, case_id: str, qtbot: QtBot) -> None:
         check_params_cb=lambda change: bool(change & Change.RANKING),
     ):
         qtbot.keyClick(window.panels.library.grid, Qt.Key.Key_Return)
-    settle(window)
+    wait_until_idle(window)
 
 
 def accuracy(metric: MetricFacts) -> float:
@@ -106,7 +106,7 @@ def test_train_compare_quit_and_start_again(qtbot: QtBot, demo_library: Path) ->
             [c.case_id for c in window.state.ranking.ranked[:20]],
         )
         window.parts.layout.docks["side"].toggleViewAction().trigger()
-        settle(window)
+        wait_until_idle(window)
 
     with open_window() as window:
         wait_for(window, lambda: window.state.ranking is not None)

@@ -10,7 +10,7 @@ from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
-from semblance.app.screenshot import settle
+from semblance.app.screenshot import wait_until_idle
 from semblance.app.window.main_window import MainWindow
 from semblance.app.window.workspaces import WORKSPACES
 from semblance.core.workflows.features.extract_features import extract_features
@@ -54,7 +54,7 @@ class Keyboard:
     def press(self, *keys: Qt.Key, held: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
         for key in keys:
             self._qtbot.keyClick(self.at, key, held)
-        settle(self.window)
+        wait_until_idle(self.window)
 
     def write(self, text: str) -> None:
         self._qtbot.keyClicks(self.at, text)

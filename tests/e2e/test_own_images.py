@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from semblance.app.reports import report_commands
 from semblance.app.reports.report_dialog import ReportDialog
-from semblance.app.screenshot import settle
+from semblance.app.screenshot import wait_until_idle
 from semblance.app.widgets.cards.card_layout import card_feedback_buttons
 from semblance.core.searches.query import Query
 from tests.helpers.images import striped_folder
@@ -45,7 +45,7 @@ def test_a_dropped_folder_is_seen_marked_compared_and_reported(
         wait_for(window, lambda: state.ranking is not None and not window.jobs.active)
         grid = panels.ranking.grid
         grid.set_current(state.ranking.ranked[2].row)
-        settle(window)
+        wait_until_idle(window)
         marked, before = state.ranking.ranked[2].case_id, state.ranking
         more, _ = card_feedback_buttons(grid.card_rect(2), grid._layout)
         qtbot.mouseMove(grid.viewport(), more.center())
@@ -54,7 +54,7 @@ def test_a_dropped_folder_is_seen_marked_compared_and_reported(
         assert state.ranking.ranked[0].case_id == marked
 
         qtbot.mouseDClick(grid.viewport(), LEFT, pos=grid.card_rect(1).center())
-        settle(window)
+        wait_until_idle(window)
         page = panels.compare
         assert page.isVisible()
         compared = page.current_case()
@@ -62,9 +62,9 @@ def test_a_dropped_folder_is_seen_marked_compared_and_reported(
         qtbot.mouseClick(page.notes, LEFT)
         qtbot.keyClicks(page.notes, "like the query")
         qtbot.mouseClick(page.in_report, LEFT)
-        settle(window)
+        wait_until_idle(window)
         qtbot.keyClick(page, Qt.Key.Key_Escape)
-        settle(window)
+        wait_until_idle(window)
         assert not window.parts.full.open
 
         def create() -> None:

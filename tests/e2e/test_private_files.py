@@ -19,7 +19,7 @@ from semblance.core.imaging.deidentification.project_key import project_pseudony
 from semblance.core.library.library import Library
 from semblance.core.log import stop_log
 from semblance.core.metrics.metric import load_metric
-from semblance.core.workflows.searches.pasted_image import save_pasted_image
+from semblance.core.workflows.searches.query_features import save_pasted_image
 from tests.helpers.dicom_files import ct_slice, encoded
 from tests.helpers.images import striped_folder
 from tests.helpers.program import run_program

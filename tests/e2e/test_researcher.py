@@ -16,7 +16,7 @@ from pytestqt.qtbot import QtBot
 
 from semblance.app.evaluation.panel import ROC_TAB
 from semblance.app.research.experiments_dialog import ExperimentsDialog
-from semblance.app.screenshot import settle
+from semblance.app.screenshot import wait_until_idle
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
 from tests.helpers.windows import open_window, wait_for
 
@@ -71,7 +71,7 @@ def test_a_table_is_dropped_tested_compared_and_exported(
 
         tabs = panels.evaluation.header.tabs
         qtbot.mouseClick(tabs, LEFT, pos=tabs.tabRect(ROC_TAB).center())
-        settle(window)
+        wait_until_idle(window)
         assert tabs.currentIndex() == ROC_TAB
         panels.evaluation.save_plot()
         wait_for(window, plot.exists)

@@ -9,8 +9,8 @@ import pytest
 
 from semblance.core.library.location import server_address
 from semblance.core.library.server.library import ServerLibrary
+from semblance.core.workflows.library.audit_log import check_audit, list_audit
 from semblance.core.workflows.library.edit_cases import remove_cases
-from semblance.core.workflows.library.exports import check_audit, list_audit
 from tests.helpers.postgres_server import PASSWORD, PostgresServer, running_server
 from tests.helpers.server_writes import cases_of, prepare, write_one
 from tests.helpers.wait import wait_until

@@ -23,8 +23,8 @@ from PySide6.QtCore import QCoreApplication, QEvent, QSettings, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
-from semblance.app.screenshot import settle, turn
-from semblance.app.search.query.panel import QueryPanel
+from semblance.app.screenshot import turn, wait_until_idle
+from semblance.app.search.query.query_panel import QueryPanel
 from semblance.app.search.similar.summary_strip import SummaryStrip
 from semblance.app.shell import library_operations, search_operations
 from semblance.app.shell.settings import Settings
@@ -96,7 +96,7 @@ class ScreenMachine(RuleBasedStateMachine):
         self.window.show()
         self.window.start(library)
         self.seen_errors = 0
-        settle(self.window)
+        wait_until_idle(self.window)
 
     def _close(self) -> None:
         self.window.close()
@@ -117,7 +117,7 @@ class ScreenMachine(RuleBasedStateMachine):
     def _rest(self, wait: bool = True) -> None:
         """Wait until the window is idle, or only for a moment."""
         if wait:
-            settle(self.window)
+            wait_until_idle(self.window)
         else:
             turn()
         # The program's own event loop does this; one that is turned by hand does not.
@@ -336,7 +336,7 @@ class ScreenMachine(RuleBasedStateMachine):
 
     @rule()
     def quit_and_start(self) -> None:
-        settle(self.window)
+        wait_until_idle(self.window)
         path, query = self.state.path, self.state.query
         self._close()
         self.full_shows_query = self.header_shows_query = False

@@ -64,12 +64,12 @@ def test_a_window_searches_and_shows_images_while_the_server_is_away(library, po
         shutil.move(images, images.with_name("unreachable"))
         try:
             assert search(window, 7) == wanted
-            assert state.away
+            assert state.server_problem
             assert state.ranking.ranked[0].row
         finally:
             shutil.move(images.with_name("unreachable"), images)
             postgres.start()
-        wait_for(window, lambda: not state.away)
+        wait_for(window, lambda: not state.server_problem)
         assert search(window, 3)
         assert "(annotator)" in window.status.where.text()
 
@@ -87,7 +87,7 @@ def test_a_library_is_opened_from_its_copy_and_says_of_when_it_is(library, postg
             assert "read-only copy of 20" in window.status.where.text()
             assert search(window, 7) == wanted
             postgres.start()
-            wait_for(window, lambda: not state.away)
+            wait_for(window, lambda: not state.server_problem)
             wait_for(window, lambda: not state.library.copied)
             assert "(annotator)" in window.status.where.text()
             assert state.can_write

@@ -15,8 +15,8 @@ from pytestqt.qtbot import QtBot
 
 from semblance import resources
 from semblance.app.reports.report_dialog import ReportDialog
-from semblance.app.screenshot import settle
-from semblance.app.search.feedback.save_refined_dialog import SaveRefinedDialog
+from semblance.app.screenshot import wait_until_idle
+from semblance.app.search.feedback.save_refined_metric import SaveRefinedDialog
 from semblance.app.widgets.cards.case_grid import CaseGrid
 from semblance.app.window.main_window import MainWindow
 from semblance.core.workflows import demo
@@ -48,17 +48,17 @@ class Player:
     def press(self, key: Qt.Key, held: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
         self.window.activateWindow()
         self.qtbot.keyClick(QApplication.focusWidget() or self.window, key, held)
-        settle(self.window)
+        wait_until_idle(self.window)
 
     def click(self, widget: QWidget) -> None:
         self.qtbot.mouseClick(widget, LEFT, pos=widget.rect().center())
 
     def click_card(self, grid: CaseGrid, row: int, *, twice: bool = False) -> None:
         grid.set_current(row)
-        settle(self.window)
+        wait_until_idle(self.window)
         at = grid.card_rect(grid.current_place()).center()
         (self.qtbot.mouseDClick if twice else self.qtbot.mouseClick)(grid.viewport(), LEFT, pos=at)
-        settle(self.window)
+        wait_until_idle(self.window)
 
     def drag(self, view: QWidget, button: Qt.MouseButton, by: QPoint) -> None:
         start = view.rect().center() - by / 2
@@ -66,7 +66,7 @@ class Player:
         for part in (1, 2):
             self.qtbot.mouseMove(view, start + by * part / 2)
         self.qtbot.mouseRelease(view, button, pos=start + by)
-        settle(self.window)
+        wait_until_idle(self.window)
 
     def ranked_row(self, place: int) -> int:
         assert self.state.ranking is not None
@@ -235,7 +235,7 @@ class Player:
     def open_train(self) -> None:
         self.press(Qt.Key.Key_2, CTRL)
         self.window.parts.layout.show_side("train")
-        settle(self.window)
+        wait_until_idle(self.window)
 
     def tick_metricboost(self) -> None:
         rows = self.panels.side.train._learner_rows

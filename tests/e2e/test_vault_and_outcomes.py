@@ -12,10 +12,10 @@ from PySide6.QtWidgets import QInputDialog
 from pytestqt.qtbot import QtBot
 
 from semblance.app.metrics.card_dialog import MetricCardDialog
-from semblance.app.metrics.train_metric import train
+from semblance.app.metrics.train_ticked_learner import train_ticked_learner
 from semblance.app.research.outcomes_dialog import OutcomesDialog
 from semblance.app.research.vault_dialog import VaultDialog
-from semblance.app.screenshot import settle
+from semblance.app.screenshot import wait_until_idle
 from semblance.app.search.saved import save_search
 from semblance.app.search.saved.searches_dialog import SearchesDialog
 from semblance.app.shell import search_operations
@@ -26,7 +26,7 @@ from semblance.core.searches.query import Query
 from semblance.core.workflows.evaluation.scored_metrics import scored_metrics, scores_csv
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
-from semblance.core.workflows.reports.build_card_document import LATER_OPENING
+from semblance.core.workflows.reports.metric_cards import LATER_OPENING
 from semblance.core.workflows.searches.batch_queries import held_out_cases
 from semblance.core.workflows.searches.outcomes import drift_report, followed_searches
 from tests.helpers.tables import PLAIN, write_table
@@ -49,7 +49,7 @@ def search(window: MainWindow, case: str) -> None:
 def test_a_vault_is_sealed_and_opened_twice(qtbot: QtBot, library: Path) -> None:
     with open_window(library) as window:
         window.context.actions["vault"].trigger()
-        settle(window)
+        wait_until_idle(window)
         dialog = window.findChild(VaultDialog)
         dialog.share.setValue(25)
         dialog.seal_button.click()
@@ -57,7 +57,7 @@ def test_a_vault_is_sealed_and_opened_twice(qtbot: QtBot, library: Path) -> None
         assert window.state.library is not None
         sealed = window.state.library.sealed
         assert f"{len(sealed)} cases are sealed of {len(sealed) // 2} patients" in dialog.facts.text()
-        train(window.context, PLAIN, "plain", None)
+        train_ticked_learner(window.context, PLAIN, "plain", None)
         wait_for(window, lambda: window.state.metric is not None and window.state.metric.name == "plain")
 
         rows = [window.state.columns.index_of_row(row) for row in sealed]
@@ -97,7 +97,7 @@ def test_saved_estimates_are_compared_with_later_diagnoses(
     answers = iter(given)
     monkeypatch.setattr(QInputDialog, "getItem", lambda *_, **__: (next(answers), True))
     with open_window(library) as window:
-        train(window.context, PLAIN, "plain", None)
+        train_ticked_learner(window.context, PLAIN, "plain", None)
         wait_for(window, lambda: window.state.metric is not None and window.state.metric.name == "plain")
         shown: dict[str, float] = {}
         for number, case in enumerate(held_out_cases(library, "plain")[:MIN_OUTCOMES]):
@@ -109,12 +109,12 @@ def test_saved_estimates_are_compared_with_later_diagnoses(
             wait_for(window, lambda number=number: window.state.search_name == f"query {number}")
             window.state.set_search_name("")
         window.context.actions["searches"].trigger()
-        settle(window)
+        wait_until_idle(window)
         dialog = window.findChild(SearchesDialog)
         for name in shown:
             dialog.select(name)
             dialog.outcome_button.click()
-            settle(window)
+            wait_until_idle(window)
         entered = {
             dialog.list.item(row).text().split("\n")[0]: dialog.list.item(row).text()
             for row in range(len(shown))
@@ -125,7 +125,7 @@ def test_saved_estimates_are_compared_with_later_diagnoses(
         assert {name: one.probability for name, one in followed.items()} == pytest.approx(shown)
 
         window.context.actions["outcomes"].trigger()
-        settle(window)
+        wait_until_idle(window)
         table = window.findChild(OutcomesDialog).table
         (whole, *_) = drift_report(library).scores
         assert [table.item(0, column).text() for column in (1, 2)] == [

@@ -7,7 +7,7 @@ from pathlib import Path
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
-from semblance.app.screenshot import settle
+from semblance.app.screenshot import wait_until_idle
 from semblance.app.shell import search_operations
 from semblance.app.widgets.cards.case_model import distance_text
 from semblance.core.searches.query import Query
@@ -28,10 +28,10 @@ def test_why_follows_the_ranking_and_ranks_without_what_is_unticked(qtbot: QtBot
     close_loaded_metrics()
     with open_window(library) as window:
         search_operations.submit_query(window.context, Query(window.state.columns.ids[0]))
-        settle(window)
+        wait_until_idle(window)
         window.activateWindow()
         window.context.actions["why"].trigger()
-        settle(window)
+        wait_until_idle(window)
         why, grid = window.panels.side.why, window.panels.ranking.grid
         ranking = window.state.ranking
         assert why.isVisible()
@@ -41,20 +41,20 @@ def test_why_follows_the_ranking_and_ranks_without_what_is_unticked(qtbot: QtBot
         grid.setFocus()
         qtbot.keyClick(grid, Qt.Key.Key_Home)
         qtbot.keyClick(grid, Qt.Key.Key_Right)
-        settle(window)
+        wait_until_idle(window)
         assert why.shown is not None
         assert why.shown.case == ranking.ranked[1].case_id
         assert why.waterfall.total.amount_text == distance_text(ranking.ranked[1].distance)
 
         group = why.waterfall.contributions[0].key
         qtbot.mouseClick(why.waterfall.rows[0].box, Qt.MouseButton.LeftButton)
-        settle(window)
+        wait_until_idle(window)
         assert window.state.search is not None
         assert window.state.search.without == (group,)
         assert window.state.ranking is not None
         shown = next(case for case in window.state.ranking.ranked if case.case_id == why.shown.case)
         assert why.waterfall.total.amount_text == distance_text(shown.distance)
         why.header.action_requested.emit()
-        settle(window)
+        wait_until_idle(window)
         assert window.state.ranking.ranked == ranking.ranked
         assert window.context.messages.history == []

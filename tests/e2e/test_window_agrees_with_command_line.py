@@ -18,7 +18,7 @@ from semblance.app.cli.main import run
 from semblance.app.evaluation.panel import CALIBRATION_TAB, TABLE, EvaluationPanel
 from semblance.app.evaluation.score_table import FULL
 from semblance.app.metrics.card_dialog import MetricCardDialog
-from semblance.app.screenshot import settle
+from semblance.app.screenshot import wait_until_idle
 from semblance.app.search.similar.summary_strip import SummaryStrip
 from semblance.app.shell import search_operations
 from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
@@ -223,10 +223,10 @@ def test_all_readings_of_a_number_agree(qtbot: QtBot, tmp_path: Path, document: 
         ):
             assert list(row[1:]) == [str(count) for count in counts]
         search_operations.submit_query(window.context, Query(case=case))
-        settle(window)
+        wait_until_idle(window)
         check_estimate(window, vote)
         window.context.actions["why"].trigger()
-        settle(window)
+        wait_until_idle(window)
         named = {one.accessibleName() for one in window.panels.side.why.findChildren(ElidedLabel)}
         assert f"Accuracy @10: {at(scores['retrieval_accuracy'], 10)}" in named
 

@@ -23,7 +23,7 @@ from semblance.app.application import make_application
 application = make_application()
 from PySide6.QtWidgets import QAbstractButton, QCheckBox, QLabel, QPushButton, QTabBar, QWidget
 from semblance.app.shell import search_operations
-from semblance.app.screenshot import settle
+from semblance.app.screenshot import wait_until_idle
 from semblance.app.shell.theme import set_theme
 from semblance.app.window.main_window import MainWindow
 from semblance.core.searches.query import Query
@@ -33,9 +33,9 @@ window = MainWindow()
 window.resize(int(sys.argv[2]), int(sys.argv[3]))
 window.show()
 window.start(Path(sys.argv[1]))
-settle(window)
+wait_until_idle(window)
 search_operations.submit_query(window.context, Query(case=window.state.columns.ids[0]))
-settle(window)
+wait_until_idle(window)
 texts, cut = set(), set()
 
 def look():
@@ -58,7 +58,7 @@ def look():
 
 for side in ("why", "case", "notes", "train", "refine"):
     window.parts.layout.show_side(side)
-    settle(window)
+    wait_until_idle(window)
     look()
 menus = {
     name: [action.text() for action in menu.actions() if action.text()]

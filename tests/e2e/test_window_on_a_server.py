@@ -10,7 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QToolButton, QToolTip
 
 from semblance.app.screenshot import turn
-from semblance.app.search.feedback.feedback_buttons import FeedbackButtons
+from semblance.app.search.feedback.mark_cards import FeedbackButtons
 from semblance.app.search.saved import save_search
 from semblance.app.shell import edit_operations, search_operations
 from semblance.app.widgets.cards.card_layout import card_feedback_buttons
@@ -164,7 +164,7 @@ def test_a_server_that_goes_away_is_said_and_caught_up_with(library, postgres):
         large = buttons.findChildren(QToolButton)[0]
         postgres.stop("immediate")
         try:
-            wait_for(window, lambda: state.away)
+            wait_for(window, lambda: state.server_problem)
             assert "the server does not answer, read-only" in window.status.where.text()
             assert not actions["set_finding"].isEnabled()
             assert not actions["judge_alike"].isEnabled()
@@ -177,7 +177,7 @@ def test_a_server_that_goes_away_is_said_and_caught_up_with(library, postgres):
             postgres.start()
         # Before the window is back, another person changes a finding.
         set_finding(library("cora"), [state.columns.ids[4]], "cyst")
-        wait_for(window, lambda: not state.away and state.columns.finding_name(4) == "cyst")
+        wait_for(window, lambda: not state.server_problem and state.columns.finding_name(4) == "cyst")
         assert actions["set_finding"].isEnabled()
         assert window.status.where.text().endswith("(curator)")
         # What was pressed while it was away was not kept for later.

@@ -7,9 +7,9 @@ from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Jobs
 from semblance.app.shell.messages import Messages
 from semblance.app.shell.settings import Settings
-from semblance.app.shell.state import State
+from semblance.app.shell.state import WindowState
 
 
 def make_context(jobs: Jobs, settings: Settings | None = None) -> Context:
     """A new context. Its commands have no shortcuts."""
-    return Context(State(), jobs, Messages(), settings or Settings(), Actions())
+    return Context(WindowState(), jobs, Messages(), settings or Settings(), Actions())

@@ -52,13 +52,13 @@ def sample_pixels(row: int, side: int = 160) -> npt.NDArray[np.uint8]:
 def sample_cases(cases: int = 250, *, ranked: bool = True) -> CaseModel:
     """Made-up cases; some are missing, damaged, waiting, judged or folded."""
     from semblance.app.widgets.cards.case_model import CaseModel
-    from semblance.core.library.case_columns import ImageState, case_columns
+    from semblance.core.library.case_columns import ImageAvailability, case_columns
 
     chance = np.random.default_rng(1)
     findings = [("malignant", "benign", None)[int(n)] for n in chance.choice(3, cases, p=[0.48, 0.45, 0.07])]
-    states = [int(ImageState.OK)] * cases
+    states = [int(ImageAvailability.OK)] * cases
     if cases > 8:
-        states[7], states[8] = int(ImageState.MISSING), int(ImageState.UNREADABLE)
+        states[7], states[8] = int(ImageAvailability.MISSING), int(ImageAvailability.UNREADABLE)
     columns = case_columns(
         range(1, cases + 1),
         [f"US-{n * 37 % 1000:04d}" for n in range(cases)],

@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.evaluation.calibration import Calibration, calibrate
-from semblance.core.evaluation.neighbour_votes import VOTERS, neighbour_votes
-from semblance.core.evaluation.search_rankings import Gallery, search_rankings
+from semblance.core.evaluation.search_rankings import VOTERS, Gallery, neighbour_votes, search_rankings
 from semblance.core.retrieval.index import Index
 from semblance.core.retrieval.ranking import EmbeddedQuery, rank
 

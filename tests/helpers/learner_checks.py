@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from semblance.core.metrics.metric import Metric
-from semblance.core.metrics.training_data.content_order import in_content_order
-from semblance.core.metrics.training_data.training_input import TrainingInput
+from semblance.core.metrics.training_data.rows import TrainingInput
+from semblance.core.metrics.training_data.training_sample import in_content_order
 from semblance.core.tasks import SILENT
 from tests.helpers import naive_bdm
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from PySide6.QtCore import QCoreApplication
 
-from semblance.app.shell.jobs import Jobs, Lane
+from semblance.app.shell.jobs import Jobs, WorkerPool
 from semblance.core.tasks import Reporter
 
 
@@ -76,5 +76,5 @@ class ManualJobs(Jobs):
             self.pending.pop(0).run()
             QCoreApplication.processEvents()
 
-    def _engine(self, lane: Lane) -> Any:
+    def _engine(self, pool: WorkerPool) -> Any:
         return ManualEngine(self.pending)

@@ -6,7 +6,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject, QTimer
 
-from semblance.app.shell.jobs import Job, Jobs, Lane
+from semblance.app.shell.jobs import Job, Jobs, WorkerPool
 from tests.helpers.manual_jobs import ManualEngine, ManualTask
 
 
@@ -29,7 +29,7 @@ class PromptJobs(Jobs):
         super().__init__(parent)
         self._tasks = PromptTasks()
 
-    def preload(self, lane: Lane, function: object) -> None:
+    def preload(self, pool: WorkerPool, function: object) -> None:
         """There is no process to preload."""
 
     def wait(self, job: Job, seconds: float = 10.0) -> None:
@@ -37,5 +37,5 @@ class PromptJobs(Jobs):
         self._tasks.run()
         super().wait(job, seconds)
 
-    def _engine(self, lane: Lane) -> Any:
+    def _engine(self, pool: WorkerPool) -> Any:
         return ManualEngine(self._tasks)

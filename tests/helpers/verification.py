@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from semblance.core.workflows.maintenance.problems import VerificationResult
+from semblance.core.workflows.maintenance.verification_result import VerificationResult
 
 
 def problem_parts(result: VerificationResult) -> list[str]:

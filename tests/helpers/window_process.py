@@ -93,8 +93,8 @@ def _window_state(window: MainWindow) -> dict[str, Any]:
 def main() -> None:
     from semblance.app.application import make_application
     from semblance.app.library.prepare_operations import import_and_prepare
-    from semblance.app.metrics import train_metric
-    from semblance.app.screenshot import settle
+    from semblance.app.metrics.train_ticked_learner import train_ticked_learner
+    from semblance.app.screenshot import wait_until_idle
     from semblance.app.shell import library_operations as libraries
     from semblance.app.shell import search_operations
     from semblance.app.window.main_window import MainWindow
@@ -107,7 +107,7 @@ def main() -> None:
     window = MainWindow()
     window.show()
     window.start()
-    settle(window)
+    wait_until_idle(window)
     context, grid = window.context, window.panels.ranking.grid
 
     def ask(case: int) -> None:
@@ -120,7 +120,7 @@ def main() -> None:
             grid.judged.emit(row, verdict)
 
     def train(name: str) -> None:
-        train_metric.train(context, TrainRequest("bdm_v", name, settings={"rounds": 10}), name, 10)
+        train_ticked_learner(context, TrainRequest("bdm_v", name, settings={"rounds": 10}), name, 10)
 
     commands = {
         "open": lambda path: window.open_library(library_location(path)),
@@ -134,7 +134,7 @@ def main() -> None:
     for line in sys.stdin:
         command, *args = json.loads(line)
         commands[command](*args)
-        settle(window)
+        wait_until_idle(window)
         print(json.dumps(_window_state(window)), flush=True)
     window.close()
     window.deleteLater()

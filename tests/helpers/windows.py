@@ -9,7 +9,7 @@ from pathlib import Path
 from PySide6.QtCore import QCoreApplication, QElapsedTimer, QEvent
 
 from semblance.app.application import make_application
-from semblance.app.screenshot import settle, turn
+from semblance.app.screenshot import turn, wait_until_idle
 from semblance.app.shell import search_operations
 from semblance.app.window.main_window import MainWindow
 from semblance.app.window.workspaces import RESEARCH
@@ -39,7 +39,7 @@ def wait_for(window: MainWindow, condition: Callable[[], object]) -> None:
         errors = [m for m in window.context.messages.history if m.level == "error"]
         assert not errors, f"{errors[0].what} {errors[0].hint} {errors[0].details}"
         assert clock.elapsed() < PATIENCE_MS, "it did not happen"
-    settle(window)
+    wait_until_idle(window)
 
 
 @contextlib.contextmanager
@@ -53,7 +53,7 @@ def open_window(library: Path | None = None, *, workspace: str = RESEARCH.name) 
     window.show()
     window.start(library)
     try:
-        settle(window)
+        wait_until_idle(window)
         yield window
     finally:
         window.close()

@@ -80,7 +80,7 @@ def click(library: Path, reporter: Logging) -> None:
     from semblance.core.library.library import Library
     from semblance.core.searches.query import Query
     from semblance.core.searches.search import Search
-    from semblance.core.workflows.searches import refine_metric
+    from semblance.core.workflows.searches.feedback import refine_metric
 
     with Library.open(library) as opened:
         names = [r.case_id for r in opened.catalogue.all_cases()]

@@ -87,7 +87,7 @@ def main() -> None:
 def draw(library: Path, folder: Path, look: Look) -> None:
     """Save an image of each panel on ``library`` into ``folder``."""
     from semblance.app.application import make_application
-    from semblance.app.screenshot import settle, temporary_settings
+    from semblance.app.screenshot import temporary_settings, wait_until_idle
     from semblance.app.shell.theme import set_theme
 
     application = make_application()
@@ -99,38 +99,38 @@ def draw(library: Path, folder: Path, look: Look) -> None:
     window.resize(*look.size)
     window.show()
     window.start()
-    settle(window)
+    wait_until_idle(window)
     _save(window, folder / "start.png")
     window.open_library(library)
     for name in _shown(window):
         # The first paint requests the thumbnails.
         window.grab()
-        settle(window)
+        wait_until_idle(window)
         _save(window, folder / f"{name}.png")
     window.close()
 
 
 def _shown(window: MainWindow) -> Iterator[str]:
     """Show one panel after the other; yields the name of each."""
-    from semblance.app.screenshot import settle
+    from semblance.app.screenshot import wait_until_idle
     from semblance.app.shell import search_operations
     from semblance.core.searches.query import Query
     from semblance.core.workflows.demo import demo_query
 
     def shown(name: str, show: Callable[[], object]) -> str:
         show()
-        settle(window)
+        wait_until_idle(window)
         return name
 
-    settle(window)
+    wait_until_idle(window)
     yield "library"
     assert window.state.path is not None
     search_operations.submit_query(window.context, Query(case=demo_query(window.state.path)))
-    settle(window)
+    wait_until_idle(window)
     grid, actions = window.panels.ranking.grid, window.context.actions
     for workspace, tabs in SIDE.items():
         window.workspaces.choose(workspace)
-        settle(window)
+        wait_until_idle(window)
         grid.set_current(grid.model().case_row(1))
         for tab in tabs:
             yield shown(f"{workspace}-{tab}", lambda tab=tab: window.parts.layout.show_side(tab))
@@ -139,17 +139,17 @@ def _shown(window: MainWindow) -> Iterator[str]:
     for index in range(tabs.count()):
         yield shown(f"evaluation-{index}", lambda index=index: tabs.setCurrentIndex(index))
     window.workspaces.choose("read")
-    settle(window)
+    wait_until_idle(window)
     grid.set_current(grid.model().case_row(1))
     actions["judge_alike"].trigger()
-    settle(window)
+    wait_until_idle(window)
     yield "marked"
     for page in PAGES:
         grid.set_current(grid.model().case_row(1))
         yield shown(page, actions[page].trigger)
         while window.parts.full.open:
             window.parts.full.leave()
-            settle(window)
+            wait_until_idle(window)
     for dialog in DIALOGS:
         yield shown(dialog, actions[dialog].trigger)
         for other in _other_windows(window):

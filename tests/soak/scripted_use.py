@@ -11,9 +11,9 @@ from PySide6.QtTest import QTest
 
 from semblance.app.evaluation.panel import OVERVIEW
 from semblance.app.library.prepare_operations import import_and_prepare
-from semblance.app.metrics import train_metric
+from semblance.app.metrics.train_ticked_learner import train_ticked_learner
 from semblance.app.reports import report_commands
-from semblance.app.screenshot import settle, turn
+from semblance.app.screenshot import turn, wait_until_idle
 from semblance.app.search.feedback import mark_cards
 from semblance.app.search.saved import save_search
 from semblance.app.shell import search_operations
@@ -40,21 +40,21 @@ def _round(window: MainWindow, library: Path, made: Path, out: Path, number: int
     context = window.context
     window.open_library(library)
     _until(window, lambda: window.state.path == library)
-    settle(window)
+    wait_until_idle(window)
     ids = window.state.columns.ids
     for case in range(4):
         search_operations.submit_query(context, Query(case=ids[(number + 7 * case) % len(ids)]))
-        settle(window)
+        wait_until_idle(window)
     window.panels.ranking.grid.setFocus()
     for key in (Qt.Key.Key_Right, Qt.Key.Key_Plus, Qt.Key.Key_Right, Qt.Key.Key_Minus):
         QTest.keyClick(window.panels.ranking.grid, key)
-    settle(window)
+    wait_until_idle(window)
     for command in ("view_large", "compare"):
         if window.context.actions[command].isEnabled():
             window.context.actions[command].trigger()
-            settle(window)
+            wait_until_idle(window)
             QTest.keyClick(window, Qt.Key.Key_Escape)
-            settle(window)
+            wait_until_idle(window)
     window.parts.full.leave_page("compare")
     window.parts.full.leave_page("large")
     _train(window, number)
@@ -66,25 +66,25 @@ def _round(window: MainWindow, library: Path, made: Path, out: Path, number: int
     _map(window)
     _save_search(window, ids)
     search_operations.submit_query(context, Query(image=made / "files" / "image.png"))
-    settle(window)
+    wait_until_idle(window)
     import_and_prepare(context, made / "images", library, "auto")
-    settle(window)
+    wait_until_idle(window)
     search_operations.submit_query(context, Query(case=ids[0]))
-    settle(window)
+    wait_until_idle(window)
     report = out / REPORTS[number % len(REPORTS)]
     report_commands.write_report(context, report)
-    settle(window)
+    wait_until_idle(window)
     report.unlink()
     window.context.actions["theme"].trigger()
     window.resize(1100 + 50 * (number % 5), 800)
-    settle(window)
+    wait_until_idle(window)
     _until_closed(window)
 
 
 def _train(window: MainWindow, number: int) -> None:
     request = TrainRequest("bdm_v", "soaked", settings={"rounds": 10}, seed=number % 5)
-    train_metric.train(window.context, request, "soaked", 10)
-    settle(window)
+    train_ticked_learner(window.context, request, "soaked", 10)
+    wait_until_idle(window)
     assert window.state.library is not None
     assert "soaked" in [metric.name for metric in window.state.library.metrics]
 
@@ -95,7 +95,7 @@ def _judge(window: MainWindow, case: str) -> None:
     window.parts.layout.show_side("refine")
     state.change_search(ledger=new_ledger())
     search_operations.submit_query(window.context, Query(case=case))
-    settle(window)
+    wait_until_idle(window)
     grid.setFocus()
     for command in ("judge_alike", "judge_not_alike", "judge_alike"):
         ranked, marks = (
@@ -104,16 +104,16 @@ def _judge(window: MainWindow, case: str) -> None:
         )
         grid.set_current(next(case.row for case in ranked if case.row not in marks))
         window.context.actions[command].trigger()
-        settle(window)
+        wait_until_idle(window)
     _expect(state.judgement_count == 3, "three marks are stored")
     window.context.actions["undo_judgement"].trigger()
-    settle(window)
+    wait_until_idle(window)
     _expect(state.judgement_count == 2, "one is taken back")
     window.context.actions["redo_judgement"].trigger()
-    settle(window)
+    wait_until_idle(window)
     window.panels.side.refine.scores.strength.setValue(60)
     window.panels.side.refine.toggle_influence()
-    settle(window)
+    wait_until_idle(window)
     mark_cards.set_strength(window.context, 1.0)
     _expect(state.judgement_count == 3, "it is redone")
 
@@ -121,65 +121,65 @@ def _judge(window: MainWindow, case: str) -> None:
 def _answer(window: MainWindow) -> None:
     """Questions in full size, and back."""
     window.context.actions["ask_next"].trigger()
-    settle(window)
+    wait_until_idle(window)
     questions = window.panels.ask_next.session
     _expect(questions.question is not None, "there is a question")
     for key in (Qt.Key.Key_Left, Qt.Key.Key_N, Qt.Key.Key_Space):
         QTest.keyClick(window.panels.ask_next, key)
-        settle(window)
+        wait_until_idle(window)
     _expect(questions.answered == 2, "two questions are answered")
     questions.undo()
     questions.undo()
-    settle(window)
+    wait_until_idle(window)
     QTest.keyClick(window.panels.ask_next, Qt.Key.Key_Escape)
     window.context.actions["reset_judgements"].trigger()
-    settle(window)
+    wait_until_idle(window)
 
 
 def _explain(window: MainWindow) -> None:
     """Untick what counts most, and tick it again."""
     window.parts.layout.show_side("why")
-    settle(window)
+    wait_until_idle(window)
     why = window.panels.side.why
     _expect(why.shown is not None, "the explanation is shown")
     key = next(line.key for line in why.waterfall.contributions if line.key)
     why.waterfall.toggled(key, False)
-    settle(window)
+    wait_until_idle(window)
     search = window.state.search
     _expect(search is not None and key in search.without, f"{key} is left out")
     why.reset()
-    settle(window)
+    wait_until_idle(window)
 
 
 def _mark(window: MainWindow) -> None:
     """A concept, marked, used to shift the query, and deleted again."""
     concepts, ids = window.panels.concepts, window.state.columns.ids
     concepts.add("light", [(case, place % 2 == 0) for place, case in enumerate(ids[:8])])
-    settle(window)
+    wait_until_idle(window)
     made = concepts.facts[-1]
     _expect(len(made.with_) == 4, "four cases have the concept")
     concepts.set_amount(made.name, 0.5)
-    settle(window)
+    wait_until_idle(window)
     concepts.delete(made.id)
-    settle(window)
+    wait_until_idle(window)
     _expect(not concepts.facts, "the concept is deleted")
 
 
 def _compare_metrics(window: MainWindow) -> None:
     window.context.actions["two_metrics"].trigger()
-    settle(window)
+    wait_until_idle(window)
     panel = window.panels.two_metrics
     panel.set_metrics("plain", "soaked")
-    settle(window)
+    wait_until_idle(window)
     panel.find_disagreements()
-    settle(window)
+    wait_until_idle(window)
     QTest.keyClick(panel, Qt.Key.Key_Escape)
-    settle(window)
+    wait_until_idle(window)
 
 
 def _map(window: MainWindow) -> None:
     window.context.actions["map"].trigger()
-    settle(window)
+    wait_until_idle(window)
     _expect(window.panels.evaluation.map.map is not None, "the library is mapped")
     window.panels.evaluation.header.tabs.setCurrentIndex(OVERVIEW)
 
@@ -189,22 +189,22 @@ def _save_search(window: MainWindow, ids: tuple[str, ...]) -> None:
     context, state = window.context, window.state
     window.parts.search_view.autosave.capture_view()
     save_search.save(context, "saved")
-    settle(window)
+    wait_until_idle(window)
     query = state.query
     search_operations.submit_query(
         context, Query(case=next(case for case in ids if Query(case=case) != query))
     )
-    settle(window)
+    wait_until_idle(window)
     window.context.actions["searches"].trigger()
-    settle(window)
+    wait_until_idle(window)
     dialog = window.parts.commands.searches.dialog
     assert dialog is not None
     dialog.select("saved")
     dialog.open_selected()
-    settle(window)
+    wait_until_idle(window)
     _expect(state.query == query and state.search_name == "saved", "the saved search is open again")
     save_search.delete(context, "saved", lambda _token: None)
-    settle(window)
+    wait_until_idle(window)
 
 
 def _expect(holds: bool, what: str) -> None:
@@ -220,7 +220,7 @@ def _expect(holds: bool, what: str) -> None:
 def _until_closed(window: MainWindow) -> None:
     window.context.actions["close_library"].trigger()
     _until(window, lambda: window.state.library is None)
-    settle(window)
+    wait_until_idle(window)
 
 
 def _until(window: MainWindow, there: Callable[[], bool], patience_ms: int = 120_000) -> None:

@@ -33,8 +33,8 @@ from semblance.app.search.feedback.questions_page import QuestionsPage
 from semblance.app.search.feedback.refine_panel import RefinePanel
 from semblance.app.search.hanging_page import HangingPage
 from semblance.app.search.query.full_size_page import FullSizePage
-from semblance.app.search.similar.panel import RankingPanel
-from semblance.app.search.why.panel import WhyPanel
+from semblance.app.search.similar.ranking_panel import RankingPanel
+from semblance.app.search.why.why_panel import WhyPanel
 from semblance.app.widgets.panel import Panel
 
 LEFT, RIGHT, MIDDLE = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton, Qt.MouseButton.MiddleButton

@@ -53,7 +53,7 @@ def walk(made: Path, seed: int, actions: int, stall_ms: float, trace: bool = Fal
     from semblance.app.application import make_application
     from semblance.app.library import library_commands
     from semblance.app.open_window import SWITCH_INTERVAL_S, freeze_garbage_collector
-    from semblance.app.screenshot import settle
+    from semblance.app.screenshot import wait_until_idle
     from tests.walks.failure_monitor import Watch
     from tests.walks.random_user import Walker, stub_dialogs
 
@@ -76,7 +76,7 @@ def walk(made: Path, seed: int, actions: int, stall_ms: float, trace: bool = Fal
         messages = window.context.messages
         window.show()
         window.start(library, freeze_garbage_collector)
-        settle(window)
+        wait_until_idle(window)
         # However it is reached: the walk goes on until all its steps are done.
         window.context.actions["quit"].triggered.disconnect()
         over: list[bool] = []

@@ -10,15 +10,14 @@ from PySide6.QtGui import QHideEvent, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QFrame, QMenu, QPushButton, QScrollArea, QWidget
 
 from semblance.app.search.case_panel import CaseNotes
-from semblance.app.search.compare.compare_facts import WIDTH as FACTS
-from semblance.app.search.compare.compare_facts import CompareFacts, FeatureTable
-from semblance.app.search.compare.compared_pair import ComparedPair, compared_pair
-from semblance.app.search.feedback.feedback_buttons import FeedbackButtons
+from semblance.app.search.compare.compared_pair import WIDTH as FACTS
+from semblance.app.search.compare.compared_pair import ComparedPair, CompareFacts, FeatureTable, compared_pair
+from semblance.app.search.feedback.mark_cards import FeedbackButtons
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.event_loop import one_shot
 from semblance.app.shell.icons import icon
-from semblance.app.shell.jobs import SHOW_AFTER_MS, Job, Lane
+from semblance.app.shell.jobs import SHOW_AFTER_MS, Job, WorkerPool
 from semblance.app.shell.query_source import inside
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import set_look, theme, theme_signals
@@ -109,10 +108,10 @@ class ComparePage(FullPage):
         self.detach.toggled.connect(self._update_detach)
         self.detach.clicked.connect(self.detached)
         self._update_detach()
-        views = context.state.kept_views
+        views = context.state.last_views
         self.panes = (
-            ImagePane(context.jobs, settings=context.settings, share=0.5, kept_views=views),
-            ImagePane(context.jobs, settings=context.settings, share=0.5, kept_views=views),
+            ImagePane(context.jobs, settings=context.settings, share=0.5, last_views=views),
+            ImagePane(context.jobs, settings=context.settings, share=0.5, last_views=views),
         )
         for pane in self.panes:
             # Both images stay equally high where one is in colour, without a histogram.
@@ -341,7 +340,7 @@ class ComparePage(FullPage):
             self._open(1, view_images.view_case, pair.library, pair.case.row)
         else:
             search = pair.ranked_search.search
-            self._open(1, compare_features, pair.library, search, pair.case.case_id, lane=Lane.SEARCH)
+            self._open(1, compare_features, pair.library, search, pair.case.case_id, pool=WorkerPool.SEARCH)
 
     def _place_text(self, pair: ComparedPair) -> str:
         """The rank of the case, and the marks of the order where distances do not grow with the rank."""
@@ -385,7 +384,7 @@ class ComparePage(FullPage):
             self._open(0, view_images.view_case, pair.library, pair.query_row)
 
     def _open(
-        self, side: int, function: Callable[..., object], *args: object, lane: Lane = Lane.READ
+        self, side: int, function: Callable[..., object], *args: object, pool: WorkerPool = WorkerPool.READ
     ) -> None:
         before, self._jobs[side] = self._jobs[side], None
         if before is not None:
@@ -396,7 +395,7 @@ class ComparePage(FullPage):
                 tr("Opening the case"),
                 function,
                 *args,
-                lane=lane,
+                pool=pool,
                 channel=f"compare{side}",
                 quiet=True,
             )

@@ -1,1 +1,1 @@
-"""Feedback on similar cases: judgements, examples, concepts, questions, and the metric refined by them."""
+"""Feedback on similar cases: marks, comparisons, concepts, questions, and the metric refined by them."""

@@ -15,7 +15,7 @@ from semblance.app.search.feedback.mark_cards import author
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.event_loop import one_shot
-from semblance.app.shell.jobs import Lane
+from semblance.app.shell.jobs import WorkerPool
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import colour, set_look, theme, theme_signals
 from semblance.app.widgets.fields import NoWheelSlider
@@ -249,7 +249,7 @@ class Concepts(QObject):
             function,
             path,
             *args,
-            lane=Lane.SEARCH,
+            pool=WorkerPool.SEARCH,
             quiet=True,
             channel=channel,
             author=author(self._context),

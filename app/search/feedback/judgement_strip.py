@@ -19,10 +19,10 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from semblance.app.search.feedback import mark_cards
-from semblance.app.search.feedback.ledger_model import LedgerModel, LedgerRow
+from semblance.app.search.feedback.judgement_list import LedgerModel, LedgerRow
 from semblance.app.shell.context import Context
 from semblance.app.shell.icons import icon_pixmap
-from semblance.app.shell.jobs import Lane
+from semblance.app.shell.jobs import WorkerPool
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import BASE, SMALL, colour, theme
 from semblance.app.widgets.cards.case_drag import dragged_case
@@ -87,7 +87,7 @@ class JudgementStrip(QWidget):
             if entry.undone is None and counts_in(entry.judgement, search)
         ]
         rows.show(state.search, in_force[-_JudgementImages.MAX_IMAGES :], (), state.columns)
-        ranks = {case.row: case.rank for case in ranked_search.result.ranked}
+        ranks: dict[int, int] = {case.row: case.rank for case in ranked_search.result.ranked}
         self.images.show_rows([(row, ranks.get(row.case, 0)) for row in rows.rows])
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
@@ -213,7 +213,7 @@ class _JudgementImages(QWidget):
             return self._file_images.get(path) if path is not None else None
         self._file_images[path] = None
         job = self._context.jobs.run(
-            tr("Thumbnail"), card_images.file_image, path, 2 * IMAGE, lane=Lane.READ, quiet=True
+            tr("Thumbnail"), card_images.file_image, path, 2 * IMAGE, pool=WorkerPool.READ, quiet=True
         )
 
         def show(found: CardImage) -> None:

@@ -1,27 +1,43 @@
-"""Judgements: save, undo, redo and reset them, and save the refined metric."""
+"""Mark cards, from the gesture to the saved judgement: clicks, keys, buttons, undo, and what they show at once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 from weakref import WeakSet
 
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QPushButton, QWidget
 
-from semblance.app.shell import library_operations, search_operations
+from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_file
-from semblance.app.shell.jobs import Job, Lane
+from semblance.app.shell.jobs import Job, WorkerPool
 from semblance.app.shell.settings import AUTHOR
+from semblance.app.shell.state import Change
+from semblance.app.shell.theme import set_look, theme, theme_signals
+from semblance.app.widgets.cards.card_view import NONE
+from semblance.app.widgets.cards.case_grid import CaseGrid
+from semblance.app.widgets.labels import ElidedLabel
+from semblance.app.widgets.layouts import hbox
+from semblance.app.widgets.panel import header_button
 from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.language import tr
+from semblance.core.library.case_columns import CaseColumns
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.records import account
 from semblance.core.searches.feedback.influence import Influence
-from semblance.core.searches.feedback.judgements import Judgement, is_mark, likeness_judgement
-from semblance.core.searches.search import new_ledger
-from semblance.core.workflows.metrics import score_metric
-from semblance.core.workflows.searches import refine_metric
+from semblance.core.searches.feedback.judgements import (
+    Judgement,
+    JudgementKind,
+    comparison_judgement,
+    is_mark,
+    likeness_judgement,
+)
+from semblance.core.searches.query import Query
+from semblance.core.workflows.searches.feedback import refine_metric
 from semblance.core.workflows.searches.feedback.refinement_session import HeldOutScore
 from semblance.core.workflows.searches.rank_cases import RankedSearch
 
@@ -149,7 +165,7 @@ def _change(
         search,
         *args,
         k=context.settings.similar_cases,
-        lane=Lane.SEARCH,
+        pool=WorkerPool.SEARCH,
         quiet=True,
         **options,
     )
@@ -194,7 +210,7 @@ def check_metric(context: Context) -> None:
 
     # If the metric cannot be opened, ranking has failed and shown the error.
     context.jobs.run(
-        "", refine_metric.refusal, path, metric, lane=Lane.SEARCH, channel="refusal", quiet=True
+        "", refine_metric.refusal, path, metric, pool=WorkerPool.SEARCH, channel="refusal", quiet=True
     ).done.connect(set_refusal)
 
 
@@ -209,7 +225,7 @@ def fetch_influence(context: Context, then: Callable[[list[Influence]], None], k
         state.path,
         state.search,
         k=k,
-        lane=Lane.SEARCH,
+        pool=WorkerPool.SEARCH,
         channel=_INFLUENCE,
     )
     return context.follow(job, then)
@@ -227,7 +243,7 @@ def fetch_score(
         refine_metric.held_out_score,
         state.path,
         state.search,
-        lane=Lane.SEARCH,
+        pool=WorkerPool.SEARCH,
         channel=channel,
         quiet=True,
     )
@@ -235,69 +251,256 @@ def fetch_score(
     return job
 
 
-def save_metric(context: Context, name: str, author_name: str) -> Job | None:
-    """Save the refined metric as ``name`` by ``author_name``, then score and select it.
+#: How many of the visible cases a single mark is compared with, at most.
+MAX_VISIBLE = 40
+_MARKS = {JudgementKind.ALIKE: 1, JudgementKind.NOT_ALIKE: -1}
 
-    Its judgements become part of it, so the search continues with a new ledger.
-    """
-    state, search = context.state, context.state.search
-    path = state.path
-    if path is None or search is None or state.ranked_search is None:
-        return None
-    own_name = author(context)
-    context.settings.set_text(AUTHOR, "" if author_name == account() else author_name)
-    authors_in_force = {
-        entry.judgement.author for entry in state.ranked_search.entries if entry.undone is None
-    }
-    authors = sorted(
-        {
-            author_name if author_in_force == own_name else author_in_force
-            for author_in_force in authors_in_force
+
+class CardFeedback(QObject):
+    """Saves the marks and comparisons that are made in ``grid``."""
+
+    def __init__(self, context: Context, grid: CaseGrid, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._context, self._state, self._grid = context, context.state, grid
+        #: Marks shown but not yet saved, by catalogue row. 0 removes a mark.
+        self._pending: dict[int, int] = {}
+        #: The marks in the ledger, for this ranking, query and library.
+        self._saved_cache: (
+            tuple[tuple[RankedSearch, Query, CaseColumns], dict[int, tuple[int, int]]] | None
+        ) = None
+        #: Library and metric for which it was requested whether judgements can refine the metric.
+        self._checked_metric: tuple[LibraryLocation | None, str] = (None, "")
+        self.bar = CompareBar(grid.comparison.cancel)
+        grid.set_multiple(True)
+        grid.judged.connect(self._mark_card)
+        grid.comparison.compared.connect(self.compare)
+        grid.comparison.changed.connect(self._show_comparing)
+        self._state.on_change(Change.REFUSAL | Change.RANKING | Change.SERVER, self, self._update_judging)
+        self._state.on_change(Change.QUERY | Change.LIBRARY, self, self._reset)
+        self._update_judging()
+
+    def marks(self) -> Mapping[int, int]:
+        """1 alike, -1 not alike, by catalogue row: the marks of the current query."""
+        saved = {row: mark for row, (mark, _) in self._saved_marks().items()}
+        return {row: mark for row, mark in (saved | self._pending).items() if mark}
+
+    def judge(self, mark: int, rows: Sequence[int] = ()) -> None:
+        """Mark ``rows``, or the selected cases, as alike (1) or not alike (-1). The same mark again removes it."""
+        selected = [row for row in rows or self._grid.selected().tolist() if row not in self._pending]
+        if not self._state.can_judge or not selected:
+            return
+        saved = self._saved_marks()
+        unmarked = [row for row in selected if saved.get(row, (0, 0))[0] != mark]
+        if not unmarked:
+            self._follow(undo(self._context, [saved[row][1] for row in selected]), selected, 0)
+            return
+        ids, shown = list(map(self._id, unmarked)), self._visible_case_ids()
+        job = mark_cases(self._context, ids, positive=mark > 0, shown=shown)
+        self._follow(job, unmarked, mark)
+
+    def compare(self, closer_row: int, farther_row: int) -> None:
+        """Save that one case is closer to the query than the other."""
+        search = self._state.search
+        if search is None or not self._state.can_judge:
+            return
+        if self._state.refusal is not None:
+            # A comparison only refines the metric; it does not order a search as marks do.
+            self._context.messages.warning(self._state.refusal.message, self._state.refusal.hint)
+            return
+        try:
+            judgement: Judgement = comparison_judgement(search, self._id(closer_row), self._id(farther_row))
+        except BadInput as error:
+            self._context.messages.error(error)
+            return
+        judge(self._context, [judgement])
+
+    def compare_current(self) -> None:
+        """Use the current case as the closer case, or as the farther one if a comparison has begun."""
+        current, comparing = self._grid.current(), self._grid.comparison
+        if current != NONE and not comparing.finish(current):
+            comparing.cancel() if comparing.pending else comparing.begin(current)
+
+    def fill_menu(self, menu: QMenu, rows: Sequence[int], *, is_ranking: bool) -> None:
+        """Add the entries that mark the cases of ``rows``, and compare them if the menu ``is_ranking``'s."""
+        if not self._state.can_judge:
+            return
+        marks = self.marks()
+        menu.addSeparator()
+        for mark, text, key in ((1, tr("More like this"), "U"), (-1, tr("Less like this"), "D")):
+            label = text if len(rows) < 2 else tr("{n} cases: {what}", n=len(rows), what=text)
+            action = menu.addAction(f"{label}\t{key}", partial(self.judge, mark, rows))
+            action.setCheckable(True)
+            action.setChecked(all(marks.get(row) == mark for row in rows))
+        if is_ranking and len(rows) == 1 and self._state.refusal is None:
+            pending = self._grid.comparison.closer
+            compare_label = (
+                tr("Mark as closer than…") if pending in (NONE, rows[0]) else tr("Mark as the farther case")
+            )
+            menu.addAction(f"{compare_label}\tT", self.compare_current)
+
+    # Implementation
+
+    def _saved_marks(self) -> dict[int, tuple[int, int]]:
+        """(mark, id of the judgement) by catalogue row, for the judgements in force of the current query."""
+        search, ranked_search, columns = self._state.search, self._state.ranked_search, self._state.columns
+        if search is None or ranked_search is None:
+            return {}
+        key = (ranked_search, search.query, columns)
+        if self._saved_cache is not None and all(
+            a is b for a, b in zip(self._saved_cache[0], key, strict=True)
+        ):
+            return self._saved_cache[1]
+        out: dict[int, tuple[int, int]] = {}
+        for entry in ranked_search.entries:
+            judgement = entry.judgement
+            if entry.undone is None and is_mark(judgement, search.query):
+                index = columns.index_of_id(judgement.case)
+                if index >= 0:
+                    out[int(columns.case_row[index])] = (_MARKS[judgement.kind], entry.id)
+        self._saved_cache = (key, out)
+        return out
+
+    def _follow(self, job: Job | None, rows: Sequence[int], mark: int) -> None:
+        """Show the mark at once, until it is saved."""
+        if job is None:
+            return
+        self._pending |= dict.fromkeys(rows, mark)
+        self._grid.set_judgements(dict(self.marks()))
+        job.ended.connect(lambda: self._finish_saving(rows))
+
+    def _finish_saving(self, rows: Sequence[int]) -> None:
+        for row in rows:
+            self._pending.pop(row, None)
+        self._grid.set_judgements(dict(self.marks()))
+
+    def _reset(self) -> None:
+        self._pending.clear()
+        self._grid.comparison.cancel()
+
+    def _update_judging(self) -> None:
+        metric = self._state.metric.name if self._state.metric else ""
+        if self._state.ranking is not None and self._checked_metric != (self._state.path, metric):
+            self._checked_metric = (self._state.path, metric)
+            self._state.refusal = None
+            check_metric(self._context)
+        self._grid.set_judging(self._state.ranking is not None, self._state.why_not_written)
+
+    def _mark_card(self, row: int, mark: int) -> None:
+        selected = self._grid.selected().tolist()
+        self.judge(mark, selected if row in selected else [row])
+
+    def _show_comparing(self, row: int) -> None:
+        columns = self._state.columns
+        self.bar.show_case(columns.name(columns.index_of_row(row)) if row != NONE else "")
+
+    def _id(self, row: int) -> str:
+        columns = self._state.columns
+        return columns.ids[columns.index_of_row(row)]
+
+    def _visible_case_ids(self) -> list[str]:
+        model = self._grid.model()
+        return [model.columns.ids[model.index(place)] for place in self._grid.visible_places()][:MAX_VISIBLE]
+
+
+class CompareBar(QFrame):
+    """Says that a comparison needs its second case, and how to cancel it."""
+
+    def __init__(self, cancel: Callable[[], object]) -> None:
+        super().__init__()
+        set_look(self, message="foot")
+        self._text = ElidedLabel()
+        self._button = QPushButton(tr("Cancel"))
+        self._button.setToolTip(tr("Esc"))
+        self._button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        set_look(self._button, quiet=True)
+        self._button.clicked.connect(cancel)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(12, 0, 12, 0)
+        row.addWidget(self._text, 1)
+        row.addWidget(self._button)
+        theme_signals.changed.connect(self._update_height)
+        self._update_height()
+        self.hide()
+
+    @property
+    def text(self) -> str:
+        """Its text; empty while it is hidden."""
+        return "" if self.isHidden() else self._text.text()
+
+    def show_case(self, case: str) -> None:
+        """``case`` is the closer case; empty hides the bar."""
+        self._text.setText(
+            tr("{case} is closer than … click the farther case, or go there and press T", case=case)
+        )
+        self.setVisible(bool(case))
+
+    def _update_height(self) -> None:
+        self.setFixedHeight(theme().px(30))
+
+
+#: Mark -> its command.
+_COMMANDS = {1: "judge_alike", -1: "judge_not_alike"}
+
+
+class FeedbackButtons(QWidget):
+    """``judged(case_row, 1 or -1)``: the case was marked. The same mark again removes it."""
+
+    judged = Signal(int, int)
+
+    def __init__(self, context: Context) -> None:
+        super().__init__()
+        self._state, self._actions = context.state, context.actions
+        self._case: str | None = None
+        self._tips = {1: tr("More like this"), -1: tr("Less like this")}
+        self._buttons = {
+            1: header_button("plus", self._tips[1]),
+            -1: header_button("minus", self._tips[-1]),
         }
-        - {""}
-    )
-    job = context.jobs.run(
-        tr("Saving {name}", name=name),
-        refine_metric.save_refined,
-        path,
-        search,
-        name,
-        authors=authors,
-        lane=Lane.SEARCH,
-    )
+        row = hbox(self, spacing=2)
+        for mark, button in self._buttons.items():
+            button.setCheckable(True)
+            button.clicked.connect(partial(self.judge, mark))
+            row.addWidget(button)
+            self._actions[_COMMANDS[mark]].changed.connect(self._refresh)
+        changes = Change.RANKING | Change.REFUSAL | Change.QUERY | Change.SERVER
+        self._state.on_change(changes, self, self._refresh)
+        self._refresh()
 
-    def choose() -> None:
-        if state.search == search:
-            state.set_metric(name)
-            # The metric itself leaves out the excluded groups, so the search need not.
-            state.change_search(ledger=new_ledger(), strength=1.0, without=())
-            search_operations.rank(context)
-        _score(context, path, name)
+    def show_case(self, case: str | None) -> None:
+        """The case that the buttons mark; ``None``: none."""
+        self._case = case
+        self._refresh()
 
-    def show(_card: object) -> None:
-        context.messages.info(
-            tr("{name} is saved. It is being tested on cases not used for training.", name=name)
-        )
-        if state.path == path:
-            library_operations.renew(context, choose)
+    def judge(self, mark: int, _checked: bool = False) -> None:
+        """Mark the case as more (1) or less (-1) like the query."""
+        row = self._row
+        # Until it is saved the buttons stay as the ledger has it.
+        self._refresh()
+        if row >= 0:
+            self.judged.emit(row, mark)
 
-    return context.follow(job, show)
+    def handle_key(self, event: QKeyEvent) -> bool:
+        """Whether ``event`` is a key that marks the case, U or D if the user chose no other."""
+        for mark, command in _COMMANDS.items():
+            if self._actions.has_key(command, event):
+                self.judge(mark)
+                return True
+        return False
 
+    @property
+    def _row(self) -> int:
+        """The catalogue row of the case if it can be marked, else -1."""
+        query, columns = self._state.query, self._state.columns
+        if self._case is None or not self._state.can_judge or query is None or query.case == self._case:
+            return -1
+        index = columns.index_of_id(self._case)
+        return int(columns.case_row[index]) if index >= 0 else -1
 
-def _score(context: Context, path: LibraryLocation, name: str) -> None:
-    job = context.jobs.run(
-        tr("Scoring {name}", name=name), score_metric.score_metric, path, name, channel=f"score {name}"
-    )
-
-    def warn(error: SemblanceError) -> None:
-        # The metric can be used without a score.
-        context.messages.warning(
-            tr("{name} has no score: {reason}", name=name, reason=error.message), error.hint
-        )
-
-    def show(_scores: object) -> None:
-        if context.state.path == path:
-            library_operations.renew(context, lambda: search_operations.rank_after_scoring(context, name))
-
-    job.done.connect(show)
-    job.failed.connect(warn)
+    def _refresh(self) -> None:
+        marks, can_mark = self._state.marks, self._row >= 0
+        self._buttons[1].setChecked(self._case in marks.liked)
+        self._buttons[-1].setChecked(self._case in marks.disliked)
+        for mark, button in self._buttons.items():
+            button.setEnabled(can_mark)
+            tip = self._actions.text_with_key(self._tips[mark], _COMMANDS[mark])
+            button.setToolTip(self._state.why_not_written or tip)

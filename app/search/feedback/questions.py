@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 from semblance.app.search.feedback import mark_cards
 from semblance.app.shell.context import Context
 from semblance.app.shell.event_loop import one_shot
-from semblance.app.shell.jobs import Job, Lane
+from semblance.app.shell.jobs import Job, WorkerPool
 from semblance.app.shell.state import Change
 from semblance.app.widgets.buttons import ImageButton
 from semblance.app.widgets.labels import WrappedLabel
@@ -62,7 +62,7 @@ def fetch_question(
         state.search,
         list(skipped),
         about=query,
-        lane=Lane.SEARCH,
+        pool=WorkerPool.SEARCH,
         channel=mark_cards.QUESTION.format(across_queries),
         quiet=True,
     )

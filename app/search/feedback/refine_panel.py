@@ -7,8 +7,7 @@ from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QCheckBox, QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from semblance.app.search.feedback import mark_cards
-from semblance.app.search.feedback.judgement_list import JudgementList
-from semblance.app.search.feedback.ledger_model import NONE, LedgerModel
+from semblance.app.search.feedback.judgement_list import NONE, JudgementList, LedgerModel
 from semblance.app.shell.context import Context
 from semblance.app.shell.event_loop import one_shot
 from semblance.app.shell.state import Change

@@ -14,14 +14,14 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from semblance.app.search.feedback.feedback_buttons import FeedbackButtons
+from semblance.app.search.feedback.mark_cards import FeedbackButtons
 from semblance.app.search.query.query_facts import QueryFacts, QueryNotice
 from semblance.app.search.query.region_search import REGION, WHOLE, RegionSearch
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.event_loop import one_shot
 from semblance.app.shell.icons import icon
-from semblance.app.shell.jobs import SHOW_AFTER_MS, Job, Lane
+from semblance.app.shell.jobs import SHOW_AFTER_MS, Job, WorkerPool
 from semblance.app.shell.query_source import QuerySource, inside
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import set_look, theme, theme_signals
@@ -73,7 +73,7 @@ class FullSizePage(FullPage):
             self.header.add_action(widget)
         self.more = self.header.add_button("more", tr("More for this image"))
 
-        self.pane = ImagePane(context.jobs, settings=context.settings, kept_views=context.state.kept_views)
+        self.pane = ImagePane(context.jobs, settings=context.settings, last_views=context.state.last_views)
         self.view = self.pane.view
         self.strip = SliceStrip(context.jobs)
         self.planes = PlaneViews(context.jobs, self.pane)
@@ -203,7 +203,7 @@ class FullSizePage(FullPage):
     def _run(self, function: object, *args: object) -> Job:
         assert callable(function)
         return self._context.jobs.run(
-            tr("Opening the image"), function, *args, lane=Lane.READ, channel="full size", quiet=True
+            tr("Opening the image"), function, *args, pool=WorkerPool.READ, channel="full size", quiet=True
         )
 
     def leave(self) -> None:

@@ -6,7 +6,7 @@ from PySide6.QtCore import QObject, Signal
 
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
-from semblance.app.shell.jobs import Job, Lane
+from semblance.app.shell.jobs import Job, WorkerPool
 from semblance.app.shell.query_source import inside
 from semblance.app.viewer import tools
 from semblance.app.viewer.image_pane import ImagePane
@@ -129,7 +129,7 @@ def outline_mass(
         what,
         place,
         where,
-        lane=Lane.SLICE,
+        pool=WorkerPool.SLICE,
         channel="outline",
         quiet=True,
     )

@@ -8,12 +8,12 @@ from typing import Any
 
 from PySide6.QtCore import QObject, QTimer
 
-from semblance.app.search.query.panel import QueryPanel
-from semblance.app.search.similar.panel import RankingPanel
+from semblance.app.search.query.query_panel import QueryPanel
+from semblance.app.search.similar.ranking_panel import RankingPanel
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.event_loop import one_shot
-from semblance.app.shell.jobs import Job, Lane
+from semblance.app.shell.jobs import Job, WorkerPool
 from semblance.app.shell.local_time import local_time
 from semblance.app.shell.state import Change
 from semblance.app.viewer.viewport import Orientation
@@ -81,7 +81,7 @@ class SearchAutosave(QObject):
             library.path,
             record,
             seen=list(seen),
-            lane=Lane.SEARCH,
+            pool=WorkerPool.SEARCH,
             channel=f"save {library.path}",
             quiet=True,
         )
@@ -318,7 +318,7 @@ def _run(
         function,
         context.state.path,
         *args,
-        lane=Lane.SEARCH,
+        pool=WorkerPool.SEARCH,
         channel=channel,
         quiet=True,
         **keywords,

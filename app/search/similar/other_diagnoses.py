@@ -21,7 +21,7 @@ from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.text_cache import text_cache
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr, translate
-from semblance.core.library.case_columns import CaseColumns, ImageState
+from semblance.core.library.case_columns import CaseColumns, ImageAvailability
 from semblance.core.reports.formatting import digits_for, distance_text
 from semblance.core.retrieval.explanation.sentence import spoken
 from semblance.core.workflows.searches.search_result import RankedCase, SearchResult
@@ -130,7 +130,7 @@ def _strip_case(case: RankedCase, columns: CaseColumns, digits: int, *, with_chi
     )
     finding = str(case.finding)
     chip = (columns.findings.index(finding), columns.letters[finding]) if with_chip else None
-    has_image = bool(columns.state[columns.index_of_row(case.row)] != ImageState.NO_IMAGE)
+    has_image = bool(columns.state[columns.index_of_row(case.row)] != ImageAvailability.NO_IMAGE)
     if not case.rank:
         return StripCase(case.row, "", distance, rank, text, chip, has_image)
     return StripCase(case.row, rank, "", tr("distance {distance}", distance=distance), text, chip, has_image)

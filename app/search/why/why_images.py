@@ -12,7 +12,7 @@ from PySide6.QtGui import QImage, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QGridLayout, QSizePolicy, QWidget
 
 from semblance.app.shell.context import Context
-from semblance.app.shell.jobs import Lane
+from semblance.app.shell.jobs import WorkerPool
 from semblance.app.shell.theme import TICK, colour, font, theme
 from semblance.app.widgets.finding_chips import FindingChip
 from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
@@ -146,7 +146,7 @@ def request_images(
         context.state.path,
         ranked_search.search,
         case,
-        lane=Lane.DRAW,
+        pool=WorkerPool.DRAW,
         channel=IMAGES_CHANNEL,
         quiet=True,
     )

@@ -28,11 +28,11 @@ from semblance.app.widgets.finding_chips import SIDE, chip_pixmap
 from semblance.app.widgets.text_cache import CENTRE, RIGHT, text_cache
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr
-from semblance.core.library.case_columns import NO_FINDING, ImageState
+from semblance.core.library.case_columns import NO_FINDING, ImageAvailability
 
 #: The processor time that a frame may take to scale images.
 SCALE_BUDGET_S = 0.0025
-_OK = ImageState.OK
+_OK = ImageAvailability.OK
 #: More than the cards that a screen shows, also on one with two pixels for each of Qt's.
 _SCALED_BYTES = 32 * 1024 * 1024
 
@@ -246,17 +246,17 @@ class CardPainter:
         painter.fillRect(square, colour(tokens.image_well))
         if self._layout.rows:
             if state != _OK or self._problem(case_row):
-                name = "table" if state == ImageState.NO_IMAGE else "warning"
+                name = "table" if state == ImageAvailability.NO_IMAGE else "warning"
                 side = tokens.px(14)
                 icon = icon_pixmap(name, side, tokens.image_text, self._ratio)
                 painter.drawPixmap(square.center() - QPoint(side // 2 - 1, side // 2 - 1), icon)
-        elif state == ImageState.MISSING:
+        elif state == ImageAvailability.MISSING:
             self._draw_two_lines(
                 square, (tr("image moved"), tokens.image_text), (tr("Relink"), tokens.image_link)
             )
-        elif state == ImageState.NO_IMAGE:
+        elif state == ImageAvailability.NO_IMAGE:
             self._draw_icon_and_text(square, "table", tr("row of a table"))
-        elif state == ImageState.UNREADABLE or self._problem(case_row):
+        elif state == ImageAvailability.UNREADABLE or self._problem(case_row):
             self._draw_icon_and_text(square, "warning", tr("could not be read"))
         elif model.pending is not None and model.pending[place]:
             self._draw_pending(square)

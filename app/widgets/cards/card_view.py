@@ -28,7 +28,7 @@ from semblance.app.widgets.cards.card_painter import CardPainter, CardState, Sca
 from semblance.app.widgets.cards.case_model import CaseModel
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr
-from semblance.core.library.case_columns import ImageState
+from semblance.core.library.case_columns import ImageAvailability
 
 LONGEST_MS = 150
 #: More cards are not animated.
@@ -414,7 +414,7 @@ class CardView(QAbstractScrollArea):
         if self._source is not None:
             side = round(self._layout.image_side * self.devicePixelRatioF())
             shown = self._model.order[places.start : places.stop]
-            with_image = shown[self._model.columns.state[shown] == ImageState.OK]
+            with_image = shown[self._model.columns.state[shown] == ImageAvailability.OK]
             for row in reversed(self._model.columns.case_row[with_image].tolist()):
                 if self._images.get(row) is None:
                     self._source.get_sized(row, side)

@@ -9,7 +9,7 @@ from PySide6.QtGui import QDrag, QImage, QPixmap
 from PySide6.QtWidgets import QWidget
 
 from semblance.app.shell.context import Context
-from semblance.app.shell.jobs import Lane
+from semblance.app.shell.jobs import WorkerPool
 from semblance.app.widgets.cards.case_model import CaseModel
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource, as_image
 from semblance.core.errors import SemblanceError
@@ -94,7 +94,7 @@ class DragImages(QObject):
             library,
             data.case_row,
             longest,
-            lane=Lane.DRAW,
+            pool=WorkerPool.DRAW,
             channel="drag",
             quiet=True,
         )
@@ -114,7 +114,7 @@ class DragImages(QObject):
             library,
             data.case_row,
             _LONGEST,
-            lane=Lane.DRAW,
+            pool=WorkerPool.DRAW,
             channel="drag",
             quiet=True,
         )

@@ -24,7 +24,7 @@ from semblance.app.widgets.cards.card_view import NONE, CardView
 from semblance.app.widgets.cards.case_drag import drag, dragged_case, mime_data
 from semblance.app.widgets.cards.case_model import CaseModel
 from semblance.core.language import tr
-from semblance.core.library.case_columns import CaseColumns, ImageState, Indices, Rows
+from semblance.core.library.case_columns import CaseColumns, ImageAvailability, Indices, Rows
 
 NO_ROWS: Rows = np.empty(0, dtype=np.int64)
 
@@ -318,7 +318,7 @@ class CaseGrid(CardView):
         return super()._tooltip(place, point)
 
     def _is_missing(self, place: int) -> bool:
-        return int(self._model.columns.state[self._model.index(place)]) == ImageState.MISSING
+        return int(self._model.columns.state[self._model.index(place)]) == ImageAvailability.MISSING
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         point = event.position().toPoint()

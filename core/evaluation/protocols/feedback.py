@@ -9,8 +9,7 @@ import numpy as np
 from semblance.core.errors import BadInput
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.intervals import over_queries
-from semblance.core.evaluation.protocols.plan import Trial
-from semblance.core.evaluation.protocols.split_protocol import SplitProtocol, random_halves
+from semblance.core.evaluation.protocols.protocol import SplitProtocol, Trial, random_halves
 from semblance.core.evaluation.result import Measured, Queries
 from semblance.core.evaluation.scores import Matrix, Rows
 from semblance.core.evaluation.splits import HoldOut, patient_codes

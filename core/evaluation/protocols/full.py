@@ -7,29 +7,35 @@ from typing import ClassVar
 
 import numpy as np
 
-from semblance.core.evaluation.class_conditional import finding_neighbours, wrong_shares
+from semblance.core.evaluation.calibration import expected_calibration_error
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.intervals import over_queries
 from semblance.core.evaluation.neighbours import PairDistances, metric_distances
-from semblance.core.evaluation.operating_points import bootstrap, sensitivity_at
-from semblance.core.evaluation.protocols.bdm import at_rank
-from semblance.core.evaluation.protocols.plan import Trial
-from semblance.core.evaluation.protocols.runner import repeat_seed
-from semblance.core.evaluation.protocols.split_protocol import SplitProtocol, repeated_folds
-from semblance.core.evaluation.reliability import expected_calibration_error
+from semblance.core.evaluation.protocols.papers import at_rank
+from semblance.core.evaluation.protocols.protocol import SplitProtocol, Trial, repeat_seed, repeated_folds
 from semblance.core.evaluation.result import Measured, Queries, Vector
-from semblance.core.evaluation.retrieval_scores import retrieval_scores
-from semblance.core.evaluation.roc import Roc, auc, auc_with_interval, is_defined, roc
+from semblance.core.evaluation.roc import (
+    Roc,
+    auc,
+    auc_with_interval,
+    bootstrap,
+    is_defined,
+    roc,
+    sensitivity_at,
+)
 from semblance.core.evaluation.scores import (
     Matrix,
     Rows,
     Votes,
     accuracy_scores,
+    finding_neighbours,
     mean_over_findings,
     mean_over_queries,
     retrieval_accuracy,
+    retrieval_scores,
     triplet_accuracy,
     votes,
+    wrong_shares,
 )
 from semblance.core.evaluation.splits import HoldOut, hold_out, patient_codes
 from semblance.core.language import tr_lazy

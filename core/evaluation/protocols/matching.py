@@ -13,9 +13,7 @@ import numpy.typing as npt
 from semblance.core.errors import BadInput
 from semblance.core.evaluation.data import EvaluationData, prepare
 from semblance.core.evaluation.neighbours import metric_distances, tie_numbers
-from semblance.core.evaluation.protocols.plan import Plan, Trial
-from semblance.core.evaluation.protocols.runner import repeat_seed
-from semblance.core.evaluation.protocols.split_protocol import SplitProtocol
+from semblance.core.evaluation.protocols.protocol import Plan, SplitProtocol, Trial, repeat_seed
 from semblance.core.evaluation.result import Measured
 from semblance.core.evaluation.splits import HoldOut, folds
 from semblance.core.language import tr_lazy

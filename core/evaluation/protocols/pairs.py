@@ -9,9 +9,13 @@ import numpy as np
 from semblance.core.errors import BadInput
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.neighbours import metric_distances, tie_numbers
-from semblance.core.evaluation.protocols.choose_k import TrainingQueries, patient_numbers
-from semblance.core.evaluation.protocols.plan import Trial
-from semblance.core.evaluation.protocols.split_protocol import SplitProtocol, random_halves
+from semblance.core.evaluation.protocols.protocol import (
+    SplitProtocol,
+    TrainingQueries,
+    Trial,
+    patient_numbers,
+    random_halves,
+)
 from semblance.core.evaluation.result import Measured
 from semblance.core.evaluation.roc import auc, roc
 from semblance.core.evaluation.scores import Matrix, Rows, votes

@@ -1,22 +1,127 @@
-"""The contract of a protocol: how learners are measured, the same way for all of them."""
+"""What every protocol is: its plan, the fits and trials of its repeats, and how it chooses the number of voters."""
 
 from __future__ import annotations
 
 import abc
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from semblance.core.evaluation.data import EvaluationData
-from semblance.core.evaluation.protocols.plan import Plan
-from semblance.core.evaluation.result import EvaluationResult
+import numpy as np
+import numpy.typing as npt
+
+from semblance.core.errors import BadArguments, SemblanceError
+from semblance.core.evaluation.data import EvaluationData, prepare
+from semblance.core.evaluation.neighbours import EmbeddedDistances, ScannedDistances, distances_after_steps
+from semblance.core.evaluation.result import (
+    EvaluationResult,
+    Failure,
+    LearnerResult,
+    Measured,
+    SplitFacts,
+    compare,
+    summarise,
+)
+from semblance.core.evaluation.scores import Matrix, Rows, mean_over_findings, mean_over_queries, votes
+from semblance.core.evaluation.splits import HoldOut, folds, halves, patient_codes
 from semblance.core.language import tr_lazy
 from semblance.core.parameters import Parameter, Value, checked
-from semblance.core.tasks import SILENT, Reporter
+from semblance.core.tasks import SILENT, PartReporter, Reporter
 
 if TYPE_CHECKING:
     from semblance.core.engine.cluster import Cluster
+    from semblance.core.metrics.learner import Learner
+    from semblance.core.metrics.metric import Metric
     from semblance.core.metrics.steps import Step
+    from semblance.core.metrics.training import TrainingPoint
+
+
+#: Exceptions that data can cause. Any other exception is an error of the program and is not caught.
+FAILURES = (SemblanceError, ArithmeticError, ValueError, np.linalg.LinAlgError, MemoryError)
+
+#: The learner without learning.
+PLAIN = "euclidean"
+#: Number of progress steps within one fit.
+_PROGRESS_STEPS = 100
+
+MAX_VOTERS = 25
+#: Maximum number of training cases that are queries.
+_MAX_QUERIES = 2000
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """One metric, fitted on the training rows of ``split``, about to be measured on the others.
+
+    ``learner`` fitted it, on rows after the steps; ``points`` are its training curve, if requested.
+    """
+
+    metric: Metric
+    data: EvaluationData
+    split: HoldOut
+    reporter: Reporter
+    learner: Learner
+    points: tuple[TrainingPoint, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """How a protocol measures some data: every split it makes, and what it does on each.
+
+    ``data`` is for fitting and testing, ``reported`` is named in the result; ``rule`` describes the ``splits``,
+    of which each repeat has ``per_repeat`` consecutive ones. ``triplets`` returns the triplets of a split's training
+    rows, for learners that take them. ``baselines``: names of the plain distance on other features of the same cases,
+    without steps. ``points``: keep training curves until they are measured.
+    """
+
+    data: EvaluationData
+    reported: EvaluationData
+    rule: str
+    splits: tuple[HoldOut, ...]
+    measure: Callable[[Trial], Measured]
+    per_repeat: int = 1
+    triplets: Callable[[HoldOut], npt.NDArray[np.int64]] | None = None
+    baselines: Mapping[str, EvaluationData] = field(default_factory=dict)
+    points: bool = False
+
+    def prepared(self, place: int, steps: Sequence[Step], baseline: str | None = None) -> PreparedSplit:
+        """The split at ``place``, checked for leakage, with its training rows after ``steps``.
+
+        Raises:
+            BadInput: a case or a patient is in two of its parts.
+        """
+        split = self.splits[place]
+        split.check_leakage(self.data.units, self.data.n_cases)
+        if baseline is not None:
+            return PreparedSplit(self.baselines[baseline], split, (), None)
+        return PreparedSplit(self.data, split, steps, self.triplets)
+
+
+class PreparedSplit:
+    """The training rows of a split after the steps, computed once for all learners."""
+
+    def __init__(
+        self,
+        data: EvaluationData,
+        split: HoldOut,
+        steps: Sequence[Step],
+        triplets: Callable[[HoldOut], npt.NDArray[np.int64]] | None,
+    ) -> None:
+        from semblance.core.metrics.steps import fit_steps
+
+        self.data, self.split = data, split
+        self.y = data.y[split.train]
+        self.groups: npt.NDArray[np.str_] | None = None if data.groups is None else data.groups[split.train]
+        self.fitted: tuple[Step, ...] = ()
+        self.problem: Exception | None = None
+        self.triplets: npt.NDArray[np.int64] | None = None
+        try:
+            if triplets is not None:
+                self.triplets = triplets(split)
+            self.fitted, self.rows = fit_steps(steps, data.X[split.train], self.y)
+        except FAILURES as problem:
+            self.problem = problem
 
 
 @dataclass(frozen=True)
@@ -93,3 +198,402 @@ class Protocol(abc.ABC):
     @abc.abstractmethod
     def as_in_the_paper(self, spec: LearnerSpec) -> LearnerSpec:
         """The learner with the paper's parameters for those that are not set."""
+
+
+def repeat_seed(seed: int, repeat: int) -> int:
+    """The seed of one repeat; the same however many repeats there are."""
+    return int(np.random.SeedSequence([seed, repeat]).generate_state(1)[0])
+
+
+def run_trials(
+    protocol: str,
+    plan: Plan,
+    learners: Sequence[LearnerSpec],
+    *,
+    compared: Sequence[str],
+    steps: Sequence[Step],
+    seed: int,
+    reporter: Reporter = SILENT,
+) -> EvaluationResult:
+    """Fit every learner on the training rows of every split of ``plan`` and measure it.
+
+    ``compared`` are the scores for the comparison of learners. The rest is as in
+    :meth:`semblance.core.evaluation.protocols.protocol.Protocol.run`.
+    """
+    runs = _runs(learners, plan.baselines)
+    splits = plan.splits
+    for repeat in range(len(splits)):
+        prepared = plan.prepared(repeat, steps)
+        baselines = {name: plan.prepared(repeat, (), name) for name in plan.baselines}
+        for place, run in enumerate(runs):
+            reporter.check_cancelled()
+            what = tr_lazy(
+                "{spec}, repeat {repeat} of {n}", spec=run.spec.name, repeat=repeat + 1, n=len(splits)
+            )
+            share = _RunProgress(
+                reporter, repeat * len(runs) + place, len(splits) * len(runs), what, plan.points
+            )
+            share.progress(0, 1, what)
+            run.measure_split(
+                baselines.get(run.spec.name, prepared), repeat, repeat_seed(seed, repeat), plan.measure, share
+            )
+            share.progress(1, 1, what)
+        result = _result(protocol, plan, runs, splits[: repeat + 1], compared, steps, seed)
+        reporter.partial(result)
+        if reporter.stop_requested:
+            break
+    return result
+
+
+def run_trials_on_cluster(
+    cluster: Cluster,
+    protocol: Protocol,
+    data: EvaluationData,
+    learners: Sequence[LearnerSpec],
+    *,
+    steps: Sequence[Step],
+    repeats: int | None,
+    seed: int,
+    reporter: Reporter = SILENT,
+) -> EvaluationResult:
+    """As :func:`run_trials` with the plan of ``protocol``, each learner and split as a task of ``cluster``."""
+    plan = protocol.plan(data, repeats, seed, [spec.name for spec in learners])
+    runs = _runs(learners, plan.baselines)
+    request = (protocol, tuple(learners), tuple(steps), repeats, seed)
+    places = [(repeat, number) for repeat in range(len(plan.splits)) for number in range(len(runs))]
+    with cluster.submit_sharing(_measure_trial, data, [(*request, *place) for place in places]) as tasks:
+        for repeat in range(len(plan.splits)):
+            for number, run in enumerate(runs):
+                ended = sum(map(tasks.has_ended, range(len(tasks))))
+                reporter.progress(ended, len(tasks), "Evaluating on the cluster")
+                run.add(*tasks.result(repeat * len(runs) + number, reporter))
+            done_splits = plan.splits[: repeat + 1]
+            result = _result(protocol.name, plan, runs, done_splits, protocol.compared, steps, seed)
+            reporter.partial(result)
+            if reporter.stop_requested:
+                break
+        return result
+
+
+def _measure_trial(
+    data: EvaluationData,
+    protocol: Protocol,
+    learners: Sequence[LearnerSpec],
+    steps: Sequence[Step],
+    repeats: int | None,
+    seed: int,
+    repeat: int,
+    number: int,
+    *,
+    reporter: Reporter,
+) -> tuple[list[Measured], list[float], Failure | None]:
+    """One learner on one split, on a worker of a cluster."""
+    plan = protocol.plan(data, repeats, seed, [spec.name for spec in learners])
+    run = _runs(learners, plan.baselines)[number]
+    is_baseline = run.spec.name in plan.baselines
+    prepared = plan.prepared(repeat, () if is_baseline else steps, run.spec.name if is_baseline else None)
+    progress = _RunProgress(reporter, 0, 1, "", plan.points)
+    run.measure_split(prepared, repeat, repeat_seed(seed, repeat), plan.measure, progress)
+    return run.measured, run.seconds, run.failure
+
+
+def fit_and_measure(
+    learner: Learner,
+    prepared: PreparedSplit,
+    measure: Callable[[Trial], Measured],
+    reporter: Reporter,
+    points: Callable[[], Sequence[TrainingPoint]] = tuple,
+) -> tuple[Measured, float]:
+    """The scores of the metric that ``learner`` fits on the training rows, and the seconds of the fit.
+
+    Raises:
+        SemblanceError: rows the steps, the learner or the measuring cannot use.
+    """
+    if prepared.problem is not None:
+        raise prepared.problem
+    metric, seconds = _fit(learner, prepared, reporter)
+    trial = Trial(metric, prepared.data, prepared.split, reporter, learner, tuple(points()))
+    return measure(trial), seconds
+
+
+def _fit(learner: Learner, prepared: PreparedSplit, reporter: Reporter) -> tuple[Metric, float]:
+    from semblance.core.metrics.pipeline import attach_steps
+
+    started = time.perf_counter()
+    triplets = prepared.triplets if "triplets" in learner.accepts else None
+    learner.fit(prepared.rows, prepared.y, triplets=triplets, groups=prepared.groups, reporter=reporter)
+    metric = learner.metric()
+    seconds = time.perf_counter() - started
+    data = prepared.data
+    return attach_steps(metric, prepared.fitted, data.feature_names, data.feature_groups), seconds
+
+
+class _LearnerRun:
+    """The results of one learner over the repeats."""
+
+    def __init__(self, spec: LearnerSpec, learner: str) -> None:
+        self.spec, self._learner = spec, learner
+        self.params = self._make(0).method_params()
+        self.measured: list[Measured] = []
+        self.seconds: list[float] = []
+        self.failure: Failure | None = None
+
+    def _make(self, seed: int) -> Learner:
+        from semblance.core.metrics.registry import make_learner
+
+        return make_learner(self._learner, random_state=seed, **self.spec.params)
+
+    def measure_split(
+        self,
+        prepared: PreparedSplit,
+        repeat: int,
+        seed: int,
+        measure: Callable[[Trial], Measured],
+        reporter: _RunProgress,
+    ) -> None:
+        if self.failure is not None:
+            return
+        try:
+            learner = self._make(seed)
+            measured, seconds = fit_and_measure(learner, prepared, measure, reporter, lambda: reporter.points)
+            self.measured.append(measured)
+            self.seconds.append(seconds)
+        except BadArguments:
+            raise
+        except FAILURES as problem:
+            self.failure = Failure(
+                self.spec.name,
+                tr_lazy("Repeat {n}: {problem}", n=repeat + 1, problem=failure_text(problem)),
+            )
+
+    def add(self, measured: Sequence[Measured], seconds: Sequence[float], failure: Failure | None) -> None:
+        """Add what another process measured on the next split."""
+        if self.failure is None:
+            self.failure = failure
+            self.measured += measured
+            self.seconds += seconds
+
+
+class _RunProgress(PartReporter):
+    """The progress of one fit as part of the total. Requests to stop early are not passed to the learner."""
+
+    def __init__(self, reporter: Reporter, done: int, total: int, what: str, keep_points: bool) -> None:
+        super().__init__(reporter, stops_early=False)
+        self._done, self._total, self._what = done, total, what
+        self._keep_points = keep_points
+        self.points: list[TrainingPoint] = []
+
+    def progress(self, done: int, total: int | None, what: str) -> None:
+        part = 0 if not total else int(_PROGRESS_STEPS * min(done, total) / total)
+        self._whole.progress(self._done * _PROGRESS_STEPS + part, self._total * _PROGRESS_STEPS, self._what)
+
+    def partial(self, result: object) -> None:
+        from semblance.core.metrics.training import TrainingPoint
+
+        if self._keep_points and isinstance(result, TrainingPoint):
+            self.points.append(result)
+
+
+def _runs(learners: Sequence[LearnerSpec], baselines: Collection[str]) -> list[_LearnerRun]:
+    names = [spec.name for spec in learners]
+    if not names:
+        raise BadArguments("No learner was named.", "Name at least one, like euclidean,bdm_v.")
+    duplicates = sorted({name for name in names if names.count(name) > 1})
+    if duplicates:
+        raise BadArguments(
+            tr_lazy("The learner '{twice}' is named twice.", twice=duplicates[0]),
+            "Name each learner once.",
+        )
+    return [_LearnerRun(spec, PLAIN if spec.name in baselines else spec.name) for spec in learners]
+
+
+def failure_text(problem: Exception) -> str:
+    """The message for one of :data:`FAILURES`."""
+    if isinstance(problem, SemblanceError):
+        return str(problem)
+    if isinstance(problem, MemoryError):
+        return "There was not enough memory; use fewer cases or fewer features."
+    return tr_lazy("The computation failed ({problem}).", problem=problem)
+
+
+def _result(
+    protocol: str,
+    plan: Plan,
+    runs: Sequence[_LearnerRun],
+    splits: Sequence[HoldOut],
+    compared: Sequence[str],
+    steps: Sequence[Step],
+    seed: int,
+) -> EvaluationResult:
+    from semblance.core.metrics.steps import steps_text
+    from semblance.core.metrics.training import versions
+
+    results: list[LearnerResult] = [
+        summarise(
+            run.spec.name,
+            run.params,
+            steps_text(steps),
+            run.measured,
+            run.seconds,
+        )
+        for run in runs
+        if run.failure is None
+    ]
+    n_train = float(np.mean([len(split.train) for split in splits]))
+    n_test = float(np.mean([len(split.test) for split in splits]))
+    return EvaluationResult(
+        protocol=protocol,
+        source=plan.reported.source_json(),
+        seed=seed,
+        repeats=len(splits),
+        split=SplitFacts(plan.rule, plan.reported.by_patient, n_train, n_test),
+        results=tuple(results),
+        comparisons=compare(results, compared, n_train, n_test),
+        failed=tuple(run.failure for run in runs if run.failure is not None),
+        compared=tuple(compared),
+        versions=versions(),
+    )
+
+
+class SplitProtocol(Protocol):
+    """The base of these protocols. They differ in how they split and what they measure."""
+
+    #: Whether :meth:`measure` needs the training curve.
+    needs_points: ClassVar[bool] = False
+    #: The paper's parameters of a learner, by its name, used if the user set none.
+    paper_params: ClassVar[Mapping[str, Mapping[str, Value]]] = {}
+
+    @abc.abstractmethod
+    def splits(self, data: EvaluationData, repeats: int, seed: int) -> tuple[str, list[HoldOut]]:
+        """A description of the splits, and the splits of all ``repeats``.
+
+        Raises:
+            BadInput: too few cases, findings or patients.
+        """
+
+    @abc.abstractmethod
+    def measure(self, trial: Trial) -> Measured:
+        """The scores of one fitted metric on its split.
+
+        Raises:
+            BadInput: cases that this protocol cannot measure.
+        """
+
+    def run(
+        self,
+        data: EvaluationData,
+        learners: Sequence[LearnerSpec],
+        *,
+        steps: Sequence[Step] = (),
+        repeats: int | None = None,
+        seed: int = 0,
+        reporter: Reporter = SILENT,
+        cluster: Cluster | None = None,
+    ) -> EvaluationResult:
+        """As :meth:`Protocol.run`: every learner on the splits of :meth:`plan`."""
+        if cluster is not None:
+            return run_trials_on_cluster(
+                cluster,
+                self,
+                data,
+                [self.as_in_the_paper(spec) for spec in learners],
+                steps=steps,
+                repeats=repeats,
+                seed=seed,
+                reporter=reporter,
+            )
+        return run_trials(
+            self.name,
+            self.plan(data, repeats, seed, [spec.name for spec in learners]),
+            [self.as_in_the_paper(spec) for spec in learners],
+            compared=self.compared,
+            steps=steps,
+            seed=seed,
+            reporter=reporter,
+        )
+
+    def plan(
+        self, data: EvaluationData, repeats: int | None, seed: int, learners: Sequence[str] = ()
+    ) -> Plan:
+        """The splits of all repeats, each measured by :meth:`measure`."""
+        data = prepare(data)
+        repeats = self.checked_repeats(repeats)
+        rule, splits = self.splits(data, repeats, seed)
+        return Plan(
+            data, data, rule, tuple(splits), self.measure, len(splits) // repeats, points=self.needs_points
+        )
+
+    def checked_repeats(self, repeats: int | None) -> int:
+        """The number requested, or the default.
+
+        Raises:
+            BadArguments: fewer than one.
+        """
+        if repeats is not None and repeats < 1:
+            raise BadArguments(
+                "There must be at least one repeat.",
+                tr_lazy("Use --repeats {repeats}, for example.", repeats=self.repeats),
+            )
+        return repeats or self.repeats
+
+    def as_in_the_paper(self, spec: LearnerSpec) -> LearnerSpec:
+        """The learner with the paper's parameters for those that are not set."""
+        return replace(spec, params={**self.paper_params.get(spec.name, {}), **spec.params})
+
+
+def random_halves(data: EvaluationData, repeats: int, seed: int) -> tuple[str, list[HoldOut]]:
+    """A stratified random half for training in each repeat, the other for testing."""
+    seeds = [repeat_seed(seed, repeat) for repeat in range(repeats)]
+    return tr_lazy("random halves"), [halves(data.y.tolist(), data.units, one) for one in seeds]
+
+
+def repeated_folds(data: EvaluationData, repeats: int, seed: int, k: int) -> list[HoldOut]:
+    """``k`` stratified folds, drawn again in each repeat; every case is tested once in each repeat."""
+    seeds = [repeat_seed(seed, repeat) for repeat in range(repeats)]
+    return [split for one in seeds for split in folds(data.y.tolist(), data.units, one, k)]
+
+
+class TrainingQueries:
+    """Training cases as queries of all others: ``queries`` (q,) rows of the training part, evenly spaced.
+
+    ``distances`` are those from ``queries`` to the training part; ``findings`` (n,) and ``patients`` (n,) are
+    of the training part. If patients are unknown, every case is its own patient, so none is retrieved for itself.
+    """
+
+    def __init__(self, trial: Trial, findings: Rows) -> None:
+        data, train = trial.data, trial.split.train
+        rows = trial.metric.transform(data.X[train])
+        self.queries: Rows = np.arange(0, len(train), -(-len(train) // _MAX_QUERIES))
+        self.findings = findings[train]
+        self.patients = patient_numbers(data)[train]
+        self.distances: EmbeddedDistances | ScannedDistances = distances_after_steps(
+            trial.metric.distance, rows[self.queries], rows
+        )
+
+    def correct(self, trial: Trial, n_findings: int) -> Matrix:
+        """(q, K) credit of the vote of the 1, 2, ... K nearest, as :func:`semblance.core.evaluation.scores.votes`."""
+        found = votes(
+            self.distances,
+            self.findings,
+            self.findings[self.queries],
+            n_findings,
+            k=1,
+            max_k=MAX_VOTERS,
+            query_patients=self.patients[self.queries],
+            gallery_patients=self.patients,
+            reporter=trial.reporter,
+        )
+        # With all cases the last neighbour is the query itself, which does not vote.
+        return found.correct[:, : max(1, len(self.findings) - 1)]
+
+    def best_k(self, correct: Matrix) -> tuple[int, int]:
+        """The k with the smallest plain and the smallest balanced error; the smallest k of ties."""
+        plain = mean_over_queries(correct)
+        balanced = mean_over_findings(correct, self.findings[self.queries])
+        return int(plain.argmax()) + 1, int(balanced.argmax()) + 1
+
+
+def patient_numbers(data: EvaluationData) -> Rows:
+    """(n,) a number for each patient; every case is its own patient if none is known."""
+    known = patient_codes(data.units, data.n_cases)
+    return np.arange(data.n_cases) if known is None else known

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from semblance.core.errors import BadArguments
-from semblance.core.evaluation.protocols.bdm import BDMProtocol
-from semblance.core.evaluation.protocols.boostmetric import BoostMetricProtocol
-from semblance.core.evaluation.protocols.ccml import CCMLProtocol
 from semblance.core.evaluation.protocols.feedback import FeedbackProtocol
 from semblance.core.evaluation.protocols.full import FullProtocol
 from semblance.core.evaluation.protocols.matching import MatchingProtocol
-from semblance.core.evaluation.protocols.metricboost import MetricBoostProtocol
-from semblance.core.evaluation.protocols.online import OnlineProtocol
 from semblance.core.evaluation.protocols.pairs import PairsProtocol
+from semblance.core.evaluation.protocols.papers import (
+    BDMProtocol,
+    BoostMetricProtocol,
+    CCMLProtocol,
+    MetricBoostProtocol,
+    OnlineProtocol,
+)
 from semblance.core.evaluation.protocols.protocol import Protocol
 from semblance.core.language import tr_lazy
 from semblance.core.parameters import Value

@@ -16,12 +16,13 @@ from semblance.core.features.encoder.efficientnet import SIDE, WIDTH
 from semblance.core.features.encoder.model_file import (
     RANDOM,
     TRAINED,
+    Bytes,
+    Floats,
     converted_file,
     encoder_session,
     measured,
     model_file,
 )
-from semblance.core.features.encoder.self_test import Bytes, Floats
 from semblance.core.features.extractor import Extractor, FeatureName
 from semblance.core.features.onnx_session import pooled_over_slices
 from semblance.core.features.resampling import finite

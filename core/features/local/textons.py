@@ -8,8 +8,12 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.features.local.local_extractor import LocalExtractor
-from semblance.core.features.local.sample_points import grid_points, relative_positions, scaled_planes
+from semblance.core.features.local.local_extractor import (
+    LocalExtractor,
+    grid_points,
+    relative_positions,
+    scaled_planes,
+)
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy

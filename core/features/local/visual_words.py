@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.features.local.local_extractor import LocalExtractor
-from semblance.core.features.local.sample_points import (
+from semblance.core.features.local.local_extractor import (
+    LocalExtractor,
     grey_of,
     grid_points,
     relative_positions,

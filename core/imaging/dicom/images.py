@@ -14,8 +14,8 @@ from semblance.core.errors import BadInput
 from semblance.core.imaging.dicom.attributes import text
 from semblance.core.imaging.dicom.case_attributes import case_attributes, code_of
 from semblance.core.imaging.dicom.colour import from_palette, to_rgb
-from semblance.core.imaging.dicom.compressed_frames import check_fragments, decode_frame
 from semblance.core.imaging.dicom.dicom_file import COPY_AGAIN, DicomFile, errors_as_bad_input, open_dicom
+from semblance.core.imaging.dicom.frames import check_fragments, decode_frame, read_frame
 from semblance.core.imaging.dicom.geometry import (
     SlicePlane,
     aspect_of,
@@ -33,7 +33,6 @@ from semblance.core.imaging.dicom.lookup_tables import LookupTable
 from semblance.core.imaging.dicom.number_remarks import number_remarks
 from semblance.core.imaging.dicom.pixel_layout import PixelLayout, layout_of
 from semblance.core.imaging.dicom.transfer_syntaxes import PLAIN
-from semblance.core.imaging.dicom.uncompressed_frames import read_frame
 from semblance.core.imaging.dicom.value_scale import (
     LARGEST,
     grey_range,

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from semblance.core.metrics.distance import Distance
-from semblance.core.metrics.distances.bits import BitDistance
+from semblance.core.metrics.distances.bits import BitDistance, KernelBitDistance
 from semblance.core.metrics.distances.city_block import CityBlockDistance
 from semblance.core.metrics.distances.convolution import ConvolutionDistance
-from semblance.core.metrics.distances.kernel_bits import KernelBitDistance
-from semblance.core.metrics.distances.linear import LinearDistance
-from semblance.core.metrics.distances.linear_embedding import LinearEmbeddingDistance
+from semblance.core.metrics.distances.linear import LinearDistance, LinearEmbeddingDistance
 from semblance.core.metrics.distances.mixtures import MixtureDistance
 from semblance.core.metrics.distances.refined import RefinedDistance
-from semblance.core.metrics.distances.signed import SignedDistance
-from semblance.core.metrics.distances.stumps import StumpDistance
+from semblance.core.metrics.distances.stumps import SignedDistance, StumpDistance
 
 DISTANCES: tuple[type[Distance], ...] = (
     LinearDistance,

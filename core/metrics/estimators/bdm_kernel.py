@@ -8,20 +8,16 @@ Pattern Analysis and Machine Intelligence 32(1), 2010; 3.4, the second case of f
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 import numpy as np
 
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
-from semblance.core.metrics.boosting.bdm_boosting import Bit
+from semblance.core.metrics import declarations
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.distances.bits import BitDistance
-from semblance.core.metrics.distances.kernel_bits import KernelBitDistance
-from semblance.core.metrics.estimators.bdm import BDMV, BitSpace, stack_bits
-from semblance.core.metrics.numerics.kernels import KERNELS, MAX_DEGREE, Kernel, lengths
+from semblance.core.metrics.distances.bits import BitDistance, Kernel, KernelBitDistance, lengths
+from semblance.core.metrics.estimators.bdm import BDMV, Bit, BitSpace, stack_bits
 from semblance.core.metrics.training_data.rows import check_different
-from semblance.core.parameters import Parameter
 
 #: Kernel values of all training cases with the landmarks, 8 bytes each: 2 GiB.
 MAX_KERNEL_VALUES = 1 << 28
@@ -31,7 +27,7 @@ _MEDIAN_OF = 1_000
 _NO_EIGENVALUE = 1e-10
 
 
-class BDMKernel(BDMV):
+class BDMKernel(declarations.BDMKernel, BDMV):
     """The eigenproblem is that of K (L- - L+) K and a bit is f(x) = [sum_i u_i k(x, x_i) > b].
 
     Sums over the landmarks, which are all training cases where these are few. u is kept off the null space
@@ -47,60 +43,6 @@ class BDMKernel(BDMV):
         >>> learner.score(X, y) > 0.9
         True
     """
-
-    name: ClassVar[str] = "bdm_kernel"
-    title: ClassVar[str] = "Kernel BDM"
-    summary: ClassVar[str] = (
-        "Ranks by finding where findings are not linearly separable; slower, can overfit."
-    )
-    parameters: ClassVar[tuple[Parameter, ...]] = (
-        Parameter(
-            "kernel",
-            "rbf",
-            "What the similarity of two rows is computed from: their squared distance, summed differences, or product.",
-            choices=KERNELS,
-        ),
-        Parameter(
-            "width",
-            "dimension",
-            "What sets how far it reaches: number and variance of the features, or the median distance.",
-            choices=("dimension", "median"),
-        ),
-        Parameter("degree", 2, "The power of the polynomial kernel.", minimum=1, maximum=MAX_DEGREE),
-        Parameter(
-            "landmarks",
-            200,
-            "How many training cases, drawn at random, each case is compared with; all where they are fewer.",
-            minimum=10,
-            maximum=20_000,
-        ),
-        Parameter(
-            "visual_neighbours",
-            0,
-            "How many nearest neighbours of each case count as similar whatever their finding.",
-            minimum=0,
-            maximum=100,
-        ),
-        *(parameter for parameter in BDMV.parameters if parameter.name != "visual_neighbours"),
-    )
-
-    def __init__(
-        self,
-        kernel: str = "rbf",
-        width: str = "dimension",
-        degree: int = 2,
-        landmarks: int = 200,
-        visual_neighbours: int = 0,
-        rounds: int = 200,
-        step: str = "paper",
-        training_cases: int = 4_000,
-        random_state: int | None = None,
-    ) -> None:
-        super().__init__(visual_neighbours, rounds, step, training_cases, random_state)
-        self.kernel = kernel
-        self.width = width
-        self.degree = degree
-        self.landmarks = landmarks
 
     def _check_memory(self, n: int, d: int) -> None:
         super()._check_memory(n, d)

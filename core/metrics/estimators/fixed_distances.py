@@ -5,22 +5,18 @@ from __future__ import annotations
 import abc
 from typing import ClassVar
 
+from semblance.core.metrics import declarations
 from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.distance import Distance
 from semblance.core.metrics.distances.city_block import CityBlockDistance
 from semblance.core.metrics.distances.linear import LinearDistance
 from semblance.core.metrics.learner import Learner
 from semblance.core.metrics.training import begin_card
-from semblance.core.metrics.training_data.training_input import TrainingInput
+from semblance.core.metrics.training_data.rows import TrainingInput
 
 
 class FixedDistance(Learner):
     """What both share. Fitting checks the rows and counts them for the card. Fitted: ``distance_``."""
-
-    paper: ClassVar[str] = ""
-
-    def __init__(self, random_state: int | None = None) -> None:
-        self.random_state = random_state
 
     def _fit(self, data: TrainingInput) -> None:
         self.distance_ = self._distance(data.X.shape[1])
@@ -31,7 +27,7 @@ class FixedDistance(Learner):
         """The distance between rows of so many features."""
 
 
-class Euclidean(FixedDistance):
+class Euclidean(declarations.Euclidean, FixedDistance):
     """Learns nothing; after the step ``standardise`` every feature has the same weight.
 
     Example:
@@ -45,15 +41,11 @@ class Euclidean(FixedDistance):
         True
     """
 
-    name: ClassVar[str] = "euclidean"
-    title: ClassVar[str] = "Euclidean"
-    summary: ClassVar[str] = "Plain visual similarity: nothing is learnt, all features have equal weight."
-
     def _distance(self, n_features: int) -> LinearDistance:
         return LinearDistance(n_features)
 
 
-class L1(FixedDistance):
+class L1(declarations.L1, FixedDistance):
     """Learns nothing; compared with in Yang et al. 2010 (Semblance reports the square of the distance, as
     for every metric).
 
@@ -68,11 +60,6 @@ class L1(FixedDistance):
         True
     """
 
-    name: ClassVar[str] = "l1"
-    title: ClassVar[str] = "L1"
-    summary: ClassVar[str] = (
-        "Visual similarity by absolute differences: an outlier in one feature weighs less."
-    )
     _embeds: ClassVar[bool] = False
 
     def _distance(self, n_features: int) -> CityBlockDistance:

@@ -7,23 +7,19 @@ theirs.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
+from semblance.core.metrics import declarations
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.distances.linear import LinearDistance
-from semblance.core.metrics.linear_learner import LearntMap, LinearLearner
-from semblance.core.metrics.numerics.psd import symmetric_root
-from semblance.core.metrics.numerics.row_space import RowSpace
+from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, RowSpace
+from semblance.core.metrics.numerics.eigenpairs import symmetric_root
 from semblance.core.metrics.training import TrainingPoint
-from semblance.core.metrics.training_data.memory import check_memory
-from semblance.core.metrics.training_data.pairs import FEWER_PAIRS, drawn_pairs, training_pairs
-from semblance.core.metrics.training_data.rows import check_different
-from semblance.core.metrics.training_data.training_input import TrainingInput
-from semblance.core.parameters import Parameter
+from semblance.core.metrics.training_data.pairs import FEWER_PAIRS, training_pairs
+from semblance.core.metrics.training_data.rows import TrainingInput, check_different, check_memory
 from semblance.core.tasks import Reporter
 
 #: Pairs projected on together.
@@ -32,7 +28,7 @@ _CHUNK = 32
 _COPIES = 3
 
 
-class ITML(LinearLearner):
+class ITML(declarations.ITML, LinearLearner):
     """Bregman projections on one pair after another (Algorithm 1) till they hardly change anything.
 
     Example:
@@ -48,47 +44,6 @@ class ITML(LinearLearner):
         >>> learner.get_mahalanobis_matrix().shape
         (13, 13)
     """
-
-    name: ClassVar[str] = "itml"
-    title: ClassVar[str] = "ITML"
-    paper: ClassVar[str] = "Davis et al. 2007, Information-theoretic metric learning"
-    summary: ClassVar[str] = "From pairs, as close to Euclidean as they allow; robust with few pairs."
-    parameters: ClassVar[tuple[Parameter, ...]] = (
-        Parameter(
-            "gamma",
-            1.0,
-            "Penalty for missing a bound: large values follow the pairs, small values stay near "
-            "plain visual similarity.",
-            minimum=1e-6,
-            maximum=1e6,
-            paper=1.0,
-        ),
-        drawn_pairs(40),
-        Parameter("passes", 50, "How often all pairs are gone through at most.", minimum=1, maximum=10_000),
-        Parameter(
-            "tolerance",
-            1e-3,
-            "Relative change at which it has converged.",
-            minimum=0.0,
-            maximum=1.0,
-            paper=1e-3,
-        ),
-    )
-    accepts: ClassVar[frozenset[str]] = frozenset({"findings", "pairs"})
-
-    def __init__(
-        self,
-        gamma: float = 1.0,
-        draw: int = 40,
-        passes: int = 50,
-        tolerance: float = 1e-3,
-        random_state: int | None = None,
-    ) -> None:
-        self.gamma = gamma
-        self.draw = draw
-        self.passes = passes
-        self.tolerance = tolerance
-        self.random_state = random_state
 
     def _learn(self, data: TrainingInput) -> LearntMap:
         source = training_pairs(self.title, len(data.X), data.y, data.pairs, draw=self.draw, seed=data.seed)

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
 
 import numpy as np
 
 from semblance.core.language import tr_lazy
+from semblance.core.metrics import declarations
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.moment_learner import SHRINKAGE, Maps, ShrunkLearner
-from semblance.core.metrics.numerics.covariance import ShrunkRoots
-from semblance.core.metrics.numerics.moments import Codes, Moments
-from semblance.core.metrics.training_data.labelled_rows import codes_to_learn_from
-from semblance.core.metrics.training_data.training_input import TrainingInput
-from semblance.core.parameters import Parameter
+from semblance.core.metrics.moment_learner import Maps, ShrunkLearner
+from semblance.core.metrics.numerics.covariance import Codes, Moments, ShrunkRoots
+from semblance.core.metrics.training_data.rows import TrainingInput, codes_to_learn_from
 
 #: A discriminant with a smaller share of the largest spread is rounding.
 _LEAST = 1e-9
 
 
-class LDA(ShrunkLearner):
+class LDA(declarations.LDA, ShrunkLearner):
     """L = directions that spread the means of findings most, measured in the scatter within findings.
 
     A column that is constant within each finding makes that scatter singular, and distances explode. So it is shrunk
@@ -39,34 +36,6 @@ class LDA(ShrunkLearner):
         >>> learner.score(X, y) > 0.95
         True
     """
-
-    name: ClassVar[str] = "lda"
-    title: ClassVar[str] = "LDA"
-    paper: ClassVar[str] = "Fisher 1936, The use of multiple measurements in taxonomic problems"
-    summary: ClassVar[str] = "Instant, and accurate where each finding is one cluster; few dimensions."
-    parameters: ClassVar[tuple[Parameter, ...]] = (
-        Parameter(
-            "components",
-            0,
-            "How many discriminants are kept at most; 0: all there are, one less than findings.",
-            minimum=0,
-            maximum=10_000,
-        ),
-        SHRINKAGE,
-    )
-    accepts: ClassVar[frozenset[str]] = frozenset({"findings"})
-
-    def __init__(
-        self,
-        components: int = 0,
-        shrinkage: float = -1.0,
-        random_state: int | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.components = components
-        self.shrinkage = shrinkage
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def _classes(self, data: TrainingInput) -> Codes:
         return codes_to_learn_from(self.title, len(data.X), data.y)[0]

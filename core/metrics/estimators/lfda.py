@@ -7,23 +7,19 @@ Machine Learning Research 8, 2007. Equation numbers are theirs.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from semblance.core.language import tr_lazy
+from semblance.core.metrics import declarations
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.linear_learner import COMPONENTS, LearntMap, LinearLearner
-from semblance.core.metrics.moment_learner import SHRINKAGE, shrinkage_note
+from semblance.core.metrics.linear_learner import LearntMap, LinearLearner
+from semblance.core.metrics.moment_learner import shrinkage_note
 from semblance.core.metrics.numerics.covariance import shrunk
 from semblance.core.metrics.numerics.pair_weights import squared_distances
-from semblance.core.metrics.training_data.labelled_rows import labelled_rows
-from semblance.core.metrics.training_data.memory import check_memory
-from semblance.core.metrics.training_data.training_input import TrainingInput
-from semblance.core.metrics.training_data.training_sample import TRAINING_CASES
+from semblance.core.metrics.training_data.rows import TrainingInput, check_memory, labelled_rows
 from semblance.core.metrics.training_data.validation import Rows, best_shrinkage
-from semblance.core.parameters import Parameter
 
 #: A direction with a smaller share of the largest spread is rounding.
 _LEAST = 1e-9
@@ -35,7 +31,7 @@ _USUAL, _SMALLEST = 0.1, 1e-6
 _SQUARES = 4
 
 
-class LFDA(LinearLearner):
+class LFDA(declarations.LFDA, LinearLearner):
     """T maximises tr((T' S_w T)^-1 T' S_b T) (Eq. 19) for local scatters; rows of L have length sqrt(eigenvalue).
 
     This is the "weighted" embedding of the author's code. The local scatter within is shrunk towards tr(S)/d I, by
@@ -53,43 +49,6 @@ class LFDA(LinearLearner):
         >>> learner.score(X, y) > 0.9
         True
     """
-
-    name: ClassVar[str] = "lfda"
-    title: ClassVar[str] = "LFDA"
-    paper: ClassVar[str] = (
-        "Sugiyama 2007, Dimensionality reduction of multimodal labeled data by local Fisher discriminant analysis"
-    )
-    summary: ClassVar[str] = "Like LDA, for findings of several clusters, and with more dimensions."
-    parameters: ClassVar[tuple[Parameter, ...]] = (
-        COMPONENTS,
-        Parameter(
-            "k",
-            7,
-            "The distance to this nearest case of its finding is how far a case looks around.",
-            minimum=1,
-            maximum=1000,
-            paper=7,
-        ),
-        SHRINKAGE,
-        TRAINING_CASES,
-    )
-    accepts: ClassVar[frozenset[str]] = frozenset({"findings"})
-
-    def __init__(
-        self,
-        components: int = 0,
-        k: int = 7,
-        shrinkage: float = -1.0,
-        training_cases: int = 4_000,
-        random_state: int | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.components = components
-        self.k = k
-        self.shrinkage = shrinkage
-        self.training_cases = training_cases
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def _learn(self, data: TrainingInput) -> LearntMap:
         rows = labelled_rows(self.title, data.X, data.y)

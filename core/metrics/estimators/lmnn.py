@@ -7,21 +7,17 @@ Machine Learning Research 10, 2009. Equation numbers are theirs.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from semblance.core.language import tr_lazy
+from semblance.core.metrics import declarations
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, linear_point
 from semblance.core.metrics.numerics.minimise import Descent, minimise
-from semblance.core.metrics.training_data.labelled_rows import labelled_rows
-from semblance.core.metrics.training_data.memory import check_memory
-from semblance.core.metrics.training_data.training_input import TrainingInput
-from semblance.core.metrics.training_data.training_sample import TRAINING_CASES
-from semblance.core.metrics.training_data.validation import VALIDATION, chosen_rounds, set_aside
-from semblance.core.parameters import Parameter
+from semblance.core.metrics.training_data.rows import TrainingInput, check_memory, labelled_rows
+from semblance.core.metrics.training_data.validation import chosen_rounds, set_aside
 
 Rows = npt.NDArray[np.intp]
 
@@ -33,7 +29,7 @@ _COPIES = 3
 _SAMPLED_ROWS, _PER_IMPOSTOR = 256, 90
 
 
-class LMNN(LinearLearner):
+class LMNN(declarations.LMNN, LinearLearner):
     """Minimises (1 - mu) pull + mu push (Eq. 13) over L, with targets fixed beforehand and all impostors.
 
     Run to its optimum it overfits where there are many features. The authors' code (LMNN 3) keeps the round with the
@@ -49,46 +45,6 @@ class LMNN(LinearLearner):
         >>> learner.score(X, y) > 0.9
         True
     """
-
-    name: ClassVar[str] = "lmnn"
-    title: ClassVar[str] = "LMNN"
-    paper: ClassVar[str] = (
-        "Weinberger & Saul 2009, Distance metric learning for large margin nearest neighbor classification"
-    )
-    summary: ClassVar[str] = "A strong all-round metric for k-NN; for up to some thousand cases."
-    parameters: ClassVar[tuple[Parameter, ...]] = (
-        Parameter(
-            "k", 3, "Nearest cases of the same finding to keep close.", minimum=1, maximum=100, paper=3
-        ),
-        Parameter(
-            "push",
-            0.5,
-            "Weight of separating different findings against keeping similar cases close.",
-            minimum=0.01,
-            maximum=0.99,
-            paper=0.5,
-        ),
-        Parameter("rounds", 100, "Iterations at most.", minimum=1, maximum=10_000),
-        VALIDATION,
-        TRAINING_CASES,
-    )
-    accepts: ClassVar[frozenset[str]] = frozenset({"findings"})
-
-    def __init__(
-        self,
-        k: int = 3,
-        push: float = 0.5,
-        rounds: int = 100,
-        validation: float = 0.2,
-        training_cases: int = 4_000,
-        random_state: int | None = None,
-    ) -> None:
-        self.training_cases = training_cases
-        self.k = k
-        self.push = push
-        self.rounds = rounds
-        self.validation = validation
-        self.random_state = random_state
 
     def _learn(self, data: TrainingInput) -> LearntMap:
         rows = labelled_rows(self.title, data.X, data.y)

@@ -6,23 +6,25 @@ Weinberger, Tesauro: Metric learning for kernel regression. AISTATS 2007.
 from __future__ import annotations
 
 import dataclasses
-from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
+from semblance.core.metrics import declarations
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.linear_learner import COMPONENTS, ROUNDS, LearntMap, LinearLearner, linear_point
+from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, linear_point
 from semblance.core.metrics.numerics.minimise import minimise
 from semblance.core.metrics.numerics.pair_weights import gradient_of, median_distance, squared_distances
 from semblance.core.metrics.steps.pca import PCA
-from semblance.core.metrics.training_data.labelled_rows import check_one_finding_each, labelled_rows
-from semblance.core.metrics.training_data.memory import check_memory
-from semblance.core.metrics.training_data.rows import check_different
-from semblance.core.metrics.training_data.training_input import TrainingInput
-from semblance.core.parameters import Parameter
+from semblance.core.metrics.training_data.rows import (
+    TrainingInput,
+    check_different,
+    check_memory,
+    check_one_finding_each,
+    labelled_rows,
+)
 
 #: Median squared distance at the start.
 _SPREAD = 2.0
@@ -30,7 +32,7 @@ _SPREAD = 2.0
 _SQUARES = 5
 
 
-class MLKR(LinearLearner):
+class MLKR(declarations.MLKR, LinearLearner):
     """Minimises the squared error of leave-one-out kernel regression (Eq. 3) with the kernel exp(-d).
 
     Example:
@@ -44,32 +46,6 @@ class MLKR(LinearLearner):
         >>> learner.transform(X).shape
         (442, 3)
     """
-
-    name: ClassVar[str] = "mlkr"
-    title: ClassVar[str] = "MLKR"
-    paper: ClassVar[str] = "Weinberger & Tesauro 2007, Metric learning for kernel regression"
-    summary: ClassVar[str] = (
-        "For findings that are numbers, such as a size or a rating: near means a near number."
-    )
-    parameters: ClassVar[tuple[Parameter, ...]] = (
-        Parameter(
-            "target",
-            "auto",
-            "Numbers, or each finding for itself; auto: numbers where some of them have a fraction.",
-            choices=("auto", "numbers", "findings"),
-        ),
-        COMPONENTS,
-        ROUNDS,
-    )
-    accepts: ClassVar[frozenset[str]] = frozenset({"findings"})
-
-    def __init__(
-        self, target: str = "auto", components: int = 0, rounds: int = 50, random_state: int | None = None
-    ) -> None:
-        self.target = target
-        self.components = components
-        self.rounds = rounds
-        self.random_state = random_state
 
     def _fit(self, data: TrainingInput) -> None:
         super()._fit(data)

@@ -10,34 +10,32 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
+from semblance.core.metrics import declarations
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, linear_point
-from semblance.core.metrics.moment_learner import SHRINKAGE, chosen_shrinkage, shrinkage_note
+from semblance.core.metrics.moment_learner import chosen_shrinkage, shrinkage_note
 from semblance.core.metrics.numerics.covariance import ledoit_wolf_of_rows, roots_of_rows
 from semblance.core.metrics.numerics.minimise import Descent, minimise
-from semblance.core.metrics.training_data.labelled_rows import codes_of_findings
-from semblance.core.metrics.training_data.pairs import drawn_pairs, pair_differences
-from semblance.core.metrics.training_data.training_input import TrainingInput
+from semblance.core.metrics.training_data.pairs import pair_differences
+from semblance.core.metrics.training_data.rows import TrainingInput, codes_of_findings
 from semblance.core.metrics.training_data.validation import (
-    VALIDATION,
     Rows,
     best_shrinkage,
     chosen_rounds,
     set_aside,
 )
-from semblance.core.parameters import Parameter
 
 #: Arrays of pairs x features held at once.
 _COPIES = 5
 
 
-class MMC(LinearLearner):
+class MMC(declarations.MMC, LinearLearner):
     """Maximises sum_D |x - x'|_M subject to sum_S |x - x'|_M^2 <= 1, M positive semidefinite (Eqs. 3 to 5).
 
     Few pairs leave directions in which similar ones hardly differ, and the optimum spreads cases along these. So
@@ -54,38 +52,6 @@ class MMC(LinearLearner):
         >>> learner.score(X, y) > 0.9
         True
     """
-
-    name: ClassVar[str] = "mmc"
-    title: ClassVar[str] = "MMC"
-    paper: ClassVar[str] = (
-        "Xing et al. 2002, Distance metric learning, with application to clustering with side-information"
-    )
-    summary: ClassVar[str] = (
-        "From pairs, for findings that form one cluster each; the classic to compare with."
-    )
-    parameters: ClassVar[tuple[Parameter, ...]] = (
-        drawn_pairs(200),
-        Parameter("rounds", 100, "Iterations at most.", minimum=1, maximum=10_000),
-        SHRINKAGE,
-        VALIDATION,
-    )
-    accepts: ClassVar[frozenset[str]] = frozenset({"findings", "pairs"})
-
-    def __init__(
-        self,
-        draw: int = 200,
-        rounds: int = 100,
-        shrinkage: float = -1.0,
-        validation: float = 0.2,
-        random_state: int | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.draw = draw
-        self.rounds = rounds
-        self.shrinkage = shrinkage
-        self.validation = validation
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def _learn(self, data: TrainingInput) -> LearntMap:
         source, z = pair_differences(self.title, data, draw=self.draw, copies=_COPIES)

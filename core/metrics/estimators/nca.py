@@ -7,26 +7,23 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from semblance.core.language import tr_lazy
+from semblance.core.metrics import declarations
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.linear_learner import COMPONENTS, ROUNDS, LearntMap, LinearLearner, linear_point
-from semblance.core.metrics.training_data.labelled_rows import labelled_rows
-from semblance.core.metrics.training_data.memory import check_memory
-from semblance.core.metrics.training_data.training_input import TrainingInput
-from semblance.core.metrics.training_data.training_sample import TRAINING_CASES
-from semblance.core.metrics.training_data.validation import VALIDATION, chosen_rounds, set_aside
-from semblance.core.parameters import Parameter
+from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, linear_point
+from semblance.core.metrics.training_data.rows import TrainingInput, check_memory, labelled_rows
+from semblance.core.metrics.training_data.validation import chosen_rounds, set_aside
 
 #: Arrays of n x n numbers scikit-learn holds at once.
 _SQUARES = 4
 
 
-class NCA(LinearLearner):
+class NCA(declarations.NCA, LinearLearner):
     """Maximises the expected accuracy of a random nearest neighbour that leaves the case itself out.
 
     It starts as scikit-learn's ``init="auto"`` does: from the features as they are where none are dropped, else from
@@ -43,32 +40,6 @@ class NCA(LinearLearner):
         >>> learner.transform(X).shape
         (178, 2)
     """
-
-    name: ClassVar[str] = "nca"
-    title: ClassVar[str] = "NCA"
-    paper: ClassVar[str] = "Goldberger et al. 2004, Neighbourhood components analysis"
-    summary: ClassVar[str] = "Accurate for the very nearest cases; slow beyond a few thousand cases."
-    parameters: ClassVar[tuple[Parameter, ...]] = (
-        COMPONENTS,
-        ROUNDS,
-        VALIDATION,
-        TRAINING_CASES,
-    )
-    accepts: ClassVar[frozenset[str]] = frozenset({"findings"})
-
-    def __init__(
-        self,
-        components: int = 0,
-        rounds: int = 50,
-        validation: float = 0.2,
-        training_cases: int = 4_000,
-        random_state: int | None = None,
-    ) -> None:
-        self.training_cases = training_cases
-        self.components = components
-        self.rounds = rounds
-        self.validation = validation
-        self.random_state = random_state
 
     def _learn(self, data: TrainingInput) -> LearntMap:
         rows = labelled_rows(self.title, data.X, data.y)

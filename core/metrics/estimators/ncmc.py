@@ -7,20 +7,16 @@ are theirs.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 import numpy.typing as npt
 
 from semblance.core.language import tr_lazy
+from semblance.core.metrics import declarations
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.linear_learner import COMPONENTS, LearntMap, LinearLearner, linear_point
+from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, linear_point
 from semblance.core.metrics.numerics.k_means import k_means
 from semblance.core.metrics.numerics.minimise import minimise
-from semblance.core.metrics.training_data.labelled_rows import LabelledRows, labelled_rows
-from semblance.core.metrics.training_data.memory import check_memory
-from semblance.core.metrics.training_data.training_input import TrainingInput
-from semblance.core.parameters import Parameter
+from semblance.core.metrics.training_data.rows import LabelledRows, TrainingInput, check_memory, labelled_rows
 from semblance.core.tasks import Reporter
 
 Rows = npt.NDArray[np.int64]
@@ -31,7 +27,7 @@ _K_MEANS_ROUNDS = 100
 _COPIES = 8
 
 
-class NCMC(LinearLearner):
+class NCMC(declarations.NCMC, LinearLearner):
     """Maximises the likelihood of the findings under p(c|x) = softmax(-d(x, mean of c) / 2) (Eqs. 6, 8).
 
     Example:
@@ -43,34 +39,6 @@ class NCMC(LinearLearner):
         >>> make_learner("ncmc", random_state=0).fit(X, y).score(X, y) > 0.9
         True
     """
-
-    name: ClassVar[str] = "ncmc"
-    title: ClassVar[str] = "NCMC"
-    paper: ClassVar[str] = "Mensink et al. 2013, Distance-based image classification"
-    summary: ClassVar[str] = "Fast on many cases where findings are clouds; several centres each for shapes."
-    parameters: ClassVar[tuple[Parameter, ...]] = (
-        COMPONENTS,
-        Parameter("centres", 1, "Centres of each finding, found by k-means.", minimum=1, maximum=100),
-        Parameter(
-            "decay", 1e-3, "Weight of keeping the map small, against overfitting.", minimum=0.0, maximum=10.0
-        ),
-        Parameter("rounds", 100, "Iterations at most.", minimum=1, maximum=10_000),
-    )
-    accepts: ClassVar[frozenset[str]] = frozenset({"findings"})
-
-    def __init__(
-        self,
-        components: int = 0,
-        centres: int = 1,
-        decay: float = 1e-3,
-        rounds: int = 100,
-        random_state: int | None = None,
-    ) -> None:
-        self.components = components
-        self.centres = centres
-        self.decay = decay
-        self.rounds = rounds
-        self.random_state = random_state
 
     def _learn(self, data: TrainingInput) -> LearntMap:
         rows = labelled_rows(self.title, data.X, data.y)

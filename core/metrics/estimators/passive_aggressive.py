@@ -9,35 +9,30 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterator
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
+from semblance.core.metrics import declarations
 from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.distance import Distance, Matrix
-from semblance.core.metrics.distances.linear import LinearDistance
-from semblance.core.metrics.distances.linear_embedding import LinearEmbeddingDistance
-from semblance.core.metrics.learner import Learner
-from semblance.core.metrics.metric import Metric
-from semblance.core.metrics.numerics.margin_model import (
-    VARIANTS,
+from semblance.core.metrics.distances.linear import LinearDistance, LinearEmbeddingDistance
+from semblance.core.metrics.estimators.margin_model import (
     MarginModel,
     StepRule,
     learn_by_each,
 )
-from semblance.core.metrics.numerics.psd import psd_root
-from semblance.core.metrics.numerics.row_space import RowSpace
-from semblance.core.metrics.scikit_learn import as_value_errors, column_names
+from semblance.core.metrics.learner import Learner, as_value_errors
+from semblance.core.metrics.linear_learner import RowSpace
+from semblance.core.metrics.metric import Metric
+from semblance.core.metrics.numerics.eigenpairs import psd_root
 from semblance.core.metrics.training import TrainingPoint, begin_card
-from semblance.core.metrics.training_data.memory import check_features
-from semblance.core.metrics.training_data.pairs import Pairs, drawn_pairs, training_pairs
-from semblance.core.metrics.training_data.parallel_map import parallel_map
-from semblance.core.metrics.training_data.rows import check_different
-from semblance.core.metrics.training_data.training_input import TrainingInput
-from semblance.core.parameters import Parameter
+from semblance.core.metrics.training_data.pairs import Pairs, training_pairs
+from semblance.core.metrics.training_data.rows import TrainingInput, check_different, check_features
+from semblance.core.metrics.training_data.validation import parallel_map
 from semblance.core.tasks import Reporter
 
 #: The candidates for C (4.2).
@@ -54,7 +49,7 @@ _CHUNK = {"end": 4096, "always": 512}
 _POINTS = 50
 
 
-class PassiveAggressive(Learner):
+class PassiveAggressive(declarations.PassiveAggressive, Learner):
     """Each pair on the wrong side of its margin moves the metric just far enough.
 
     It learns from r = ``draw`` c (c - 1) pairs of c findings (4.2), and from pairs that are given. The reporter
@@ -73,74 +68,6 @@ class PassiveAggressive(Learner):
         >>> learner.threshold_ >= 1.0
         True
     """
-
-    name: ClassVar[str] = "passive_aggressive"
-    title: ClassVar[str] = "Passive-aggressive"
-    paper: ClassVar[str] = (
-        "Perez-Suay et al. 2013, Passive-aggressive online distance metric learning and extensions"
-    )
-    summary: ClassVar[str] = (
-        "Learns from pairs as they come, in milliseconds; for judgements and very large libraries."
-    )
-    parameters: ClassVar[tuple[Parameter, ...]] = (
-        Parameter(
-            "variant",
-            "pa2",
-            "How far a pair may move the metric: to its margin (pa), at most by C (pa1), softened by C "
-            "(pa2), or to its ideal distance from either side (pals).",
-            choices=VARIANTS,
-        ),
-        Parameter(
-            "psd",
-            "end",
-            "When the metric is kept free of negative distances: once at the end (much faster) or always.",
-            choices=("end", "always"),
-        ),
-        Parameter(
-            "C",
-            0.0,
-            "Aggressiveness: how strongly one pair counts; 0 chooses it on training pairs, 1e-4 to 1e2.",
-            minimum=0.0,
-            maximum=1e6,
-        ),
-        drawn_pairs(40, paper=40),
-        Parameter(
-            "passes",
-            0,
-            "How often all pairs are gone through; 0: as in the paper, at least twice and at most 50 times.",
-            minimum=0,
-            maximum=1000,
-            paper=0,
-        ),
-        Parameter(
-            "start",
-            "zero",
-            "The metric to start from: none, or the Euclidean one scaled to the margin.",
-            choices=("zero", "euclidean"),
-            paper="zero",
-        ),
-    )
-    accepts: ClassVar[frozenset[str]] = frozenset({"findings", "pairs"})
-
-    def __init__(
-        self,
-        variant: str = "pa2",
-        psd: str = "end",
-        C: float = 0.0,
-        draw: int = 40,
-        passes: int = 0,
-        start: str = "zero",
-        random_state: int | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.variant = variant
-        self.psd = psd
-        self.C = C
-        self.draw = draw
-        self.passes = passes
-        self.start = start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def start_from(self, distance: Distance, threshold: float | None = None) -> Self:
         """Let the next :meth:`fit` or first :meth:`partial_fit` start from ``distance``, not from zero.
@@ -200,20 +127,17 @@ class PassiveAggressive(Learner):
         from semblance.core.metrics.training_data.pairs import as_pairs
 
         fitted = hasattr(self, "model_")
-        if fitted:
-            self._check_names(X)
-        data = self._training_input(X, y, pairs, None, groups, reporter)
-        rows = data.X
-        if fitted:
-            self._check_width(rows)
-        with as_value_errors(len(rows)):
-            if data.pairs is None:
-                source = training_pairs(self.title, len(rows), data.y, None, draw=self.draw, seed=data.seed)
-            else:
-                source = as_pairs(checked_pairs(data.pairs, len(rows)))
-        self._learn_further(data, source, self.C or (self.C_ if fitted else FALLBACK_C), fitted)
-        if not fitted:
-            self._feature_names = column_names(X)
+        with self._unchanged_on_failure():
+            data = self._training_input(X, y, pairs, None, groups, reporter, further=fitted)
+            rows = data.X
+            with as_value_errors(len(rows)):
+                if data.pairs is None:
+                    source = training_pairs(
+                        self.title, len(rows), data.y, None, draw=self.draw, seed=data.seed
+                    )
+                else:
+                    source = as_pairs(checked_pairs(data.pairs, len(rows)))
+            self._learn_further(data, source, self.C or (self.C_ if fitted else FALLBACK_C), fitted)
         return self
 
     def _learn_further(self, data: TrainingInput, source: Pairs, C: float, fitted: bool) -> None:

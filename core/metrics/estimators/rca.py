@@ -7,7 +7,6 @@ Machine Learning Research 6, 2005.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,18 +14,16 @@ import numpy.typing as npt
 from semblance.core.constraints import checked_pairs
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
+from semblance.core.metrics import declarations
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.moment_learner import SHRINKAGE, Maps, ShrunkLearner
-from semblance.core.metrics.numerics.covariance import ShrunkRoots
-from semblance.core.metrics.numerics.moments import Codes, Moments
-from semblance.core.metrics.training_data.labelled_rows import codes_of_findings
-from semblance.core.metrics.training_data.training_input import TrainingInput
-from semblance.core.parameters import Parameter
+from semblance.core.metrics.moment_learner import Maps, ShrunkLearner
+from semblance.core.metrics.numerics.covariance import Codes, Moments, ShrunkRoots
+from semblance.core.metrics.training_data.rows import TrainingInput, codes_of_findings
 
 Rows = npt.NDArray[np.int64]
 
 
-class RCA(ShrunkLearner):
+class RCA(declarations.RCA, ShrunkLearner):
     """M = C^-1, C the covariance about the means of chunklets: cases known to be similar (Eq. 2).
 
     The paper puts a PCA in front where C is nearly singular (section 3); here C is shrunk as the covariance of
@@ -43,22 +40,6 @@ class RCA(ShrunkLearner):
         >>> make_learner("rca").fit(X, pairs=similar).metric().distances(X[:2], X).shape
         (2, 178)
     """
-
-    name: ClassVar[str] = "rca"
-    title: ClassVar[str] = "RCA"
-    paper: ClassVar[str] = (
-        "Bar-Hillel et al. 2005, Learning a Mahalanobis metric from equivalence constraints"
-    )
-    summary: ClassVar[str] = "Instant: scales down what varies among similar cases; needs only similar pairs."
-    parameters: ClassVar[tuple[Parameter, ...]] = (SHRINKAGE,)
-    accepts: ClassVar[frozenset[str]] = frozenset({"findings", "pairs"})
-
-    def __init__(
-        self, shrinkage: float = -1.0, random_state: int | None = None, n_jobs: int | None = None
-    ) -> None:
-        self.shrinkage = shrinkage
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def _classes(self, data: TrainingInput) -> Codes:
         return chunklets_of(self.title, len(data.X), data.y, data.pairs)

@@ -5,26 +5,21 @@ Shi, Bellet, Sha: Sparse compositional metric learning. AAAI 2014. Equation numb
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 import numpy.typing as npt
 
 from semblance.core.language import tr_lazy
+from semblance.core.metrics import declarations
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.estimators.rca import about_chunklets
 from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, linear_point
 from semblance.core.metrics.numerics.covariance import roots_of_rows
+from semblance.core.metrics.numerics.eigenpairs import psd_root
 from semblance.core.metrics.numerics.k_means import k_means
 from semblance.core.metrics.numerics.minimise import minimise
 from semblance.core.metrics.numerics.pair_weights import median_distance, squared_distances
-from semblance.core.metrics.numerics.psd import psd_root
-from semblance.core.metrics.training_data.memory import check_memory
-from semblance.core.metrics.training_data.nearest_triplets import nearest_triplets
-from semblance.core.metrics.training_data.training_input import TrainingInput
-from semblance.core.metrics.training_data.training_sample import TRAINING_CASES
-from semblance.core.metrics.training_data.triplets import Rows, triplet_source
-from semblance.core.parameters import Parameter
+from semblance.core.metrics.training_data.rows import TrainingInput, check_memory
+from semblance.core.metrics.training_data.triplets import Rows, nearest_triplets, triplet_source
 
 #: Nearest cases of each finding around a centre; the directions of both are tried.
 _NEAREST = (10, 20)
@@ -38,7 +33,7 @@ _DIRECTIONS = 400
 _COPIES = 3
 
 
-class SCML(LinearLearner):
+class SCML(declarations.SCML, LinearLearner):
     """Minimises the mean hinge loss of triplets plus beta |w|_1 over w >= 0, M = sum_k w_k b_k b_k' (Eq. 3).
 
     The b_k are discriminants of the nearest cases around centres (section 3), or differences of given triplets.
@@ -55,51 +50,6 @@ class SCML(LinearLearner):
         >>> learner.score(X, y) > 0.9
         True
     """
-
-    name: ClassVar[str] = "scml"
-    title: ClassVar[str] = "SCML"
-    paper: ClassVar[str] = "Shi et al. 2014, Sparse compositional metric learning"
-    summary: ClassVar[str] = (
-        "A sparse sum of directions, each useful for some cases; from findings or triplets."
-    )
-    parameters: ClassVar[tuple[Parameter, ...]] = (
-        Parameter(
-            "k", 3, "Nearest cases of the same finding, and of others, in triplets.", minimum=1, maximum=100
-        ),
-        Parameter(
-            "regions",
-            0,
-            "Centres around which directions are sought; 0: one a feature, 10 to 50.",
-            minimum=0,
-            maximum=1000,
-        ),
-        Parameter(
-            "sparsity",
-            1e-5,
-            "Penalty (beta) on the weights: large values leave fewer directions.",
-            minimum=0.0,
-            maximum=10.0,
-        ),
-        Parameter("rounds", 100, "Iterations at most.", minimum=1, maximum=10_000),
-        TRAINING_CASES,
-    )
-    accepts: ClassVar[frozenset[str]] = frozenset({"findings", "triplets"})
-
-    def __init__(
-        self,
-        k: int = 3,
-        regions: int = 0,
-        sparsity: float = 1e-5,
-        rounds: int = 100,
-        training_cases: int = 4_000,
-        random_state: int | None = None,
-    ) -> None:
-        self.k = k
-        self.regions = regions
-        self.sparsity = sparsity
-        self.rounds = rounds
-        self.training_cases = training_cases
-        self.random_state = random_state
 
     def _learn(self, data: TrainingInput) -> LearntMap:
         source = triplet_source(self.title, data.X, data.y, data.triplets)

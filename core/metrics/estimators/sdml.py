@@ -7,18 +7,17 @@ log-determinant regularization. ICML 2009. Equation numbers are theirs.
 from __future__ import annotations
 
 import warnings
-from typing import ClassVar
 
 import numpy as np
 
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
+from semblance.core.metrics import declarations
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.linear_learner import LearntMap, LinearLearner
-from semblance.core.metrics.numerics.psd import symmetric_root
-from semblance.core.metrics.training_data.pairs import drawn_pairs, pair_differences
-from semblance.core.metrics.training_data.training_input import TrainingInput
-from semblance.core.parameters import Parameter
+from semblance.core.metrics.numerics.eigenpairs import symmetric_root
+from semblance.core.metrics.training_data.pairs import pair_differences
+from semblance.core.metrics.training_data.rows import TrainingInput
 
 #: Least eigenvalue of the matrix whose inverse is sought, of which that of the Euclidean metric is 1.
 _LEAST = 0.05
@@ -27,7 +26,7 @@ _ITERATIONS = 200
 _COPIES = 3
 
 
-class SDML(LinearLearner):
+class SDML(declarations.SDML, LinearLearner):
     """Minimises tr((I + eta K) M) - log det M + lambda |M|_1 off the diagonal (Eq. 8) by the graphical lasso.
 
     K is the mean over pairs of +-zz', for similar and dissimilar ones, divided by their mean squared difference a
@@ -46,41 +45,6 @@ class SDML(LinearLearner):
         >>> learner.score(X, y) > 0.9
         True
     """
-
-    name: ClassVar[str] = "sdml"
-    title: ClassVar[str] = "SDML"
-    paper: ClassVar[str] = "Qi et al. 2009, An efficient sparse metric learning in high-dimensional space"
-    summary: ClassVar[str] = "From pairs, for many features of which few are correlated."
-    parameters: ClassVar[tuple[Parameter, ...]] = (
-        Parameter(
-            "balance",
-            4.0,
-            "Weight of the pairs (eta) against staying near plain visual similarity.",
-            minimum=1e-6,
-            maximum=1e6,
-        ),
-        Parameter(
-            "sparsity",
-            0.01,
-            "Penalty (lambda) on each product of two features.",
-            minimum=0.0,
-            maximum=100.0,
-        ),
-        drawn_pairs(200),
-    )
-    accepts: ClassVar[frozenset[str]] = frozenset({"findings", "pairs"})
-
-    def __init__(
-        self,
-        balance: float = 4.0,
-        sparsity: float = 0.01,
-        draw: int = 200,
-        random_state: int | None = None,
-    ) -> None:
-        self.balance = balance
-        self.sparsity = sparsity
-        self.draw = draw
-        self.random_state = random_state
 
     def _learn(self, data: TrainingInput) -> LearntMap:
         from sklearn.covariance import graphical_lasso

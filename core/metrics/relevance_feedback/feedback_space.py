@@ -1,9 +1,14 @@
 """The coordinates in which feedback is learned: those of a metric, with a share of every feature.
 
+Cases that are each other's nearest are mostly of one kind, so differences between them matter little; directions in
+which all cases vary more than such pairs matter. With W the covariance within such pairs and G that of all cases, the
+form is W^(-1/2) (W^(-1/2) G W^(-1/2))^(1/2) W^(-1/2): relevant component analysis (Bar-Hillel et al. 2003) with
+chunks of mutual neighbours instead of judged ones, times the root of what discriminant analysis would maximise.
+
 The share is for learning only. Before any feedback it has no weight (:attr:`FeedbackSpace.initial_weights`), so that
 distances are those of the metric; its weight grows with the reliability of the feedback. If the metric was not
 trained, the structure of the neighbours is used instead of the features
-(:mod:`semblance.core.metrics.relevance_feedback.neighbour_structure`).
+(:mod:`semblance.core.metrics.relevance_feedback.feedback_space`).
 """
 
 from __future__ import annotations
@@ -17,12 +22,15 @@ from semblance.core.errors import BadInput
 from semblance.core.metrics.distance import Distance, Matrix
 from semblance.core.metrics.distances.linear import LinearDistance
 from semblance.core.metrics.distances.refined import RefinedDistance
-from semblance.core.metrics.relevance_feedback.neighbour_structure import (
-    MOST,
-    diagonalise_together,
-    neighbour_structure,
-)
 from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackForm, InitialWeights
+
+#: Each case of a pair must be among this number of nearest neighbours of the other; the least number of pairs.
+NEIGHBOURS, FEWEST_PAIRS = 5, 10
+#: Least share of the mean variance added to W; with few cases as many as coordinates per case.
+SHRUNK = 0.01
+#: Maximum number of cases.
+MOST = 1500
+_POWER, _FLAT = 0.5, 1e-6
 
 Rows = npt.NDArray[np.int64]
 
@@ -34,6 +42,52 @@ _DENSE = 512
 _PAIRS = 4000
 #: Smaller shares of the largest eigenvalue are rounding errors.
 _LOST = 1e-12
+
+
+def neighbour_structure(points: Matrix) -> Matrix | None:
+    """(m, m) positive definite form of ``points`` (n, m), MOST at most; ``None`` if there are too few pairs.
+
+    It computes all n x n distances.
+    """
+    n, m = points.shape
+    if n <= 2 * NEIGHBOURS:
+        return None
+    first, second = _mutual(points)
+    if len(first) < FEWEST_PAIRS:
+        return None
+    apart = points[first] - points[second]
+    within = apart.T @ apart / len(apart)
+    spread = float(np.trace(within)) / m
+    if not spread > 0.0:
+        return None
+    centred = points - points.mean(axis=0)
+    values, vectors = np.linalg.eigh(within + max(SHRUNK, m / n) * spread * np.eye(m))
+    white = vectors / np.sqrt(values)
+    values, turned = np.linalg.eigh(white.T @ (centred.T @ centred) @ white)
+    shrunk = np.maximum(values / values[-1], _FLAT) ** _POWER
+    root = white @ turned
+    form: Matrix = (root * shrunk) @ root.T
+    return form
+
+
+def diagonalise_together(form: Matrix, metric: Matrix) -> tuple[Matrix, Matrix]:
+    """T (m, m) and l (m,) with ``form`` = T'T and diag(``metric``) = T' diag(l) T; ``form`` is definite."""
+    values, vectors = np.linalg.eigh(form)
+    half = (vectors * np.sqrt(values)) @ vectors.T
+    inverse = (vectors / np.sqrt(values)) @ vectors.T
+    own, axes = np.linalg.eigh((inverse * metric) @ inverse)
+    return axes.T @ half, np.maximum(own, 0.0)
+
+
+def _mutual(points: Matrix) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    squares = np.einsum("ij,ij->i", points, points)
+    squared = squares[:, np.newaxis] - 2.0 * points @ points.T + squares
+    np.fill_diagonal(squared, np.inf)
+    rows = np.arange(len(points))[:, np.newaxis]
+    near = np.zeros(squared.shape, dtype=np.bool_)
+    near[rows, np.argsort(squared, axis=1, kind="stable")[:, :NEIGHBOURS]] = True
+    first, second = np.nonzero(np.triu(near & near.T))
+    return first, second
 
 
 def no_coordinates_error() -> BadInput:

@@ -8,14 +8,12 @@ from typing import Any
 
 from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.metrics.card import MetricCard
+from semblance.core.metrics.declarations import CLICKS
 from semblance.core.metrics.metric import Metric
 from semblance.core.metrics.relevance_feedback.feedback_space import FEATURE_SHARE, FeedbackSpace
 from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackForm
 from semblance.core.metrics.relevance_feedback.triplet_learning import SLOPE
 from semblance.core.metrics.training import versions
-
-#: The learner on the card of such a metric; it is not in the registry, because it does not learn from findings.
-LEARNER = "clicks"
 
 
 def refined_metric(
@@ -50,7 +48,7 @@ def refined_metric(
     }
     old = base.card
     card = MetricCard(
-        learner=LEARNER,
+        learner=CLICKS,
         name=name,
         parameters=parameters,
         steps=old.steps,

@@ -16,7 +16,7 @@ from semblance.core.metrics.steps.step import Step, stored_vector
 class ExcludedGroups(Step):
     """The ``columns`` (c,) of ``n_features`` become the ``constants`` (c,), so they contribute nothing.
 
-    It is made by :func:`semblance.core.metrics.exclude_feature_groups.exclude_feature_groups`, never fitted;
+    It is made by :func:`semblance.core.metrics.metric.exclude_feature_groups`, never fitted;
     ``groups`` are the names of what is left out.
     """
 

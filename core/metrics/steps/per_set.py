@@ -16,11 +16,9 @@ from semblance.core.language import join_texts, tr_lazy
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.steps.codebook import Codebook
 from semblance.core.metrics.steps.excluded_groups import ExcludedGroups
-from semblance.core.metrics.steps.impute import Impute
-from semblance.core.metrics.steps.l2 import L2
 from semblance.core.metrics.steps.mrmr import MRMR
 from semblance.core.metrics.steps.pca import PCA
-from semblance.core.metrics.steps.standardise import Standardise
+from semblance.core.metrics.steps.scaling import L2, Impute, Standardise
 from semblance.core.metrics.steps.step import Step
 
 #: The kinds of steps that a set can have.

@@ -11,29 +11,17 @@ from semblance.core.constraints import Rows, checked_pairs, sample_pairs
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.training_data.labelled_rows import codes_of_findings
-from semblance.core.metrics.training_data.memory import check_memory
-from semblance.core.metrics.training_data.rows import check_different
-from semblance.core.metrics.training_data.training_input import TrainingInput
-from semblance.core.parameters import Parameter
+from semblance.core.metrics.training_data.rows import (
+    TrainingInput,
+    check_different,
+    check_memory,
+    codes_of_findings,
+)
 
 #: The way out where pairs do not fit into memory.
 FEWER_PAIRS = tr_lazy("Draw fewer pairs (draw), train on fewer cases, or put the step pca in front.")
 #: Drawing one pair from findings takes about this many bytes: two rows, a rank, and its place in a set.
 _PER_PAIR = 200
-
-
-def drawn_pairs(count: int, paper: int | None = None) -> Parameter:
-    """The parameter ``draw`` of a learner that draws ``count`` pairs by default."""
-    return Parameter(
-        "draw",
-        count,
-        "Pairs drawn from findings: this many for each two findings in either order.",
-        label="Pairs drawn",
-        minimum=1,
-        maximum=10_000,
-        paper=paper,
-    )
 
 
 class Pairs(NamedTuple):

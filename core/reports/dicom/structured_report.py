@@ -1,18 +1,30 @@
-"""A search as an Enhanced Structured Report: TID 1500 with a group for the query and for each similar case: TID 1501,
-or with a region TID 1410 or 1411.
+"""A search as a DICOM structured report, the regions in it as coordinates, and a reader's assessment of one.
+
+A coordinate is (column, row) in pixels of the stored image, where (0, 0) is the upper left corner of its upper left
+pixel and (columns, rows) the lower right corner of the last one (PS3.3 C.18.6.1.1). How the image was shown does not
+matter.
 
 DICOM has no codes for a similar case, its rank or the distance of a metric (121206 is a distance in space), so these
 are of the scheme 99SEMBLANCE, which each report declares.
+
+The profile AI Result Assessment of IHE Radiology asks for this. We could read descriptions of it, not its text, and the
+standard has no codes for an assessment that is accepted or rejected. So they are of the scheme 99SEMBLANCE, in a
+report of TID 1500 whose groups have the tracking identifiers of the report that is assessed.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import numpy.typing as npt
+
+from semblance.core.imaging.outline import Ellipse, Polygon
 from semblance.core.reports.dicom.common import (
     SourceObject,
     coded,
@@ -23,15 +35,164 @@ from semblance.core.reports.dicom.common import (
     needs_highdicom,
     purpose_item,
 )
-from semblance.core.reports.dicom.coordinates import RegionOutline, image_regions
 
 if TYPE_CHECKING:
+    from pydicom import Dataset
+
+    from semblance.core.imaging.region import Region
     from semblance.core.reports.document import RankedRow, ReportDocument, VoteFacts
+
+
+Mask = npt.NDArray[np.bool_]
+#: (x, y) of each corner, the last one equal to the first.
+Polyline = tuple[tuple[float, float], ...]
+#: Corners of a polyline at most: Graphic Data (0070,0022) has a length of two bytes, and a corner takes eight.
+MAX_CORNERS = 8_000
+#: Numbers of corners that an ellipse is tried with.
+_ELLIPSE_CORNERS = (72, 360, 1440)
 
 #: Private attribute with the search, by which its library can open it again.
 PRIVATE_GROUP, PRIVATE_CREATOR, PRIVATE_ELEMENT = 0x0099, "SEMBLANCE 1.0", 0x01
 _MALIGNANT = re.compile(r"malign|cancer|carcinom|krebs|karzinom", re.IGNORECASE)
 _LONGEST_MEANING = 64
+
+#: What is assessed: a similar case, or the estimate for the query.
+CASE, ESTIMATE = ("similar-case", "Similar case"), ("estimate", "Estimate from similar cases")
+#: The code of its title.
+TITLE = "assessed-search"
+_LONGEST_NAME = 64
+
+
+@dataclass(frozen=True)
+class RegionOutline:
+    """A closed polyline of a region on the image with ``header``; ``frame``: from 1, ``None`` for a single image."""
+
+    header: Dataset
+    polyline: Polyline
+    frame: int | None = None
+
+
+def image_regions(outlines: Sequence[RegionOutline]) -> list[Any]:
+    """An SCOORD (111030, DCM, "Image Region") for each of ``outlines``, SELECTED FROM its image."""
+    return [_image_region(one) for one in outlines]
+
+
+def _image_region(outline: RegionOutline) -> Any:
+    from highdicom.sr import (
+        ContentSequence,
+        GraphicTypeValues,
+        ImageRegion,
+        PixelOriginInterpretationValues,
+        RelationshipTypeValues,
+        ScoordContentItem,
+        SourceImageForRegion,
+    )
+    from pydicom.sr.codedict import codes
+
+    header, frame = outline.header, outline.frame
+    origin = None
+    if "TotalPixelMatrixRows" in header:
+        # A frame is a tile, and the coordinates are those of the tile.
+        origin, frame = PixelOriginInterpretationValues.FRAME, frame or 1
+    # ImageRegion itself refuses images of retired and of private classes.
+    item = ScoordContentItem(
+        codes.DCM.ImageRegion,
+        GraphicTypeValues.POLYLINE,
+        np.array(outline.polyline, dtype=np.float64),
+        origin,
+        relationship_type=RelationshipTypeValues.CONTAINS,
+    )
+    frames = None if frame is None else [frame]
+    source = SourceImageForRegion(header.SOPClassUID, header.SOPInstanceUID, frames)
+    item.ContentSequence = ContentSequence([source])
+    return ImageRegion.from_dataset(item)
+
+
+def polylines(region: Region, height: int, width: int) -> list[Polyline]:
+    """The outlines that together enclose exactly the pixels of ``region`` (of one slice) in an image of ``height`` x
+    ``width`` pixels: a drawn shape as it was drawn, any other along the edges of its pixels. A shape with holes is cut
+    at them.
+
+    Raises:
+        BadInput: nothing of the region lies inside.
+    """
+    part = region.clipped(height, width)
+    left, top, right, bottom = part.box
+    if part.outline is None:
+        return [((left, top), (right, top), (right, bottom), (left, bottom), (left, top))]
+    mask = part.outline.mask(part.height, part.width)
+    for corners in _drawn(part):
+        in_image = all(0 <= x <= width - left and 0 <= y <= height - top for x, y in corners)
+        is_short = len(corners) < MAX_CORNERS
+        if in_image and is_short and np.array_equal(Polygon(corners).mask(*mask.shape), mask):
+            return [tuple((x + left, y + top) for x, y in (*corners, corners[0]))]
+    return [tuple((x + left, y + top) for x, y in ring) for ring in _along_pixels(mask, 0, 0)]
+
+
+def _drawn(region: Region) -> Iterator[Polyline]:
+    """The corners of a drawn shape, from the corner of its rectangle; of an ellipse more and more of them."""
+    outline = region.outline
+    if isinstance(outline, Polygon):
+        yield outline.points
+    elif isinstance(outline, Ellipse):
+        for n in _ELLIPSE_CORNERS:
+            angles = np.arange(n) * (2 * np.pi / n)
+            x = outline.centre[0] + outline.radii[0] * np.cos(angles)
+            y = outline.centre[1] + outline.radii[1] * np.sin(angles)
+            yield tuple(zip(x.tolist(), y.tolist(), strict=True))
+
+
+def _along_pixels(mask: Mask, left: int, top: int) -> Iterator[Polyline]:
+    """Closed outlines along the edges of the true pixels, one for each connected part, from the corner (0, 0) of an
+    image in which ``mask`` lies at ``left``, ``top``."""
+    from scipy import ndimage
+
+    labels, _ = ndimage.label(mask)
+    for number, (rows, columns) in enumerate(ndimage.find_objects(labels), start=1):
+        part: Mask = labels[rows, columns] == number
+        x, y = left + columns.start, top + rows.start
+        hole = ndimage.binary_fill_holes(part) & ~part
+        corners = [] if hole.any() else _ring(part)
+        if corners and len(corners) <= MAX_CORNERS:
+            yield tuple((x + dx, y + dy) for dx, dy in corners)
+            continue
+        # A hole has columns of the part on both sides.
+        across = np.flatnonzero(hole.any(axis=0))
+        cut = int(across[len(across) // 2]) if len(across) else part.shape[1] // 2
+        yield from _along_pixels(part[:, :cut], x, y)
+        yield from _along_pixels(part[:, cut:], x + cut, y)
+
+
+def _ring(part: Mask) -> list[tuple[int, int]]:
+    """The corners of a connected part without holes, clockwise on the screen, the first one again at the end."""
+    around = np.pad(part, 1)
+    inside = around[1:-1, 1:-1]
+    #: Of each edge of a pixel that is a border: where it begins, seen from the pixel, its direction, and the neighbour.
+    edges = (
+        ((0, 0), (1, 0), around[:-2, 1:-1]),
+        ((1, 0), (0, 1), around[1:-1, 2:]),
+        ((1, 1), (-1, 0), around[2:, 1:-1]),
+        ((0, 1), (0, -1), around[1:-1, :-2]),
+    )
+    leaving: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for (x, y), direction, neighbour in edges:
+        for row, column in np.argwhere(inside & ~neighbour).tolist():
+            leaving.setdefault((column + x, row + y), []).append(direction)
+    row, column = (int(one) for one in np.argwhere(part)[0])
+    start = place = (column, row)
+    direction = (1, 0)
+    corners = [start]
+    while True:
+        ahead = place[0] + direction[0], place[1] + direction[1]
+        if ahead == start:
+            return [*corners, start]
+        ways = leaving[ahead]
+        # Where two pixels touch at a corner the outline stays at the same pixel: it turns right.
+        turned = (-direction[1], direction[0])
+        following = turned if turned in ways else ways[0]
+        if following != direction:
+            corners.append(ahead)
+        place, direction = ahead, following
 
 
 def structured_report(
@@ -220,3 +381,90 @@ def _finding_code(finding: str) -> Any:
     """A code of our scheme for the name of a finding in a library."""
     digest = blake2b(finding.encode(), digest_size=4).hexdigest()
     return coded(f"f-{digest}", finding[:_LONGEST_MEANING])
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """A decision of a reader on one part of a result: its ``kind``, and its name and tracking UID in the report."""
+
+    kind: tuple[str, str]
+    name: str
+    uid: str
+    is_accepted: bool
+
+
+def assessment_report(
+    report: Dataset, reader: str, assessments: Sequence[Assessment], versions: Mapping[str, str]
+) -> bytes:
+    """The ``assessments`` of one ``reader`` as a file of the patient and study of the structured ``report``, to which
+    it refers.
+
+    Raises:
+        SemblanceError: highdicom is not installed.
+    """
+    with needs_highdicom():
+        from highdicom.sr import (
+            CompositeContentItem,
+            EnhancedSR,
+            MeasurementReport,
+            MeasurementsAndQualitativeEvaluations,
+            ObservationContext,
+            ObserverContext,
+            QualitativeEvaluation,
+            RelationshipTypeValues,
+            TrackingIdentifier,
+        )
+        from highdicom.sr.templates import PersonObserverIdentifyingAttributes
+    from pydicom.sr.codedict import codes
+    from pydicom.sr.coding import Code
+    from pydicom.uid import generate_uid
+
+    person = ObserverContext(codes.DCM.Person, PersonObserverIdentifyingAttributes(person_name(reader)))
+    groups = [
+        MeasurementsAndQualitativeEvaluations(
+            tracking_identifier=TrackingIdentifier(one.uid, one.name),
+            finding_category=coded(*one.kind),
+            qualitative_evaluations=[
+                QualitativeEvaluation(
+                    coded("assessment", "Reader's assessment"),
+                    coded("accepted", "Accepted") if one.is_accepted else coded("rejected", "Rejected"),
+                )
+            ],
+        )
+        for one in assessments
+    ]
+    content = MeasurementReport(
+        # The person observes, not the program, which is the equipment.
+        observation_context=ObservationContext(observer_person_context=person),
+        procedure_reported=Code("363679005", "SCT", "Imaging procedure"),
+        imaging_measurements=groups,
+        title=coded(TITLE, "Reader's assessment of a search result"),
+    )
+    content[0].ContentSequence += [
+        CompositeContentItem(
+            coded("assessed-result", "Assessed result"),
+            report.SOPClassUID,
+            report.SOPInstanceUID,
+            RelationshipTypeValues.CONTAINS,
+        ),
+        purpose_item(),
+    ]
+    made = EnhancedSR(
+        evidence=[report],
+        content=content[0],
+        series_instance_uid=generate_uid(prefix=None),
+        series_description="Semblance: Reader's assessment",
+        series_number=2,
+        sop_instance_uid=generate_uid(prefix=None),
+        instance_number=1,
+        is_complete=True,
+        **equipment(versions),
+    )
+    declare_scheme(made, versions.get("semblance", ""))
+    return encoded(made)
+
+
+def person_name(reader: str) -> str:
+    """``reader`` as one component of a name (PS3.5 6.2.1): an account may have characters that are delimiters there."""
+    plain = "".join(" " if one in "^=\\" or not one.isprintable() else one for one in reader)
+    return f"{' '.join(plain.split())[: _LONGEST_NAME - 1] or 'Reader'}^"

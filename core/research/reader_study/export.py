@@ -10,9 +10,9 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
+from semblance.core.csv_cells import csv_text
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.score_titles import score_title
-from semblance.core.reports.csv_table import csv_text
 from semblance.core.research.reader_study.analysis import LOG_SECONDS, Estimated, StudyAnalysis
 from semblance.core.research.reader_study.design import (
     CONFIDENCE_LEVELS,

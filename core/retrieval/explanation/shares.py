@@ -11,15 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.features.gabor_bank import GRID
+from semblance.core.features.gabor import GRID
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix, Part
-from semblance.core.metrics.distances.bits import BitDistance
+from semblance.core.metrics.distances.bits import BitDistance, KernelBitDistance
 from semblance.core.metrics.distances.city_block import CityBlockDistance
-from semblance.core.metrics.distances.kernel_bits import KernelBitDistance
 from semblance.core.metrics.distances.linear import LinearDistance
-from semblance.core.metrics.distances.signed import SignedDistance
-from semblance.core.metrics.distances.stumps import StumpDistance
+from semblance.core.metrics.distances.stumps import SignedDistance, StumpDistance
 from semblance.core.metrics.metric import Metric
 from semblance.core.metrics.steps.sequence import apply_steps
 from semblance.core.metrics.training_data.rows import as_rows
@@ -85,7 +83,7 @@ class Grouping:
 
     def deviations(self) -> Matrix:
         """(d',) of the training rows, by which columns of different units are compared; 1 where unknown."""
-        from semblance.core.metrics.steps.standardise import Standardise
+        from semblance.core.metrics.steps.scaling import Standardise
 
         rows = np.ones(len(self._codes))
         for step in self.tail:

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.engine.run_parts import run_parts
+from semblance.core.engine import run_parts
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
-from semblance.core.evaluation.data import EvaluationData, prepare
+from semblance.core.evaluation.data import EvaluationData, parse_findings_map, prepare
 from semblance.core.evaluation.data_sources import case_data, sealed_rows
-from semblance.core.evaluation.findings_map import parse_findings_map
-from semblance.core.evaluation.protocols.bdm import BDMProtocol
+from semblance.core.evaluation.protocols.papers import BDMProtocol
 from semblance.core.evaluation.protocols.protocol import LearnerSpec
 from semblance.core.evaluation.result import EvaluationResult
 from semblance.core.evaluation.significance import corrected_t_test
@@ -27,8 +26,8 @@ from semblance.core.features.registry import make_extractor
 from semblance.core.language import tr_lazy
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
-from semblance.core.metrics.registry import learner_class, learner_title
-from semblance.core.metrics.steps.extractor_steps import chosen_steps
+from semblance.core.metrics.registry import declared_learner, learner_title
+from semblance.core.metrics.steps.sequence import chosen_steps
 from semblance.core.parameters import Value
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.features.extract_features import case_images, measure_cases
@@ -106,7 +105,7 @@ def compare_encoders(
     names = [one.name for one in request.contenders]
     if len(set(names)) < len(names):
         raise BadArguments("Two encoders have the same name.", "Rename one of the files.")
-    specs = [LearnerSpec(learner_class(name).name) for name in request.learners]
+    specs = [LearnerSpec(declared_learner(name).name) for name in request.learners]
     # Files that cannot be read are reported before the first encoder is run, which takes minutes.
     extractors = [make_extractor(one.extractor, **one.settings) for one in request.contenders]
     failed: list[dict[str, str]] = []

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from semblance.core.evaluation.neighbour_votes import VOTERS
+from semblance.core.evaluation.search_rankings import VOTERS
 from semblance.core.language import tr_lazy
 from semblance.core.library.location import LibraryLocation
-from semblance.core.retrieval.comparison import Agreement, kendall, ranks_in, shared, whole_order
-from semblance.core.retrieval.index import DistanceIndex, Index, Matrix, Rows
+from semblance.core.retrieval.index import CaseRow, DistanceIndex, Index, Matrix, Rows
+from semblance.core.retrieval.rank_agreement import Agreement, kendall, ranks_in, shared, whole_order
 from semblance.core.retrieval.ranking import EmbeddedQuery, rank
 from semblance.core.searches.query import Query, check_one_query
 from semblance.core.searches.search import Search
@@ -208,7 +208,7 @@ class _MetricSearch:
         embedding = session.embedded(np.arange(len(loaded.rows)), judged, side.strength)
         return cls(name, loaded, Index(embedding), embedding, None)
 
-    def embedded_query(self, row: int) -> EmbeddedQuery:
+    def embedded_query(self, row: CaseRow) -> EmbeddedQuery:
         place = self.loaded.place_of(row)
         assert place is not None
         tie = None if self.ties is None else self.ties[place]
@@ -331,7 +331,7 @@ def _compared(left: _MetricRanking, right: _MetricRanking) -> MetricComparison:
 
 
 def _disagreement(
-    one: _MetricSearch, two: _MetricSearch, row: int, hide: bool, group_duplicates: bool
+    one: _MetricSearch, two: _MetricSearch, row: CaseRow, hide: bool, group_duplicates: bool
 ) -> Disagreement:
     """Only the first ranks of both: the others of a case are measured, not looked for."""
     embedded = [field.embedded_query(row) for field in (one, two)]

@@ -10,9 +10,8 @@ from typing import Any
 
 from semblance.core.engine.cluster import Cluster
 from semblance.core.errors import BadArguments, BadInput
-from semblance.core.evaluation.data import prepare
+from semblance.core.evaluation.data import parse_findings_map, prepare
 from semblance.core.evaluation.data_sources import Source, read_source
-from semblance.core.evaluation.findings_map import parse_findings_map
 from semblance.core.evaluation.friedman import friedman_over, holm
 from semblance.core.evaluation.protocols.protocol import LearnerSpec, Protocol
 from semblance.core.evaluation.protocols.registry import protocol_class
@@ -21,8 +20,8 @@ from semblance.core.language import as_lazy, join_texts, tr_lazy
 from semblance.core.library.column_checks import WRITTEN_DOWN, telling_columns, telling_notes
 from semblance.core.library.importers.table_file import PARAMETERS, TableFormat
 from semblance.core.library.location import LibraryLocation
-from semblance.core.metrics.registry import learner_class
-from semblance.core.metrics.steps.extractor_steps import chosen_steps
+from semblance.core.metrics.registry import declared_learner
+from semblance.core.metrics.steps.sequence import chosen_steps
 from semblance.core.parameters import parse_settings
 from semblance.core.research.printed_values import printed_values
 from semblance.core.tasks import SILENT, PartReporter, Reporter
@@ -137,7 +136,9 @@ def _parsed(request: EvaluateRequest) -> tuple[Protocol, list[LearnerSpec]]:
     return chosen(**parse_settings(PROTOCOL, chosen.parameters, settings.pop(PROTOCOL))), [
         LearnerSpec(
             name,
-            parse_settings(name, () if name in chosen.baselines else learner_class(name).parameters, texts),
+            parse_settings(
+                name, () if name in chosen.baselines else declared_learner(name).parameters, texts
+            ),
         )
         for name, texts in settings.items()
     ]

@@ -9,15 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from semblance.core.evaluation.calibration import Calibration, stored_calibration
-from semblance.core.evaluation.calibrators import PLATT
+from semblance.core.csv_cells import csv_text
+from semblance.core.evaluation.calibration import PLATT, Calibration, stored_calibration
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_PATIENTS, MetricScores, stored_scores
 from semblance.core.evaluation.intervals import wilson
 from semblance.core.evaluation.shuffled_control import ShuffledControl, stored_control
 from semblance.core.language import tr_lazy
 from semblance.core.library.metric_scores import is_changed_since
 from semblance.core.library.vault import VaultOpening, stored_openings
-from semblance.core.reports.csv_table import csv_text
 from semblance.core.reports.curves import AccuracyCurve, CalibrationCurve, RocCurve, TrainingCurve
 from semblance.core.workflows.library.library_snapshot import LibrarySnapshot, MetricFacts
 from semblance.core.workflows.metrics.leakage import COUNTED

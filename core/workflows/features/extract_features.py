@@ -28,8 +28,7 @@ from semblance.core.imaging.image import Image
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.image_reader import ImageReader, shown_slice
 from semblance.core.imaging.region import Region
-from semblance.core.imaging.stacks import FileStack
-from semblance.core.imaging.volume import Stack
+from semblance.core.imaging.volume import FileStack, Stack
 from semblance.core.imaging.zip_archive import open_regular_file
 from semblance.core.language import tr_lazy
 from semblance.core.library.content_hashes import (
@@ -121,7 +120,7 @@ class OpenVolumes:
             return content_hash_of_stream(file)
 
 
-class Batch:
+class ImageBatch:
     """Collects the results of :meth:`Extractor.prepare`, and measures them when a batch is complete.
 
     ``failures``: (case, content, reason) of those that could not be measured; a caller may add its own.
@@ -516,7 +515,7 @@ def measure_cases(
         BadArguments: no such extractor or setting.
     """
     extractor = make_extractor(name, **settings)
-    batch = Batch(extractor)
+    batch = ImageBatch(extractor)
     marks: dict[int, int] = {}
     with ImageReader() as reader, closing(OpenVolumes(reader)) as volumes:
         for done, image in enumerate(images):

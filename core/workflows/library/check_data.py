@@ -10,11 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.engine.run_parts import run_parts
+from semblance.core.engine import run_parts
 from semblance.core.errors import SemblanceError
 from semblance.core.evaluation.data_sources import library_data
-from semblance.core.evaluation.label_errors import FOLDS, doubtful_findings, judged_findings
-from semblance.core.evaluation.neighbour_checks import MIN_CASES, distances_to_other_units
+from semblance.core.evaluation.label_errors import (
+    FOLDS,
+    MIN_CASES,
+    distances_to_other_units,
+    doubtful_findings,
+    judged_findings,
+)
 from semblance.core.evaluation.splits import patient_codes
 from semblance.core.imaging.blank_image import is_blank, missing_share
 from semblance.core.imaging.breast_side import chest_wall_side
@@ -27,13 +32,12 @@ from semblance.core.library.data_reviews import DataReview, add_review, read_rev
 from semblance.core.library.lesion_groups import lesion_codes, read_groups
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
-from semblance.core.metrics.steps.extractor_steps import chosen_steps
 from semblance.core.metrics.steps.pca import PCA
-from semblance.core.metrics.steps.sequence import fit_steps
+from semblance.core.metrics.steps.sequence import chosen_steps, fit_steps
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.features.extract_features import CaseImage
 from semblance.core.workflows.library import data_issues
-from semblance.core.workflows.library.data_issues import Check, CheckedCase, DataIssue, ImageMeasures
+from semblance.core.workflows.library.data_issues import CheckedCase, DataIssue, ImageMeasures, IssueKind
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library
@@ -42,7 +46,7 @@ if TYPE_CHECKING:
 #: Images that a worker measures together.
 _PART = 64
 _ENCODER = "encoder"
-_FEATURE_CHECKS = (Check.LABEL_ERROR, Check.OUTLIER)
+_FEATURE_CHECKS = (IssueKind.LABEL_ERROR, IssueKind.OUTLIER)
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,7 @@ class DataCheck:
     issues: tuple[DataIssue, ...]
     decisions: int
     reviewed: int
-    not_checked: tuple[tuple[Check, str], ...]
+    not_checked: tuple[tuple[IssueKind, str], ...]
     unreadable: tuple[tuple[str, str], ...]
     seconds: float
 
@@ -97,7 +101,7 @@ def check_data(
         details = opened.catalogue.details([int(r.id) for r in opened.catalogue.all_cases()])
         cases = _checked_cases(opened, details)
         reviews = read_reviews(opened.catalogue)
-        not_checked: list[tuple[Check, str]] = []
+        not_checked: list[tuple[IssueKind, str]] = []
         if waiting := opened.thumbnails.count_without_outline():
             reason = tr_lazy_n(
                 "{n} image was not compared with the others yet. Choose Research > Detect same-lesion groups, or run "
@@ -106,7 +110,7 @@ def check_data(
                 "`semblance lesions LIB --detect`.",
                 waiting,
             )
-            not_checked.append((Check.LABEL_CONFLICT, reason))
+            not_checked.append((IssueKind.LABEL_CONFLICT, reason))
         issues = [
             *data_issues.label_conflicts(cases),
             *data_issues.contradictory_rows(cases),
@@ -124,15 +128,15 @@ def check_data(
         path, name = opened.path, "" if feature_set is None else feature_set.name
     measured, unreadable = _measure_images(cases, details, reporter)
     sides, reason = data_issues.wrong_sides([pair for pair in measured if pair[0].side])
-    not_checked += [(Check.WRONG_SIDE, reason)] if reason else []
+    not_checked += [(IssueKind.WRONG_SIDE, reason)] if reason else []
     images = data_issues.image_issues(measured)
-    blank = {row for issue in images if issue.check == Check.BLANK for row in issue.rows}
+    blank = {row for issue in images if issue.check == IssueKind.BLANK for row in issue.rows}
     # The neighbours of a blank image mean nothing.
     issues = [one for one in issues if not (one.check in _FEATURE_CHECKS and blank.issuperset(one.rows))]
     issues += [*sides, *images]
     kept = {(review.check, frozenset(review.case_ids)) for review in reviews if review.finding is None}
     shown = [issue for issue in issues if (issue.check.value, frozenset(issue.case_ids)) not in kept]
-    order = {check: place for place, check in enumerate(Check)}
+    order = {check: place for place, check in enumerate(IssueKind)}
     shown.sort(key=lambda issue: (-issue.severity, order[issue.check], -issue.doubt, issue.rows))
     return DataCheck(
         str(path),
@@ -199,7 +203,7 @@ def _feature_set(library: Library, name: str | None) -> FeatureSet | None:
 
 def _neighbour_issues(
     library: Library, feature_set: FeatureSet, cases: Collection[CheckedCase]
-) -> tuple[list[DataIssue], list[tuple[Check, str]]]:
+) -> tuple[list[DataIssue], list[tuple[IssueKind, str]]]:
     data = library_data(library, feature_set)
     assert data.case_rows is not None
     by_row = {case.row: case for case in cases}
@@ -221,7 +225,7 @@ def _neighbour_issues(
     issues = [*telling, *data_issues.outliers(measured, distances_to_other_units(all_numbers, codes))]
     if len(judged_findings(data.y, codes)) < 2:
         reason = tr_lazy("Fewer than two findings have cases of {n} patients.", n=FOLDS)
-        return issues, [(Check.LABEL_ERROR, reason)]
+        return issues, [(IssueKind.LABEL_ERROR, reason)]
     return [*issues, *data_issues.label_errors(measured, doubtful_findings(X, data.y, codes))], []
 
 

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.evaluation.label_errors import DoubtfulFinding
-from semblance.core.evaluation.neighbour_checks import MIN_CASES, OUTLIER_Z, outlier_scores
+from semblance.core.evaluation.label_errors import MIN_CASES, OUTLIER_Z, DoubtfulFinding, outlier_scores
 from semblance.core.imaging.region import Region, box_overlap
 from semblance.core.language import tr_lazy, tr_lazy_n
 
@@ -28,7 +27,7 @@ _NORMAL = "normal"
 CLEAR_MARGIN = 0.8
 
 
-class Check(StrEnum):
+class IssueKind(StrEnum):
     """The checks, by their names in files."""
 
     LABEL_CONFLICT = "label_conflict"
@@ -85,7 +84,7 @@ class DataIssue:
 
     ``doubt`` orders the issues of one check and severity."""
 
-    check: Check
+    check: IssueKind
     severity: Severity
     rows: tuple[int, ...]
     case_ids: tuple[str, ...]
@@ -117,7 +116,11 @@ class ImageMeasures:
 
 
 def _issue(
-    check: Check, severity: Severity, found: Iterable[CheckedCase], text: str, findings: Iterable[str] = ()
+    check: IssueKind,
+    severity: Severity,
+    found: Iterable[CheckedCase],
+    text: str,
+    findings: Iterable[str] = (),
 ) -> DataIssue:
     cases = sorted(found, key=lambda case: case.row)
     rows, ids = tuple(case.row for case in cases), tuple(case.case_id for case in cases)
@@ -146,7 +149,7 @@ def label_conflicts(cases: Sequence[CheckedCase]) -> list[DataIssue]:
         else:
             text = tr_lazy("Images of one lesion have different findings: {names}.", names=names)
             severity = Severity.HIGH
-        out.append(_issue(Check.LABEL_CONFLICT, severity, members, text, findings))
+        out.append(_issue(IssueKind.LABEL_CONFLICT, severity, members, text, findings))
     return out
 
 
@@ -166,7 +169,7 @@ def contradictory_rows(cases: Sequence[CheckedCase]) -> list[DataIssue]:
                 "One image has contradictory findings for the same region: {names}.",
                 names=", ".join(_named(doubtful)),
             )
-            out.append(_issue(Check.CONTRADICTION, Severity.HIGH, doubtful, text, _named(doubtful)))
+            out.append(_issue(IssueKind.CONTRADICTION, Severity.HIGH, doubtful, text, _named(doubtful)))
     whole = [case for case in images if case.patient and case.side and case.region is None]
     for members in _grouped(
         whole, lambda case: (case.patient, case.side, case.attribute("view"), case.attribute("study"))
@@ -179,7 +182,7 @@ def contradictory_rows(cases: Sequence[CheckedCase]) -> list[DataIssue]:
                 names=", ".join(findings),
             )
             if len({case.lesion for case in members}) > 1:
-                out.append(_issue(Check.CONTRADICTION, Severity.MEDIUM, members, text, findings))
+                out.append(_issue(IssueKind.CONTRADICTION, Severity.MEDIUM, members, text, findings))
     return out
 
 
@@ -212,7 +215,7 @@ def few_patients(cases: Sequence[CheckedCase]) -> list[DataIssue]:
             what=what,
         )
         severity = Severity.MEDIUM if len(patients) < VERY_FEW_PATIENTS else Severity.LOW
-        out.append(_issue(Check.FEW_PATIENTS, severity, members, text))
+        out.append(_issue(IssueKind.FEW_PATIENTS, severity, members, text))
     return out
 
 
@@ -222,7 +225,7 @@ def telling_column(cases: Sequence[CheckedCase], sentences: Iterable[str]) -> li
         members[0]
         for members in _grouped([case for case in cases if case.finding], lambda case: case.finding)
     ]
-    return [_issue(Check.TELLING_COLUMN, Severity.HIGH, first, sentence) for sentence in sentences]
+    return [_issue(IssueKind.TELLING_COLUMN, Severity.HIGH, first, sentence) for sentence in sentences]
 
 
 def outliers(cases: Sequence[CheckedCase], distances: npt.NDArray[np.float64]) -> list[DataIssue]:
@@ -233,7 +236,7 @@ def outliers(cases: Sequence[CheckedCase], distances: npt.NDArray[np.float64]) -
     return [
         replace(
             _issue(
-                Check.OUTLIER,
+                IssueKind.OUTLIER,
                 Severity.MEDIUM if scores[place] > 2 * OUTLIER_Z else Severity.LOW,
                 [cases[place]],
                 tr_lazy(
@@ -274,7 +277,7 @@ def _label_error(case: CheckedCase, doubtful: DoubtfulFinding, *, by_patient: bo
         )
     )
     severity = Severity.HIGH if doubtful.margin >= CLEAR_MARGIN else Severity.MEDIUM
-    issue = _issue(Check.LABEL_ERROR, severity, [case], text, (doubtful.suggested,))
+    issue = _issue(IssueKind.LABEL_ERROR, severity, [case], text, (doubtful.suggested,))
     return replace(issue, doubt=doubtful.margin)
 
 
@@ -284,22 +287,24 @@ def image_issues(measured: Sequence[tuple[CheckedCase, ImageMeasures]]) -> list[
     for members in _grouped(measured, lambda pair: pair[0].image):
         cases, measures = [case for case, _ in members], members[0][1]
         if measures.is_blank:
-            out.append(_issue(Check.BLANK, Severity.HIGH, cases, tr_lazy("The image has one grey all over.")))
+            out.append(
+                _issue(IssueKind.BLANK, Severity.HIGH, cases, tr_lazy("The image has one grey all over."))
+            )
         elif measures.missing_share:
             share = round(100 * measures.missing_share)
             text = tr_lazy("At one side {share} % of the image are one grey: a part is missing.", share=share)
-            out.append(_issue(Check.CUT, Severity.MEDIUM, cases, text))
+            out.append(_issue(IssueKind.CUT, Severity.MEDIUM, cases, text))
         if measures.lines_of_text:
             lines = tr_lazy_n("{n} line of text", "{n} lines of text", measures.lines_of_text)
             text = tr_lazy("{lines} in the image, which may name the patient.", lines=lines)
-            out.append(_issue(Check.TEXT, Severity.MEDIUM, cases, text))
+            out.append(_issue(IssueKind.TEXT, Severity.MEDIUM, cases, text))
         elif any(case.attribute("burnt_in_text") == "yes" for case in cases):
             text = tr_lazy("The DICOM file states that text is burnt into the image.")
-            out.append(_issue(Check.TEXT, Severity.MEDIUM, cases, text))
+            out.append(_issue(IssueKind.TEXT, Severity.MEDIUM, cases, text))
         if measures.burnt_in_marks:
             what = tr_lazy_n("{n} burnt-in mark", "{n} burnt-in marks", measures.burnt_in_marks)
             text = tr_lazy("{what}, such as calipers, arrows or letters in the pixels.", what=what)
-            out.append(_issue(Check.MARKS, Severity.LOW, cases, text))
+            out.append(_issue(IssueKind.MARKS, Severity.LOW, cases, text))
     return out
 
 
@@ -334,7 +339,7 @@ def wrong_sides(measured: Sequence[tuple[CheckedCase, ImageMeasures]]) -> tuple[
         "right": tr_lazy("The file states a right breast, but the image shows a left one, or is mirrored."),
     }
     return [
-        _issue(Check.WRONG_SIDE, Severity.HIGH, members, texts[doubtful[members[0].image]])
+        _issue(IssueKind.WRONG_SIDE, Severity.HIGH, members, texts[doubtful[members[0].image]])
         for members in _grouped([case for case, _ in measured if case.image in doubtful], lambda c: c.image)
     ], ""
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from semblance.core.evaluation.data_sources import sealed_rows
 from semblance.core.language import tr_lazy
-from semblance.core.library.case_columns import CaseColumns, ImageState, case_columns
+from semblance.core.library.case_columns import CaseColumns, ImageAvailability, case_columns
 from semblance.core.library.case_headers import case_headers
 from semblance.core.library.catalogue import Catalogue
 from semblance.core.library.findings import all_styles, stored_styles
@@ -193,20 +193,20 @@ def _read_cases(catalogue: Catalogue) -> tuple[npt.NDArray[np.int64], list[Any],
 
 
 def _states(catalogue: Catalogue, case_rows: npt.NDArray[np.int64]) -> npt.NDArray[np.uint8]:
-    """(n,) the :class:`ImageState` of each case."""
+    """(n,) the :class:`ImageAvailability` of each case."""
     import sqlalchemy as sa
 
     from semblance.core.library.schema import HAS_IMAGE, cases
 
-    states = np.full(len(case_rows), ImageState.OK, dtype=np.uint8)
+    states = np.full(len(case_rows), ImageAvailability.OK, dtype=np.uint8)
     found = catalogue.states_of_cases()
     for state in set(found.values()):
         of_state = [row for row, one in found.items() if one == state]
         states[np.isin(case_rows, of_state)] = (
-            ImageState.MISSING if state == "missing" else ImageState.UNREADABLE
+            ImageAvailability.MISSING if state == "missing" else ImageAvailability.UNREADABLE
         )
     (without_image,) = catalogue.read_columns(sa.select(cases.c.id).where(sa.not_(HAS_IMAGE)))
-    states[np.isin(case_rows, without_image)] = ImageState.NO_IMAGE
+    states[np.isin(case_rows, without_image)] = ImageAvailability.NO_IMAGE
     return states
 
 

@@ -43,7 +43,7 @@ def back_up(library: LibraryLocation, file: Path, *, reporter: Reporter = SILENT
         SemblanceError: ``file`` cannot be written.
         Cancelled: the reporter was cancelled; no file is left.
     """
-    from semblance.core.library.backup import write_backup
+    from semblance.core.library.backup_file import write_backup
 
     if isinstance(library, ServerAddress):
         file = file.absolute()
@@ -71,7 +71,7 @@ def restore(file: Path, library: LibraryLocation, *, reporter: Reporter = SILENT
         SemblanceError: not enough space, or the folder cannot be written to.
         Cancelled: the reporter was cancelled; no file is left.
     """
-    from semblance.core.library.backup import read_backup
+    from semblance.core.library.backup_file import read_backup
 
     if isinstance(library, ServerAddress):
         with tempfile.TemporaryDirectory(prefix="semblance-restore-") as folder:

@@ -34,11 +34,11 @@ from semblance.core.library.catalogue_repair import (
 )
 from semblance.core.library.database import disk_is_full, not_writable_error, plain_errors
 from semblance.core.library.feature_checks import (
-    StoreState,
+    FeatureDamage,
     clear_chunks,
     dtype_of,
+    feature_damage,
     rewrite_description,
-    store_state,
 )
 from semblance.core.library.feature_chunks import DESCRIPTION, chunk_file
 from semblance.core.library.records import (
@@ -176,7 +176,7 @@ class Repairer:
     # Features
 
     def repair_features(
-        self, library: Library, feature_set: FeatureSet, state: StoreState
+        self, library: Library, feature_set: FeatureSet, state: FeatureDamage
     ) -> tuple[str, int]:
         """Move damaged blocks aside and extract their cases again. Returns what was done, and how many cases are
         still without features."""
@@ -190,7 +190,7 @@ class Repairer:
                 self.move_aside(store / DESCRIPTION)
             with library.catalogue.errors():
                 rewrite_description(library.features, feature_set, dtype)
-            state = store_state(library.features, feature_set, self._reporter)
+            state = feature_damage(library.features, feature_set, self._reporter)
         for number in state.damaged:
             if chunk_file(store, number).exists():
                 self.move_aside(chunk_file(store, number))

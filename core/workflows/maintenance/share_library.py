@@ -94,7 +94,7 @@ _NO_IMAGES = "The project has thumbnails and no images."
 
 
 @dataclass(frozen=True)
-class Chosen:
+class CaseSelection:
     """Which cases of a library: by ``case_ids``, of ``patients``, with one of ``findings``, or ``everything``."""
 
     case_ids: tuple[str, ...] = ()
@@ -165,7 +165,7 @@ def close(library: LibraryLocation, name: str, *, remove: bool = False) -> dict[
 
 
 def add_cases(
-    library: LibraryLocation, name: str, chosen: Chosen, *, reporter: Reporter = SILENT
+    library: LibraryLocation, name: str, chosen: CaseSelection, *, reporter: Reporter = SILENT
 ) -> dict[str, Any]:
     """Copy cases into a project under its pseudonyms, with thumbnails, features and metrics; those that it has already
     are brought up to date. Each step can be repeated after it was interrupted.
@@ -192,7 +192,7 @@ def add_cases(
 
 
 def remove_cases(
-    library: LibraryLocation, name: str, chosen: Chosen, *, reporter: Reporter = SILENT
+    library: LibraryLocation, name: str, chosen: CaseSelection, *, reporter: Reporter = SILENT
 ) -> dict[str, Any]:
     """Remove cases from a project, with what was judged of them there. The list of edits there is cleared, because it
     holds cases.
@@ -257,7 +257,7 @@ def _pseudonym(pseudonyms: Pseudonyms, case_id: str) -> str:
     return f"case-{pseudonyms.case(case_id)}"
 
 
-def _rows(connection: sa.Connection, chosen: Chosen) -> list[sa.Row[Any]]:
+def _rows(connection: sa.Connection, chosen: CaseSelection) -> list[sa.Row[Any]]:
     """The chosen cases; each name must be one of the library."""
     if not chosen:
         raise BadArguments("No cases were chosen.", "Give --case, --list, --patient, --finding or --all.")

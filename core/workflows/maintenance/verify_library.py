@@ -13,10 +13,10 @@ from semblance.core.language import join_texts, tr_lazy
 from semblance.core.library.location import LibraryLocation, ServerAddress, check_is_library
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import CATALOGUE, FeatureSet, MetricRecord
-from semblance.core.metrics.registry import learner_class
-from semblance.core.metrics.relevance_feedback.refined_metric import LEARNER as CLICKS
+from semblance.core.metrics.declarations import CLICKS
+from semblance.core.metrics.registry import declared_learner
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.maintenance.problems import Problem, VerificationResult, first_names
+from semblance.core.workflows.maintenance.verification_result import Problem, VerificationResult, first_names
 from semblance.core.workflows.metrics.slider_steps import slider_of
 from semblance.core.workflows.metrics.train_request import ONLY_IN_WINDOW, REQUESTED
 
@@ -275,12 +275,12 @@ def _verify_images(
 def _verify_features(
     library: Library, result: VerificationResult, repairer: Repairer | None, reporter: Reporter
 ) -> None:
-    from semblance.core.library.feature_checks import store_state
+    from semblance.core.library.feature_checks import feature_damage
 
     feature_sets = library.features.all()
     result.checked["feature sets"] = len(feature_sets)
     for feature_set in feature_sets:
-        state = store_state(library.features, feature_set, reporter)
+        state = feature_damage(library.features, feature_set, reporter)
         store = library.features.store_of(feature_set)
         relative_path = store.relative_to(library.files.folder).as_posix()
         total = state.cases + state.intact
@@ -561,7 +561,7 @@ def _command(record: MetricRecord, features: str) -> str:
     if features:
         arguments += ["--features", features]
     parameters, requested = _part(card, "parameters"), _part(card, REQUESTED)
-    for parameter in learner_class(record.learner).parameters:
+    for parameter in declared_learner(record.learner).parameters:
         if parameter.name in parameters and parameters[parameter.name] != parameter.default:
             arguments += ["--set", f"{parameter.name}={parameters[parameter.name]}"]
     if seed := _part(card, "split").get("seed"):

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from semblance.core.evaluation.calibration import Calibration, calibrate
-from semblance.core.evaluation.neighbour_votes import VOTERS, neighbour_votes
-from semblance.core.evaluation.search_rankings import SearchRankings
+from semblance.core.evaluation.search_rankings import VOTERS, SearchRankings, neighbour_votes
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.held_out_cases import HeldOutCases
 from semblance.core.workflows.metrics.held_out_searches import held_out_searches

@@ -17,9 +17,8 @@ from semblance.core.evaluation.splits import HoldOut, Rows, hold_out, patient_co
 from semblance.core.evaluation.worsened import FindingShares, worsened
 from semblance.core.language import as_lazy, join_texts, tr_lazy
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.registry import learner_class, make_learner
-from semblance.core.metrics.steps.extractor_steps import chosen_steps
-from semblance.core.metrics.steps.sequence import apply_steps, fit_steps
+from semblance.core.metrics.registry import declared_learner, make_learner
+from semblance.core.metrics.steps.sequence import apply_steps, chosen_steps, fit_steps
 from semblance.core.metrics.training_data.training_sample import stratified_sample
 from semblance.core.tasks import SILENT, PartReporter, Reporter
 
@@ -79,7 +78,7 @@ def validate_learners(
     for number, name in enumerate(learners):
         if name in validation.accuracy or name in validation.failed:
             continue
-        title = as_lazy(learner_class(name).title)
+        title = as_lazy(declared_learner(name).title)
         reporter.check_cancelled()
         reporter.progress(number, len(learners), tr_lazy("Comparing learners"))
         if parts is None:

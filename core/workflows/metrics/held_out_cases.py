@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.evaluation.data import EvaluationData, prepare
+from semblance.core.evaluation.data import EvaluationData, parse_findings_map, prepare
 from semblance.core.evaluation.data_sources import library_data
-from semblance.core.evaluation.findings_map import parse_findings_map
 from semblance.core.language import tr_lazy
 from semblance.core.retrieval.index import Rows
 from semblance.core.workflows.metrics.leakage import IdentityIndex, contents_elsewhere

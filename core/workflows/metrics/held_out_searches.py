@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from semblance.core.evaluation.data import EvaluationData
+from semblance.core.evaluation.data import DROPPED, EvaluationData
 from semblance.core.evaluation.evaluate_metric import held_out_queries
-from semblance.core.evaluation.findings_map import DROPPED
 from semblance.core.evaluation.search_rankings import (
     Gallery,
     SearchRankings,

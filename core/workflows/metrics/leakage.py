@@ -11,7 +11,7 @@ import numpy.typing as npt
 from semblance.core.errors import BadArguments
 from semblance.core.evaluation.data_sources import case_units, sealed_rows
 from semblance.core.evaluation.splits import Rows
-from semblance.core.metrics.registry import learner_class
+from semblance.core.metrics.registry import declared_learner
 from semblance.core.tasks import SILENT, Reporter
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def is_supervised(metric: Metric) -> bool:
     if any(step.uses_findings for step in metric.steps):
         return True
     try:
-        learner = learner_class(metric.card.learner)
+        learner = declared_learner(metric.card.learner)
         return bool(learner.accepts or (learner.uses_given_findings and metric.card.findings))
     except BadArguments:
         # Refined by judgements, or trained by a learner that this version does not have.

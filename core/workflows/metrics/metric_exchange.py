@@ -26,7 +26,7 @@ from semblance.core.library.records import FeatureSet, checked_name, unique_name
 from semblance.core.limits import allow_memory, max_text_bytes, memory_limit, size_text
 from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.metric import load_metric
-from semblance.core.metrics.registry import learner_class
+from semblance.core.metrics.registry import declared_learner
 from semblance.core.metrics.storage import DAMAGED, MANIFEST, save_metric
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.leakage import ELSEWHERE, contents_elsewhere
@@ -218,7 +218,7 @@ def _import_saved(library: LibraryLocation, file: Path, name: str | None) -> str
     """:func:`import_metric` of a file that ``Metric.save`` wrote."""
     metric = load_metric(file)
     try:
-        learner_class(metric.card.learner)
+        declared_learner(metric.card.learner)
     except BadArguments:
         raise _damaged(file) from None
     with open_library(library, writable=True) as opened:

@@ -10,7 +10,7 @@ from semblance.core.evaluation.data_sources import sealed_rows
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.pipeline import fit_metric
 from semblance.core.metrics.registry import make_learner
-from semblance.core.metrics.steps.extractor_steps import chosen_steps
+from semblance.core.metrics.steps.sequence import chosen_steps
 from semblance.core.metrics.storage import save_metric
 from semblance.core.workflows.metrics.train_request import PREPARED, PROVISIONAL
 

@@ -16,10 +16,9 @@ from semblance.core.evaluation.data_sources import library_data
 from semblance.core.evaluation.splits import HoldOut
 from semblance.core.files import create_folder
 from semblance.core.language import tr_lazy
-from semblance.core.metrics.estimators.bdm_visual_share import BDMVisualShare
+from semblance.core.metrics.declarations import CLICKS, BDMVisualShare
 from semblance.core.metrics.metric import Metric, load_metric
-from semblance.core.metrics.registry import learner_class
-from semblance.core.metrics.relevance_feedback.refined_metric import LEARNER as CLICKS
+from semblance.core.metrics.registry import declared_learner, estimator_class, make_learner
 from semblance.core.metrics.storage import save_metric
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.calibrate_estimate import calibrate_estimate
@@ -124,8 +123,11 @@ def _learner_of(record: MetricRecord, seed: int) -> Learner:
     given: dict[str, Any] = dict(parameters) if isinstance(parameters, Mapping) else {}
     slider = slider_of(record.card)
     if slider is not None:
-        return BDMVisualShare(**given | {"visual_share": 1.0 - slider[1] / 100.0, "random_state": seed})
-    kind = learner_class(record.learner)
+        learner: Learner = estimator_class(BDMVisualShare)(
+            **given | {"visual_share": 1.0 - slider[1] / 100.0, "random_state": seed}
+        )
+        return learner
+    kind = declared_learner(record.learner)
     known = {parameter.name for parameter in kind.parameters}
     unknown = sorted(set(given) - known)
     if unknown:
@@ -138,7 +140,7 @@ def _learner_of(record: MetricRecord, seed: int) -> Learner:
             ),
             "Train the metric again.",
         )
-    return kind(**given)
+    return make_learner(kind.name, **given)
 
 
 def _file_of(library: Library, record: MetricRecord, training: Ids) -> Path:

@@ -6,14 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 from semblance.core.errors import BadInput
+from semblance.core.evaluation.data import parse_findings_map
 from semblance.core.evaluation.data_sources import library_data
-from semblance.core.evaluation.findings_map import parse_findings_map
 from semblance.core.language import as_lazy, join_texts, tr_lazy
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import checked_name
-from semblance.core.metrics.estimators.bdm_visual_share import BDMVisualShare
-from semblance.core.metrics.training_data.training_sample import TRAINING_CASES
+from semblance.core.metrics.declarations import BDMVisualShare
+from semblance.core.metrics.registry import estimator_class
 from semblance.core.tasks import SILENT, PartReporter, Reporter
 from semblance.core.workflows.metrics.slider_steps import CARD_KEY, PLACES, Slider, sliders_by_name, step_name
 from semblance.core.workflows.metrics.store_metric import store_metric
@@ -42,7 +42,7 @@ def prepare_slider(library: LibraryLocation, request: TrainRequest, *, reporter:
     request = replace(request, name=checked_name(request.name, tr_lazy("A slider")))
     settings: dict[str, Any] = {
         "random_state": request.seed,
-        TRAINING_CASES.name: MOST_TRAINING,
+        "training_cases": MOST_TRAINING,
         **(request.settings or {}),
     }
     with open_library(library, writable=True) as opened:
@@ -61,7 +61,7 @@ def prepare_slider(library: LibraryLocation, request: TrainRequest, *, reporter:
         data = split_cases(feature_set, everything, findings_map, request)
         trained = []
         for number, place in enumerate(PLACES):
-            learner = BDMVisualShare(visual_share=1.0 - place / 100.0, **settings)
+            learner = estimator_class(BDMVisualShare)(visual_share=1.0 - place / 100.0, **settings)
             one = replace(request, learner=learner.name, name=step_name(request.name, place))
             metric, scores = fit_and_score(opened, one, learner, data, _StepProgress(reporter, number))
             trained.append((place, one, metric, scores))

@@ -18,6 +18,7 @@ from semblance.core.searches.feedback.judgements import Judgement
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library
+    from semblance.core.metrics.declarations import LearnerDeclaration
     from semblance.core.metrics.learner import Learner
     from semblance.core.metrics.metric import Metric
 
@@ -85,7 +86,7 @@ def training_supervision(
     return Supervision(y, None, np.concatenate([constraints, drawn]), len(constraints), note)
 
 
-def check_accepts_judgements(learner: type[Learner]) -> None:
+def check_accepts_judgements(learner: type[LearnerDeclaration]) -> None:
     """Raises BadInput for a learner that takes neither pairs nor triplets."""
     if not learner.accepts & {"pairs", "triplets"}:
         able = join_texts(as_lazy(one.title) for one in learners() if one.accepts & {"pairs", "triplets"})

@@ -19,11 +19,11 @@ from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import checked_name
 from semblance.core.metrics.card import Split
+from semblance.core.metrics.declarations import LearnerDeclaration
 from semblance.core.metrics.pipeline import attach_steps
 from semblance.core.metrics.registry import learners, make_learner
-from semblance.core.metrics.steps.extractor_steps import chosen_steps
-from semblance.core.metrics.steps.sequence import fit_steps, step_sample_note
-from semblance.core.metrics.training_data.parallel_map import mapped_by
+from semblance.core.metrics.steps.sequence import chosen_steps, fit_steps, step_sample_note
+from semblance.core.metrics.training_data.validation import using_parallel_map
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.features.fuse_features import fused_features
 from semblance.core.workflows.features.region_imbalance import region_imbalance_warning
@@ -120,13 +120,13 @@ def _cluster_tasks(address: str, learner: Learner, reporter: Reporter) -> Abstra
     return _mapped_by_cluster(address, reporter)
 
 
-def _has_parts(learner: type[Learner]) -> bool:
-    return "n_jobs" in learner().get_params()
+def _has_parts(learner: type[LearnerDeclaration]) -> bool:
+    return "n_jobs" in learner.how_fitted()
 
 
 @contextmanager
 def _mapped_by_cluster(address: str, reporter: Reporter) -> Iterator[None]:
-    with Cluster(address) as cluster, mapped_by(partial(cluster.map, reporter=reporter)):
+    with Cluster(address) as cluster, using_parallel_map(partial(cluster.map, reporter=reporter)):
         yield
 
 

@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.evaluation.data import EvaluationData, prepare
+from semblance.core.evaluation.data import EvaluationData, parse_findings_map, prepare
 from semblance.core.evaluation.data_sources import library_data
-from semblance.core.evaluation.findings_map import parse_findings_map
 from semblance.core.evaluation.splits import HoldOut, Rows, hold_out
 from semblance.core.language import as_lazy, join_texts, tr_lazy
 from semblance.core.metrics.registry import learners

@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from semblance.core.errors import BadArguments, BadInput
-from semblance.core.evaluation.data import prepare
+from semblance.core.evaluation.data import parse_findings_map, prepare
 from semblance.core.evaluation.data_sources import library_data, sealed_rows
 from semblance.core.evaluation.evaluate_metric import score_rankings
-from semblance.core.evaluation.findings_map import parse_findings_map
 from semblance.core.evaluation.splits import hold_out
 from semblance.core.language import tr_lazy
 from semblance.core.library.location import LibraryLocation

@@ -12,15 +12,14 @@ from semblance.core.imaging import ImageAddress, open_image
 from semblance.core.imaging.hide_text import TextHider
 from semblance.core.imaging.image import Image, ValueWindow
 from semblance.core.imaging.region import Region
-from semblance.core.imaging.region_thumbnail import region_thumbnail
-from semblance.core.imaging.thumbnail import thumbnail
+from semblance.core.imaging.thumbnail import region_thumbnail, thumbnail
 from semblance.core.language import as_lazy, join_texts, tr_lazy, tr_lazy_n
 from semblance.core.library.case_names import date_name
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.records import CaseDetails, now
 from semblance.core.metrics.registry import learner_title
 from semblance.core.metrics.score_titles import search_score_title
-from semblance.core.reports.card_facts import card_facts
+from semblance.core.reports.card_document import card_facts
 from semblance.core.reports.case_attributes import attribute_title, shown_attributes
 from semblance.core.reports.curves import ACCURACY, ACCURACY_K, ROC, Curve, RocCurve
 from semblance.core.reports.document import (
@@ -55,9 +54,9 @@ from semblance.core.workflows.evaluation.scored_metrics import (
     scored_metrics,
 )
 from semblance.core.workflows.library.library_snapshot import LibrarySnapshot, read_snapshot
-from semblance.core.workflows.reports.build_card_document import opening_text
 from semblance.core.workflows.reports.embedded_search import embedded_search
 from semblance.core.workflows.reports.export_plots import draw
+from semblance.core.workflows.reports.metric_cards import opening_text
 from semblance.core.workflows.searches.explain_distance import (
     MOVED,
     ShortExplanation,

@@ -24,9 +24,8 @@ from semblance.core.imaging.pseudonyms import Pseudonyms
 from semblance.core.imaging.region import Region
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.records import CaseDetails, account
-from semblance.core.reports.dicom.assessment import TITLE
 from semblance.core.reports.dicom.common import SourceObject
-from semblance.core.reports.dicom.coordinates import RegionOutline, polylines
+from semblance.core.reports.dicom.structured_report import TITLE, RegionOutline, polylines
 from semblance.core.reports.document import ReportDocument
 from semblance.core.reports.options import ACCEPTED, ASSESSMENT, ReportOptions
 from semblance.core.reports.redaction import CaseNames
@@ -135,7 +134,7 @@ class _Objects:
         return [*made, *self._captured]
 
     def _pdf(self) -> list[bytes]:
-        from semblance.core.reports.encapsulated_pdf import report_dicom
+        from semblance.core.reports.dicom.image_objects import report_dicom
 
         identified = self._options.identified
         header = self._of_query.header
@@ -160,7 +159,12 @@ class _Objects:
         """
         from pydicom import dcmread
 
-        from semblance.core.reports.dicom.assessment import CASE, ESTIMATE, Assessment, assessment_report
+        from semblance.core.reports.dicom.structured_report import (
+            CASE,
+            ESTIMATE,
+            Assessment,
+            assessment_report,
+        )
 
         reader = self._loaded.library.catalogue.author(self._options.reader or account())
         assessed: dict[str, list[Assessment]] = {}
@@ -263,7 +267,7 @@ class _Objects:
         return found
 
     def _key_objects(self) -> list[bytes]:
-        from semblance.core.reports.dicom.key_objects import key_objects
+        from semblance.core.reports.dicom.image_objects import key_objects
 
         if not self._key_images:
             raise BadInput(
@@ -280,7 +284,7 @@ class _Objects:
         return [source for source in sources if source is not None]
 
     def _segmentations(self) -> list[bytes]:
-        from semblance.core.reports.dicom.region_objects import segmentation
+        from semblance.core.reports.dicom.image_objects import segmentation
 
         if not self._marked_regions:
             raise BadInput(
@@ -390,7 +394,7 @@ class _Objects:
     @functools.cached_property
     def _montage(self) -> SourceObject | None:
         """The similar cases in one image of the query's study, where the objects must not refer to theirs."""
-        from semblance.core.reports.dicom.montage import montage
+        from semblance.core.reports.dicom.image_objects import montage
 
         if not self._options.identified:
             return None
@@ -407,7 +411,7 @@ class _Objects:
         from pydicom.uid import generate_uid
 
         from semblance.core.reports.dicom.common import encoded
-        from semblance.core.reports.dicom.secondary_capture import secondary_capture
+        from semblance.core.reports.dicom.image_objects import secondary_capture
 
         series = str(generate_uid(prefix=None))
         made = secondary_capture(image, header, series, f"Semblance: {description}")
@@ -419,7 +423,7 @@ class _Objects:
         from pydicom import Dataset
         from pydicom.uid import generate_uid
 
-        from semblance.core.reports.dicom.secondary_capture import SOP_CLASS as SECONDARY_CAPTURE
+        from semblance.core.reports.dicom.image_objects import SECONDARY_CAPTURE
 
         stub = Dataset()
         stub.PatientID, stub.SOPClassUID = patient, SECONDARY_CAPTURE

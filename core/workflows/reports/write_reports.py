@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from semblance.core.csv_cells import csv_text
 from semblance.core.errors import BadArguments, SemblanceError
 from semblance.core.files import create_folder, write_file
 from semblance.core.imaging.hide_text import TextHider
 from semblance.core.language import tr_lazy
 from semblance.core.library.export_log import log_export
 from semblance.core.library.location import LibraryLocation
-from semblance.core.reports.csv_table import csv_text
 from semblance.core.reports.options import ASSESSMENT, DICOM_OBJECTS, ReportOptions
 from semblance.core.reports.redaction import CaseNames
 from semblance.core.reports.write_report import WRITERS, check_suffix, write_report

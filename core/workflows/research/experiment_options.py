@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from semblance.core.errors import BadArguments
-from semblance.core.evaluation.builtin_tables import PREFIX
+from semblance.core.evaluation.data_sources import PREFIX
 from semblance.core.evaluation.protocols.registry import protocol_class
 from semblance.core.language import tr_lazy
-from semblance.core.metrics.registry import learner_class
+from semblance.core.metrics.registry import declared_learner
 from semblance.core.parameters import Parameter, Value, parse_settings
 from semblance.core.research.selection import CRITERION
 from semblance.core.research.spec import NESTED, ExperimentSpec
@@ -69,7 +69,7 @@ def experiment_spec(options: ExperimentOptions) -> ExperimentSpec:
     baselines = {name for one in options.protocols for name in protocol_class(one).baselines}
     learners: list[dict[str, Any]] = []
     for name in options.learners:
-        known = () if name in baselines else learner_class(name).parameters
+        known = () if name in baselines else declared_learner(name).parameters
         params, grid = _values(name, known, own[name])
         learners.append({"learner": name, "params": params, "grid": grid, "select": options.select})
     protocols: list[dict[str, Any]] = []

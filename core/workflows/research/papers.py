@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from semblance.core.errors import BadArguments, BadInput
-from semblance.core.evaluation.builtin_tables import PREFIX
+from semblance.core.evaluation.data_sources import PREFIX
 from semblance.core.language import tr_lazy
 from semblance.core.research.papers import (
     PAPERS,

@@ -15,7 +15,7 @@ from semblance.core.language import tr_lazy
 from semblance.core.library.export_log import log_export
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
-from semblance.core.metrics.registry import learner_class, learners
+from semblance.core.metrics.registry import declared_learner, learners
 from semblance.core.research.spec import ExperimentSpec
 from semblance.core.research.yardstick import (
     with_rows,
@@ -76,7 +76,7 @@ def run_yardstick(
     """
     names = request.learners or tuple(one.name for one in learners() if not one.needs)
     for name in names:
-        learner_class(name)
+        declared_learner(name)
     make_folder(request.out, private=False)
     make_folder(request.out / LIBRARIES)
     image_sets, cases, skipped = _prepared(request, workers, reporter)

@@ -11,10 +11,9 @@ import numpy as np
 
 from semblance.core.errors import BadArguments
 from semblance.core.evaluation.calibration import MIN_CASES
+from semblance.core.evaluation.data import DROPPED, parse_findings_map
 from semblance.core.evaluation.evaluate_metric import chance_note, stored_scores
-from semblance.core.evaluation.findings_map import DROPPED, parse_findings_map
-from semblance.core.evaluation.neighbour_votes import VOTERS
-from semblance.core.evaluation.prior_shift import shift_prior
+from semblance.core.evaluation.search_rankings import VOTERS
 from semblance.core.language import tr_lazy
 from semblance.core.library.location import LibraryLocation
 from semblance.core.tasks import SILENT, Reporter
@@ -165,10 +164,10 @@ def _mapped(loaded: LoadedMetric, given: Sequence[str]) -> dict[str, int]:
 def own_cases(loaded: LoadedMetric, embedded: EmbeddedQuery) -> Ids:
     """(p,) ids of the query itself, its copies and its patient's cases, as far as they are known."""
     places = [places for places in (embedded.same_patient, embedded.copies) if places is not None]
-    if embedded.row is not None:
-        places.append(np.array([embedded.row]))
+    if embedded.place is not None:
+        places.append(np.array([embedded.place]))
     rows = [loaded.rows[one] for one in places]
-    if embedded.row is None and embedded.patient is not None:
+    if embedded.place is None and embedded.patient is not None:
         # The case itself has no features yet, but other cases of its patient may be training cases.
         rows.append(loaded.rows[embedded.same_patient_cases(loaded.patient_codes)])
     return np.concatenate([np.empty(0, dtype=np.int64), *rows])
@@ -284,3 +283,17 @@ def cases_by_finding(findings: list[str | None], renamed: Mapping[str, str], dro
     """The number of cases of each finding, as ``renamed`` for a metric; cases ``dropped`` or without one left out."""
     named = (renamed.get(name, name) for name in findings if name)
     return CasesByFinding(name for name in named if name != dropped)
+
+
+def shift_prior(probability: float, measured: float, prevalence: float) -> float:
+    """Adjust ``probability``, estimated at a share ``measured`` of the finding, to its ``prevalence``.
+
+    M. Saerens, P. Latinne and C. Decaestecker, "Adjusting the outputs of a classifier to new a priori probabilities",
+    Neural Computation 14, 2002, equation 2.4, for the finding and all others. Cases with the finding, and those
+    without it, are assumed to have the same distribution in both places. All numbers are shares from 0 to 1,
+    ``measured`` is neither 0 nor 1.
+    """
+    with_finding = probability * prevalence / measured
+    without = (1.0 - probability) * (1.0 - prevalence) / (1.0 - measured)
+    total = with_finding + without
+    return with_finding / total if total > 0.0 else probability

@@ -7,6 +7,8 @@ decoded, except where a library image has the same thumbnail.
 
 from __future__ import annotations
 
+import hashlib
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +19,7 @@ import numpy.typing as npt
 from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.features.fusion import clinical_columns
 from semblance.core.features.registry import extractor_class, make_extractor
+from semblance.core.files import make_folder, write_file
 from semblance.core.imaging import Image, ImageAddress, ImageReader, open_image
 from semblance.core.imaging.dicom.dicom_file import open_dicom
 from semblance.core.imaging.dicom.patient_identity import TAGS, PatientKeys, patient_keys
@@ -33,13 +36,16 @@ from semblance.core.imaging.same_image import (
 from semblance.core.imaging.thumbnail import thumbnail
 from semblance.core.language import tr_lazy
 from semblance.core.library.content_hashes import content_hash_of_stream
+from semblance.core.library.location import LibraryLocation, local_folder
 from semblance.core.library.pseudonyms import known_pseudonyms
-from semblance.core.library.records import FeatureSet
+from semblance.core.library.records import PASTED, FeatureSet
 from semblance.core.library.same_patient import cases_of_file, cases_of_other_issuers, cases_of_study
+from semblance.core.limits import MAX_PIXELS
 from semblance.core.metrics.distance import Matrix
-from semblance.core.retrieval.index import Rows
+from semblance.core.retrieval.index import CaseRow, Place, Rows
 from semblance.core.retrieval.ranking import EmbeddedQuery
 from semblance.core.searches.query import Query
+from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 
 #: Images from outside, and regions of cases, that one loaded metric caches.
@@ -323,8 +329,8 @@ def identify_image(loaded: LoadedMetric, path: Path, image: Image, embedded: Emb
     """
     own, other_patients = _cases_by_header(loaded, path)
     with path.open("rb") as file:
-        own |= cases_of_file(loaded.library.catalogue, content_hash_of_stream(file))
-    copies: set[int] = set()
+        own |= set(map(CaseRow, cases_of_file(loaded.library.catalogue, content_hash_of_stream(file))))
+    copies: set[CaseRow] = set()
     encoded = thumbnail(image)
     compared = ComparedImage(encoded)
     found = outlines(compared)
@@ -338,12 +344,12 @@ def identify_image(loaded: LoadedMetric, path: Path, image: Image, embedded: Emb
     same_patient = loaded.places_of(own)
     near = loaded.places_of(copies)
     # A copy of a case belongs to the lesion of the case.
-    near |= set(np.flatnonzero(np.isin(loaded.keys, loaded.keys[sorted(near)])).tolist())
+    near |= set(map(Place, np.flatnonzero(np.isin(loaded.keys, loaded.keys[sorted(near)])).tolist()))
     near_duplicates = near - same_patient
     return QueryIdentity(_sorted(same_patient), _sorted(near_duplicates))
 
 
-def _sorted(places: set[int]) -> Rows:
+def _sorted(places: set[Place]) -> Rows:
     return np.array(sorted(places), dtype=np.int64)
 
 
@@ -359,28 +365,28 @@ def _keys_of_file(path: Path) -> PatientKeys:
             return PatientKeys()
 
 
-def _cases_by_header(loaded: LoadedMetric, path: Path) -> tuple[set[int], set[int]]:
+def _cases_by_header(loaded: LoadedMetric, path: Path) -> tuple[set[CaseRow], set[CaseRow]]:
     """Row ids of the cases of the file's patient or study, and of cases with an equal patient id of another issuer,
     in sources imported with and without ids."""
     catalogue, keys = loaded.library.catalogue, _keys_of_file(path)
     pseudonyms = known_pseudonyms(catalogue)
-    own: set[int] = set()
-    others: set[int] = set()
+    own: set[CaseRow] = set()
+    others: set[CaseRow] = set()
     for named in (keys, keys.replaced(pseudonyms)) if pseudonyms is not None else (keys,):
         rows = loaded.cases.rows_of_patients({named.patient})
-        others |= cases_of_other_issuers(catalogue, rows, named.issuer)
-        own |= rows | cases_of_study(catalogue, named)
+        others |= set(map(CaseRow, cases_of_other_issuers(catalogue, rows, named.issuer)))
+        own |= rows | set(map(CaseRow, cases_of_study(catalogue, named)))
     return own - others, others
 
 
-def _cases_by_pixels(loaded: LoadedMetric, image: Image, encoded: bytes) -> tuple[set[int], set[int]]:
+def _cases_by_pixels(loaded: LoadedMetric, image: Image, encoded: bytes) -> tuple[set[CaseRow], set[CaseRow]]:
     """Row ids of the cases that show exactly the pixels of ``image``, and of others with an equal thumbnail."""
     rows = loaded.cases.rows_of_contents(loaded.library.thumbnails.contents_of(encoded))
     details = loaded.library.catalogue.details(sorted(rows))
-    by_address: dict[str, set[int]] = {}
+    by_address: dict[str, set[CaseRow]] = {}
     for row, case in details.items():
-        by_address.setdefault(str(case.address), set()).add(row)
-    equal: set[int] = set()
+        by_address.setdefault(str(case.address), set()).add(CaseRow(row))
+    equal: set[CaseRow] = set()
     for number, there in enumerate(by_address.values()):
         case = details[min(there)]
         if number == _DECODED or case.address is None:
@@ -397,14 +403,14 @@ def _cases_by_pixels(loaded: LoadedMetric, image: Image, encoded: bytes) -> tupl
 
 def _cases_by_detail(
     loaded: LoadedMetric, query: ComparedImage, found: Pixels, embedded: EmbeddedQuery
-) -> set[int]:
+) -> set[CaseRow]:
     """Row ids of the cases whose image is that of the query saved again, windowed, mirrored, annotated or cropped."""
     near = loaded.search_index().search(embedded.embedded, _BY_METRIC, tie_query=embedded.tie_break)
     by_metric = {int(row) for row in loaded.rows[near.rows]}
     rows = by_metric | loaded.cases.rows_of_contents(_close_in_outline(loaded, found))
     details = loaded.details(sorted(rows))
     thumbnails = loaded.library.thumbnails.get(sorted({case.content for case in details.values()}))
-    copies: set[int] = set()
+    copies: set[CaseRow] = set()
     for row, case in details.items():
         encoded = thumbnails.get(case.content)
         if case.address is None or encoded is None:
@@ -415,7 +421,7 @@ def _cases_by_detail(
             # A damaged thumbnail is made again when it is shown; until then its case is compared with no other.
             continue
         if is_same_image(query, other, parts=row in by_metric and case.region is None):
-            copies.add(row)
+            copies.add(CaseRow(row))
     return copies
 
 
@@ -450,3 +456,34 @@ class _Outlines:
     @property
     def nbytes(self) -> int:
         return self.values.nbytes
+
+
+def save_pasted_image(
+    library: LibraryLocation, pixels: npt.NDArray[np.uint8], *, reporter: Reporter = SILENT
+) -> Path:
+    """Write ``pixels``, (h, w) grey or (h, w, 3) RGB, as a PNG into the library's folder; returns its path.
+
+    The name is made of the content: pasting the same image again gives the same file.
+
+    Raises:
+        BadInput: no pixels, or more than an image may have.
+        SemblanceError: the folder cannot be written to.
+    """
+    from PIL import Image
+
+    height, width = pixels.shape[:2]
+    if not 0 < height * width <= MAX_PIXELS:
+        raise BadInput(
+            tr_lazy(
+                "The image on the clipboard has {width:,} x {height:,} pixels.", width=width, height=height
+            ),
+            "Copy a smaller part of it.",
+        )
+    digest = hashlib.sha256(repr(pixels.shape).encode() + pixels.tobytes()).hexdigest()[:16]
+    path = local_folder(library) / PASTED / f"pasted-{digest}.png"
+    if not path.exists():
+        written = io.BytesIO()
+        Image.fromarray(pixels).save(written, "PNG", compress_level=1)
+        make_folder(path.parent)
+        write_file(path, written.getvalue())
+    return path

@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 
 from semblance.core.errors import BadInput
-from semblance.core.evaluation.neighbour_votes import VOTERS
+from semblance.core.evaluation.search_rankings import VOTERS
 from semblance.core.language import tr_lazy
 from semblance.core.library.audit import SEARCH
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import CaseDetails
-from semblance.core.retrieval.index import Matrix, Rows
+from semblance.core.retrieval.index import NO_RANK, CaseRow, Matrix, Rank, Rows
 from semblance.core.retrieval.ranking import EmbeddedQuery, Ranking
 from semblance.core.searches.feedback.judgements import NO_MARKS, given_marks, refines
 from semblance.core.searches.feedback.ledger import Contradiction, Ledger, LedgerEntry, contradictions
@@ -123,7 +123,7 @@ def rank_cases(
     marks, left_out = usable_marks(comparison.compared, [*given, *(entry.judgement for entry in followed)])
     begin = time.perf_counter()
     marked = order_by_marks(comparison.compared, marks, search.strength)
-    result = _result(comparison, marked, k, begin)
+    result = _search_result(comparison, marked, k, begin)
     loaded.library.log_event(
         SEARCH,
         {
@@ -202,15 +202,15 @@ def compare_query(
     """
     loaded = open_search_metric(library, search, reporter)
     if not refining_entries and not search.is_shifted:
-        return _ask_metric(loaded, search)
+        return _compare_by_metric(loaded, search)
     try:
         session = open_search_refinement(library, search, reporter)
     except BadInput as refused:
-        return replace(_ask_metric(loaded, search), refused=refused)
-    return _ask_refined(session, search, refining_entries)
+        return replace(_compare_by_metric(loaded, search), refused=refused)
+    return _compare_by_refined_metric(session, search, refining_entries)
 
 
-def _ask_metric(loaded: LoadedMetric, search: Search) -> UnmarkedComparison:
+def _compare_by_metric(loaded: LoadedMetric, search: Search) -> UnmarkedComparison:
     begin = time.perf_counter()
     query = embed_query(loaded, search.query)
     seconds = time.perf_counter() - begin
@@ -231,7 +231,7 @@ def _ask_metric(loaded: LoadedMetric, search: Search) -> UnmarkedComparison:
     )
 
 
-def _ask_refined(
+def _compare_by_refined_metric(
     session: RefinementSession, search: Search, refining_entries: Sequence[LedgerEntry]
 ) -> UnmarkedComparison:
     """Compare with concepts, under the metric refined by comparisons and by judgements on other queries."""
@@ -259,7 +259,7 @@ def _shifts(comparison: UnmarkedComparison, search: Search, result: SearchResult
     )
 
 
-def _result(
+def _search_result(
     comparison: UnmarkedComparison, marked: MarkedComparison | None, k: int, begin: float
 ) -> SearchResult:
     """Rank, hide, group and estimate, and build the result."""
@@ -276,9 +276,11 @@ def _result(
     others, other_distances = nearest_others(compared, found, next(iter(vote.counts), None))
     details = loaded.details(loaded.rows[np.union1d(shown, others)].tolist())
     near = None if marked is None else marked.nearest_marks(shown)
-    ranked = _lines(loaded, details, shown, found.distances[order], grouped_cases(compared, found), near)
+    ranked = _ranked_cases(
+        loaded, details, shown, found.distances[order], grouped_cases(compared, found), near
+    )
     rank_of = {case.row: case.rank for case in ranked}
-    beside = _lines(loaded, details, others, other_distances, {})
+    beside = _ranked_cases(loaded, details, others, other_distances, {})
     match = check_match(plain, comparison.plain_query, voting)
     is_far = match is not None and match.is_far
     if is_far and vote.calibrated:
@@ -287,7 +289,7 @@ def _result(
         search.query,
         search.metric,
         ranked,
-        len(loaded.rows) - (compared.query.row is not None),
+        len(loaded.rows) - (compared.query.place is not None),
         found.hidden_same_patient,
         found.hidden_near_duplicates,
         vote.counts,
@@ -295,7 +297,7 @@ def _result(
         match,
         {"features": comparison.seconds, "search": time.perf_counter() - begin},
         vote,
-        tuple(replace(case, rank=rank_of.get(case.row, 0)) for case in beside),
+        tuple(replace(case, rank=rank_of.get(case.row, NO_RANK)) for case in beside),
         _warnings(loaded, search.query),
         len(loaded.cases) - len(loaded.sealed),
         NO_MARKS if marked is None else marked.marks,
@@ -321,7 +323,7 @@ def _ranking_without_marks(plain: QueryComparison) -> Ranking:
     return MeasuredQuery.of(plain.loaded, plain.query).ranking(plain, VOTERS)
 
 
-def _lines(
+def _ranked_cases(
     loaded: LoadedMetric,
     details: Mapping[int, CaseDetails],
     places: Rows,
@@ -339,7 +341,15 @@ def _lines(
             copies = near_duplicates.get(place, (0, (), (), ()))
             lines.append(
                 RankedCase(
-                    rank, row, case.case_id, distance, case.finding, case.patient, path, *copies, *near
+                    Rank(rank),
+                    CaseRow(row),
+                    case.case_id,
+                    distance,
+                    case.finding,
+                    case.patient,
+                    path,
+                    *copies,
+                    *near,
                 )
             )
     return tuple(lines)

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
-from semblance.core.evaluation.neighbour_votes import VOTERS
+from semblance.core.evaluation.search_rankings import VOTERS
 from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
+from semblance.core.retrieval.index import CaseRow, Rank
 from semblance.core.searches.feedback.judgements import given_marks, marks_of
 from semblance.core.searches.feedback.ledger import Ledger
 from semblance.core.searches.query import Query
@@ -243,7 +244,7 @@ def saved_searches(library: LibraryLocation, *, reporter: Reporter = SILENT) -> 
             out.append(
                 SavedSearch(
                     stored.name,
-                    _named(search.query),
+                    _query_name(search.query),
                     search.metric,
                     row,
                     image,
@@ -315,17 +316,17 @@ def reopen(library: LibraryLocation, name: str, *, reporter: Reporter = SILENT) 
         try:
             search, view = Search.from_json(state), dict(state.get("view") or {})
             stored = [
-                (str(case), float(away), int(near_duplicates))
-                for case, away, near_duplicates in _saved_lines(state)
+                (str(case), float(distance), int(near_duplicates))
+                for case, distance, near_duplicates in _stored_ranking(state)
             ]
         except (KeyError, TypeError, ValueError, AttributeError):
             raise BadInput(
                 tr_lazy("The search '{name}' cannot be read.", name=name), "Delete it and search again."
             ) from None
-        lines, lost = _lines(opened, stored)
+        lines, lost = _stored_cases(opened, stored)
         search = _with_marks_in_ledger(library, opened, search, state)
         kept_metric = search.metric
-        search = _present(opened, search, notes)
+        search = _with_existing_parts(opened, search, notes)
         _note_lost_judgements(opened, search, notes)
     ranked_search: RankedSearch | None = None
     if search.metric and search.query != Query() and _has_image(search.query):
@@ -342,12 +343,14 @@ def reopen(library: LibraryLocation, name: str, *, reporter: Reporter = SILENT) 
         )
     if ranked_search is None:
         return ReopenedSearch(
-            name, search, view, _saved_ranking(search, lines, state, notes), tuple(notes), is_current=False
+            name, search, view, _search_as_stored(search, lines, state, notes), tuple(notes), is_current=False
         )
-    differs = _difference(lines, ranked_search.result.ranked)
+    differs = _ranking_difference(lines, ranked_search.result.ranked)
     if differs or lost:
         notes.append(differs or tr_lazy("Searched now, the remaining cases would be in the same order."))
-        then = replace(ranked_search, result=_then(ranked_search.result, lines, state), shifts=())
+        then = replace(
+            ranked_search, result=_with_stored_ranking(ranked_search.result, lines, state), shifts=()
+        )
         return ReopenedSearch(name, search, view, then, tuple(notes), is_current=False)
     return ReopenedSearch(name, search, view, ranked_search, tuple(notes))
 
@@ -365,17 +368,17 @@ def last_search(library: LibraryLocation, *, reporter: Reporter = SILENT) -> Reo
         search, view = Search.from_json(state), dict(state.get("view") or {})
         name, stored = (
             str(state.get("name") or ""),
-            [(str(c), float(d), int(n)) for c, d, n in _saved_lines(state)],
+            [(str(c), float(d), int(n)) for c, d, n in _stored_ranking(state)],
         )
     except (KeyError, TypeError, ValueError, AttributeError):
         # Damaged, or of another version of the program: the library opens as if it were new.
         return None
     with open_library(library) as opened:
         search = _with_marks_in_ledger(library, opened, search, state)
-        there = _present(opened, search, notes)
-        lines = () if _has_image(there.query) else _lines(opened, stored)[0]
+        there = _with_existing_parts(opened, search, notes)
+        lines = () if _has_image(there.query) else _stored_cases(opened, stored)[0]
     is_complete = there.metric == search.metric and there.query == search.query
-    ranked_search = _saved_ranking(there, lines, state, notes) if is_complete and lines else None
+    ranked_search = _search_as_stored(there, lines, state, notes) if is_complete and lines else None
     return ReopenedSearch(
         name,
         there,
@@ -421,21 +424,21 @@ def _has_image(query: Query) -> bool:
     return query.image is None or query.image.exists()
 
 
-def _saved_ranking(
+def _search_as_stored(
     search: Search, lines: tuple[RankedCase, ...], state: Mapping[str, Any], notes: list[str]
 ) -> RankedSearch:
     """The stored ranking of a search that cannot be ranked now."""
     notes.append(tr_lazy("The ranking is the saved one."))
     nothing = SearchResult(search.query, search.metric, (), 0, 0, 0, {}, False, None)
-    return RankedSearch(search, _then(nothing, lines, state))
+    return RankedSearch(search, _with_stored_ranking(nothing, lines, state))
 
 
-def _saved_lines(state: Mapping[str, Any]) -> Sequence[Any]:
+def _stored_ranking(state: Mapping[str, Any]) -> Sequence[Any]:
     ranked: Sequence[Any] = (state.get("seen") or {}).get("ranked") or ()
     return ranked
 
 
-def _present(library: Library, search: Search, notes: list[str]) -> Search:
+def _with_existing_parts(library: Library, search: Search, notes: list[str]) -> Search:
     """``search`` with an existing metric and query; what is missing is added to ``notes``."""
     metrics = [metric.name for metric in library.metrics()]
     if search.metric not in metrics:
@@ -478,26 +481,39 @@ def _note_lost_judgements(library: Library, search: Search, notes: list[str]) ->
         )
 
 
-def _lines(library: Library, stored: Sequence[tuple[str, float, int]]) -> tuple[tuple[RankedCase, ...], int]:
+def _stored_cases(
+    library: Library, stored: Sequence[tuple[str, float, int]]
+) -> tuple[tuple[RankedCase, ...], int]:
     """The stored ranking of the cases that still exist, and how many were removed; the ranks are the stored ones."""
     rows = {case.case_id: int(case.id) for case in library.catalogue.all_cases()}
     there = [
-        (rank, rows[case], away, near_duplicates)
-        for rank, (case, away, near_duplicates) in enumerate(stored, 1)
+        (rank, rows[case], distance, near_duplicates)
+        for rank, (case, distance, near_duplicates) in enumerate(stored, 1)
         if case in rows
     ]
     details = library.catalogue.details([row for _, row, _, _ in there])
     lines = []
-    for rank, row, away, near_duplicates in there:
+    for rank, row, distance, near_duplicates in there:
         case = details[row]
         path = "" if case.address is None else str(case.address)
         lines.append(
-            RankedCase(rank, row, case.case_id, away, case.finding, case.patient, path, near_duplicates)
+            RankedCase(
+                Rank(rank),
+                CaseRow(row),
+                case.case_id,
+                distance,
+                case.finding,
+                case.patient,
+                path,
+                near_duplicates,
+            )
         )
     return tuple(lines), len(stored) - len(there)
 
 
-def _then(now: SearchResult, lines: tuple[RankedCase, ...], state: Mapping[str, Any]) -> SearchResult:
+def _with_stored_ranking(
+    now: SearchResult, lines: tuple[RankedCase, ...], state: Mapping[str, Any]
+) -> SearchResult:
     """``now`` with the stored ranking; of the values derived from the ranking only the counts are included."""
     stored = state["seen"]
     findings = Counter(line.finding for line in lines[:VOTERS] if line.finding)
@@ -515,7 +531,7 @@ def _then(now: SearchResult, lines: tuple[RankedCase, ...], state: Mapping[str, 
     )
 
 
-def _difference(then: Sequence[RankedCase], now: Sequence[RankedCase]) -> str:
+def _ranking_difference(then: Sequence[RankedCase], now: Sequence[RankedCase]) -> str:
     """A text on how the first ranks would differ now; empty if they would not."""
     before, after = (
         [case.case_id for case in then[:COMPARED_RANKS]],
@@ -534,7 +550,7 @@ def _difference(then: Sequence[RankedCase], now: Sequence[RankedCase]) -> str:
     )
 
 
-def _named(query: Query) -> str:
+def _query_name(query: Query) -> str:
     return query.case or (query.image.name if query.image else "")
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from semblance.core.json_document import JsonDocument, JsonKeys
+from semblance.core.retrieval.index import CaseRow, Rank
 from semblance.core.searches.feedback.judgements import NO_MARKS, QueryMarks
 from semblance.core.searches.query import Query
 
@@ -128,8 +129,8 @@ class RankedCase(JsonDocument):
     )
     JSON_NULL: ClassVar[tuple[str, ...]] = ("rank",)
 
-    rank: int
-    row: int
+    rank: Rank
+    row: CaseRow
     case_id: str
     distance: float
     finding: str | None

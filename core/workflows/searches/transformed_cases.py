@@ -148,7 +148,7 @@ class TransformedCases:
     def _contributing(self, groups: tuple[str, ...]) -> Iterator[int]:
         """Compute the contributions of ``groups``, and the rows if they are missing, part by part; yields the number
         of finished cases."""
-        from semblance.core.metrics.exclude_feature_groups import replacement_values
+        from semblance.core.metrics.metric import replacement_values
         from semblance.core.retrieval.explanation import Grouping
 
         grouping, start = Grouping(self._metric), replacement_values(self._metric)

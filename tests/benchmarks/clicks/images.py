@@ -8,9 +8,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.evaluation.data import prepare
+from semblance.core.evaluation.data import parse_findings_map, prepare
 from semblance.core.evaluation.data_sources import library_data
-from semblance.core.evaluation.findings_map import parse_findings_map
 from semblance.core.library.open_library import open_library
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from semblance.core.evaluation.builtin_tables import PREFIX, builtin_table
 from semblance.core.evaluation.data import EvaluationData, prepare
+from semblance.core.evaluation.data_sources import PREFIX, builtin_table
 from semblance.core.evaluation.protocols import get_protocol
 from semblance.core.evaluation.protocols.protocol import LearnerSpec
 from semblance.core.evaluation.result import EvaluationResult

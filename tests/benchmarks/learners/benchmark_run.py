@@ -11,8 +11,8 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from semblance.core.evaluation.builtin_tables import builtin_table
 from semblance.core.evaluation.data import EvaluationData
+from semblance.core.evaluation.data_sources import builtin_table
 from semblance.core.evaluation.splits import hold_out
 from tests.benchmarks.csv_files import Table
 from tests.benchmarks.learners import accuracy, machine_facts, tables

@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.neighbours import metric_distances
-from semblance.core.evaluation.protocols.choose_k import TrainingQueries
-from semblance.core.evaluation.protocols.plan import Trial
+from semblance.core.evaluation.protocols.protocol import TrainingQueries, Trial
 from semblance.core.evaluation.scores import mean_over_queries, retrieval_accuracy, votes
 from semblance.core.evaluation.splits import HoldOut
 from semblance.core.metrics.card import MetricCard

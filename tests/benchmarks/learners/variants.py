@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
-from semblance.core.metrics.registry import grouped_learners, learner_class, learners
+from semblance.core.metrics.registry import declared_learner, grouped_learners, learners
 
 #: The peers of the targets: for all learners of the papers, and for some of them at 2,000 rows.
 LMNN, NCA = "metric-learn LMNN", "scikit-learn NCA"
@@ -78,7 +78,7 @@ def _title(name: str, settings: Mapping[str, Any]) -> str:
     settings_text = ", ".join(
         value if isinstance(value, str) else f"{key} {value}" for key, value in settings.items()
     )
-    title = learner_class(name).title
+    title = declared_learner(name).title
     return f"{title}, {settings_text}" if settings_text else title
 
 

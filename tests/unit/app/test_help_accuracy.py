@@ -10,7 +10,7 @@ import typer
 
 from semblance import resources
 from semblance.app.cli.main import cli
-from semblance.core.metrics.registry import learner_class
+from semblance.core.metrics.registry import declared_learner
 
 ROOT = Path(__file__).resolve().parents[3]
 HELP = Path(resources.path("help"))
@@ -83,7 +83,7 @@ def test_commands_and_options_are_there():
 @pytest.mark.parametrize("page", sorted((HELP / "learners").glob("*.md")), ids=lambda page: page.stem)
 def test_parameters_of_learners_are_there(page):
     named = set(re.findall(r"`([^`]+)`", page.read_text(encoding="utf-8")))
-    assert named - OTHERS <= {one.name for one in learner_class(page.stem).parameters}
+    assert named - OTHERS <= {one.name for one in declared_learner(page.stem).parameters}
 
 
 def test_every_command_but_the_demo_prints_json():

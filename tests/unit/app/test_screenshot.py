@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QVariantAnimation
 
-from semblance.app.screenshot import LONGEST_DELAY_MS, settle
+from semblance.app.screenshot import LONGEST_DELAY_MS, wait_until_idle
 from semblance.app.shell.event_loop import one_shot
 from tests.helpers.windows import open_window
 
@@ -26,7 +26,7 @@ def test_delayed_calls_and_animations_are_waited_for_but_not_late_calls(qtbot):
         animation.setStartValue(0.0)
         animation.setEndValue(1.0)
         animation.start()
-        settle(window)
+        wait_until_idle(window)
         assert called == ["first", "second"]
         assert animation.state() == QVariantAnimation.State.Stopped
         assert late.isActive()

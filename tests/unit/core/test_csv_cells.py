@@ -13,9 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from semblance.core.csv_cells import csv_line, original_text, safe_text
+from semblance.core.csv_cells import csv_line, csv_text, original_text, safe_text
 from semblance.core.library.importers.csv_text import CsvFile
-from semblance.core.reports.csv_table import csv_text
 
 TOP = Path(__file__).parents[3]
 SEPARATORS = (",", ";", "\t", "|")

@@ -215,7 +215,7 @@ def test_nothing_else_creates_a_file():
             if "sqlite3.connect(" in text:
                 connected.add(file.stem)
     assert found == {}
-    assert connected == {"backup", "catalogue_repair", "database", "thumbnails"}
+    assert connected == {"backup_file", "catalogue_repair", "database", "thumbnails"}
 
 
 @pytest.mark.parametrize(

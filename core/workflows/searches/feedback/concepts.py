@@ -17,6 +17,7 @@ from semblance.core.language import tr_lazy
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.records import ConceptRecord
 from semblance.core.metrics.distance import Matrix
+from semblance.core.retrieval.index import Place
 from semblance.core.searches.feedback.concept_direction import (
     MINIMUM,
     REACH,
@@ -245,7 +246,7 @@ def learnt_direction(session: RefinementSession, concept: ConceptRecord) -> tupl
     return session.directions[key]
 
 
-def marked(session: RefinementSession, concept: ConceptRecord) -> tuple[Matrix, Mask, list[int]]:
+def marked(session: RefinementSession, concept: ConceptRecord) -> tuple[Matrix, Mask, list[Place]]:
     """Coordinates (p, m), marks (p,) and positions of the marked cases that exist and have features.
 
     The majority of those who marked a case counts; cases without one are left out.

@@ -9,6 +9,7 @@ import numpy as np
 
 from semblance.core.errors import BadInput
 from semblance.core.library.location import LibraryLocation
+from semblance.core.retrieval.index import Place
 from semblance.core.searches.feedback import questions
 from semblance.core.searches.feedback.judgements import JudgementKind
 from semblance.core.searches.feedback.ledger import LedgerEntry
@@ -91,14 +92,14 @@ def next_question_anywhere(
     used = {at for at in known if at is not None}
     rng = np.random.default_rng(len(in_force))
     while (other := draw_query(used, rng, session.trained)) is not None:
-        found = _about(session, search, other, passed)
+        found = _about(session, search, Place(other), passed)
         if found is not None:
             return found
-        used.add(other)
+        used.add(Place(other))
     return None if place is None else _about(session, search, place, passed)
 
 
-def _place(session: RefinementSession, search: Search, about: str | None) -> int | None:
+def _place(session: RefinementSession, search: Search, about: str | None) -> Place | None:
     """The position of the case to ask about; ``None`` if it is not a whole case with features."""
     if about is not None:
         return session.place_of(about)
@@ -111,7 +112,7 @@ def _is_mark_of(entry: LedgerEntry, query: str) -> bool:
 
 
 def _about(
-    session: RefinementSession, search: Search, place: int, passed: Sequence[str]
+    session: RefinementSession, search: Search, place: Place, passed: Sequence[str]
 ) -> CaseQuestion | None:
     loaded, query = session.loaded, session.case_at(place)
     in_force = loaded.ledger(search.ledger).in_force
@@ -131,7 +132,9 @@ def _about(
     )
     if question is None:
         return None
-    return CaseQuestion(*(session.case_at(at) for at in (question.query, question.first, question.second)))
+    return CaseQuestion(
+        *(session.case_at(Place(at)) for at in (question.query, question.first, question.second))
+    )
 
 
 def _likeness(session: RefinementSession, in_force: Sequence[LedgerEntry]) -> LikenessModel:

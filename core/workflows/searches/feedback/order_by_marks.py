@@ -12,7 +12,7 @@ import numpy as np
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.retrieval.feedback import Feedback, FeedbackCases, MarkedIndex
-from semblance.core.retrieval.index import Matrix, Rows
+from semblance.core.retrieval.index import Matrix, Place, Rows
 from semblance.core.searches.feedback.influence import ranks_of
 from semblance.core.searches.feedback.judgements import Judgement, QueryMarks, marks_of, outside_image
 from semblance.core.searches.query import Query
@@ -39,7 +39,7 @@ class MarkedComparison:
         # Many cases are near to the same few marks.
         @cache
         def named(place: int) -> str | None:
-            return None if place < 0 else loaded.cases.id_of(int(loaded.rows[place]))
+            return None if place < 0 else loaded.cases.id_of(loaded.row_at(Place(place)))
 
         near = zip(found.liked.tolist(), found.disliked.tolist(), found.nearer_to_liked.tolist(), strict=True)
         return [(named(liked), named(disliked), nearer) for liked, disliked, nearer in near]

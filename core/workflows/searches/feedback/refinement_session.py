@@ -19,7 +19,7 @@ from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.distances import LinearDistance
 from semblance.core.metrics.relevance_feedback.feedback_space import FeedbackSpace
 from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackForm
-from semblance.core.retrieval.index import Rows
+from semblance.core.retrieval.index import Place, Rows
 from semblance.core.retrieval.refined_index import RefinedIndex
 from semblance.core.searches.feedback.judgements import Judgement, outside_image
 from semblance.core.searches.feedback.ledger import LedgerEntry
@@ -73,16 +73,16 @@ class RefinementSession:
 
     # Cases by id
 
-    def place_of(self, case: str) -> int | None:
+    def place_of(self, case: str) -> Place | None:
         """The position of a case; ``None`` if it was removed or has no features."""
         try:
             return self.loaded.place_of(self.loaded.cases.row_of(case))
         except BadInput:
             return None
 
-    def case_at(self, place: int) -> str:
+    def case_at(self, place: Place) -> str:
         """The id of the case at a place."""
-        return self.loaded.cases.id_of(int(self.loaded.rows[place]))
+        return self.loaded.cases.id_of(self.loaded.row_at(place))
 
     # Vectors
 
@@ -167,14 +167,14 @@ class RefinementSession:
         rows: Rows = self.loaded.rows[places]
         return rows
 
-    def _places_of_image(self, image: Path) -> list[int]:
+    def _places_of_image(self, image: Path) -> list[Place]:
         """The cases of the patient of an image and its copies; none for a missing image."""
         try:
             embedded = embed_query(self.loaded, Query(image=image))
         except SemblanceError:
             return []
         known = [places for places in (embedded.same_patient, embedded.copies) if places is not None]
-        return np.concatenate(known).tolist() if known else []
+        return list(map(Place, np.concatenate(known).tolist())) if known else []
 
     # Ranking
 
@@ -201,7 +201,7 @@ class RefinementSession:
     def held_out_accuracy(
         self, entries: Sequence[LedgerEntry], strength: float, most: int, reporter: Reporter = SILENT
     ) -> float | None:
-        """See :func:`semblance.core.workflows.searches.refine_metric.held_out_accuracy`."""
+        """See :func:`semblance.core.workflows.searches.feedback.refine_metric.held_out_accuracy`."""
         part = self._held_out(entries, most, reporter)
         if part is None:
             return None
@@ -211,7 +211,7 @@ class RefinementSession:
     def held_out_score(
         self, entries: Sequence[LedgerEntry], strength: float, most: int, reporter: Reporter = SILENT
     ) -> HeldOutScore | None:
-        """See :func:`semblance.core.workflows.searches.refine_metric.held_out_score`."""
+        """See :func:`semblance.core.workflows.searches.feedback.refine_metric.held_out_score`."""
         part = self._held_out(entries, most, reporter)
         if part is None:
             return None

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import typer
 
+from semblance.app.cli.libraries import MAX_IDS
 from semblance.app.cli.main import cli, run
-from semblance.app.cli.registry_lists import NAMES
-from semblance.app.cli.show_results import MAX_IDS
+from semblance.app.cli.metrics import REGISTRIES
 from semblance.core.tasks import Cancelled
 from semblance.core.workflows.features.extract_features import extract_features
 from tests.helpers.bad_images import encoded, pattern
@@ -154,7 +154,7 @@ def test_images(document, run_command, tmp_path):
     assert err.startswith(f"None of the 12 missing files of {library} was found under {tmp_path / 'empty'}.")
 
 
-@pytest.mark.parametrize("what", NAMES)
+@pytest.mark.parametrize("what", REGISTRIES)
 def test_list_commands_print_what_info_lists(document, run_command, what):
     listed = document(what)
     assert listed

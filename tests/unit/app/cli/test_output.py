@@ -1,9 +1,15 @@
 from __future__ import annotations
 
-import numpy as np
+import os
+import signal
+import threading
 
-from semblance.app.cli.output import print_error, show_fields
-from semblance.app.cli.show_results import show_cases
+import numpy as np
+import pytest
+
+from semblance.app.cli.output import ConsoleReporter, print_error, show_fields
+from semblance.app.cli.search import show_cases
+from semblance.core.tasks import Cancelled
 
 
 def test_any_document_as_indented_lines(capsys):
@@ -56,3 +62,40 @@ def test_names_are_shown_whole_and_never_obeyed_by_the_terminal(capsys):
     assert captured.out.count(shown) == 5
     assert captured.err == shown + "\n"
     assert not set(captured.out + captured.err) & {"\x1b", "\x07", "\x9b"}
+
+
+def test_the_first_ctrl_c_cancels_and_the_second_ends():
+    before = signal.getsignal(signal.SIGINT)
+    with ConsoleReporter() as reporter:
+        reporter.progress(1, 10, "Extracting")
+        reporter.progress(2, None, "Extracting")
+        reporter.check_cancelled()
+        os.kill(os.getpid(), signal.SIGINT)
+        with pytest.raises(Cancelled):
+            reporter.check_cancelled()
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_progress_off_the_main_thread_takes_no_signals():
+    before = signal.getsignal(signal.SIGINT)
+    during = []
+
+    def work():
+        with ConsoleReporter() as reporter:
+            reporter.progress(1, 1, "Training")
+            during.append(signal.getsignal(signal.SIGINT))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert during == [before]
+
+
+def test_progress_is_shown_only_in_a_terminal(capfd):
+    with ConsoleReporter() as reporter:
+        for done in range(3):
+            reporter.progress(done, None, "reading")
+            reporter.progress(done, 2, "work")
+    assert capfd.readouterr() == ("", "")

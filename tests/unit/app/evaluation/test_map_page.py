@@ -132,9 +132,9 @@ def test_unticked_findings_are_hidden(mapped):
 
 @pytest.mark.slow
 def test_a_stopped_map_is_used(panel, jobs, monkeypatch):
-    from semblance.core.evaluation import neighbour_map
+    from semblance.core.evaluation import projection
 
-    monkeypatch.setattr(neighbour_map, "ROUNDS", 5)
+    monkeypatch.setattr(projection, "ROUNDS", 5)
     panel.show()
     stopped = []
     monkeypatch.setattr(panel._job, "stop", lambda: stopped.append(True))

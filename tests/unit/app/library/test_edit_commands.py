@@ -144,7 +144,7 @@ def test_the_dialog_sets_or_removes_a_patient(commands, context, monkeypatch):
         dialog.field.setText(" P7 ")
         return dialog.DialogCode.Accepted
 
-    monkeypatch.setattr(edit_commands.LabelDialog, "exec", answer)
+    monkeypatch.setattr(edit_commands.SetLabelDialog, "exec", answer)
     commands.ask_patient([1, 2])
     context.jobs.run_pending()
     commands.ask_patient([1, 3])

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import Qt
 
-from semblance.app.library.label_dialogs import LabelDialog
+from semblance.app.library.label_dialogs import SetLabelDialog
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ from semblance.app.library.label_dialogs import LabelDialog
     ],
 )
 def test_enter_takes_the_proposed_name_and_a_new_one_is_said_to_be_new(qtbot, typed, key, chosen, is_new):
-    dialog = LabelDialog(
+    dialog = SetLabelDialog(
         "Set finding", "Finding", ("round", "spiculated"), "", "", "No finding", "“{name}” is new."
     )
     qtbot.addWidget(dialog)

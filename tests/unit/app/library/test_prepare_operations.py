@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QLabel
 
 from semblance.app.library import library_commands
 from semblance.app.library.prepare_operations import import_and_prepare, prepare_for_searching
-from semblance.app.screenshot import settle
+from semblance.app.screenshot import wait_until_idle
 from semblance.app.shell.edit_operations import EDIT_TOPIC
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.core.library.open_library import open_library
@@ -176,7 +176,7 @@ def test_the_plain_distance_is_one_press_away_from_a_trained_metric(monkeypatch,
         ((text, run),) = message.actions
         assert text == f"Use {PLAIN.name}"
         run()
-        settle(window)
+        wait_until_idle(window)
         assert window.state.ranking.metric == PLAIN.name
 
 
@@ -191,7 +191,7 @@ def test_a_cancelled_preparation_says_how_to_continue(monkeypatch, tmp_path):
         with monkeypatch.context() as patch:
             patch.setattr(prepare_library, "prepare_library", cancel)
             prepare_for_searching(window.context)
-            settle(window)
+            wait_until_idle(window)
         message = window.context.messages.history[-1]
         assert message.hint.startswith("What was imported and measured is kept.")
         ((_, run),) = message.actions
@@ -207,7 +207,7 @@ def test_cases_scrolled_to_are_measured_first_while_the_library_is_prepared(qtbo
         panel.resize(panel.width(), 300)
         bar = panel.grid.verticalScrollBar()
         bar.setValue(bar.maximum())
-        settle(window)
+        wait_until_idle(window)
         assert rows_to_measure_first(state.path) == []
         state.set_preparing(state.path)
         bar.setValue(bar.minimum())

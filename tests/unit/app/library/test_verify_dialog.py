@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtWidgets import QFileDialog
 
 from semblance.app.library.maintenance_commands import VerifyDialog
-from semblance.core.workflows.maintenance.problems import Problem, VerificationResult
+from semblance.core.workflows.maintenance.verification_result import Problem, VerificationResult
 
 MISSING = Problem(
     "images", "/p", "s: 2 of 6 files are missing: a, b.", "Find moved images…", files=("a", "b")

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QComboBox, QFileDialog, QLabel, QLineEdit
 from semblance.app.metrics.extract_dialog import ExtractDialog
 from semblance.app.widgets.parameter_form import FileField
 from semblance.core.features.registry import extractors
-from semblance.core.library.case_columns import ImageState, case_columns
+from semblance.core.library.case_columns import ImageAvailability, case_columns
 from semblance.core.workflows.features.suitable_extractors import ExtractorSuitability
 from semblance.core.workflows.library.library_snapshot import FeatureSetFacts
 from tests.helpers.scored_snapshots import CASES, FITS, snapshot
@@ -48,7 +48,7 @@ def test_unsuitable_extractors_are_not_offered_and_listed_with_the_reason(open_d
         ExtractorSuitability("polyp", "no case is a volume"),
         ExtractorSuitability("raw", "no case comes from a table"),
     )
-    dialog = open_dialog(library([ImageState.OK], fits=fits))
+    dialog = open_dialog(library([ImageAvailability.OK], fits=fits))
     titles = {extractor.name: extractor.title for extractor in extractors()}
     assert offered(dialog) == [titles["mass"], titles["gabor"]]
     assert dialog.extract_button.isEnabled()
@@ -57,7 +57,7 @@ def test_unsuitable_extractors_are_not_offered_and_listed_with_the_reason(open_d
 
 
 def test_without_unsuitable_extractors_none_is_listed(open_dialog):
-    dialog = open_dialog(library([ImageState.OK], fits=(ExtractorSuitability("gabor"),)))
+    dialog = open_dialog(library([ImageAvailability.OK], fits=(ExtractorSuitability("gabor"),)))
     assert offered(dialog) == ["Gabor texture"]
     assert "Not offered" not in texts(dialog)
 
@@ -65,14 +65,14 @@ def test_without_unsuitable_extractors_none_is_listed(open_dialog):
 @pytest.mark.parametrize("n", [0, 2])
 def test_without_a_suitable_extractor_the_button_is_disabled(open_dialog, n):
     fits = tuple(ExtractorSuitability(e.name, "no case") for e in extractors())
-    dialog = open_dialog(library([ImageState.OK] * n, fits=fits))
+    dialog = open_dialog(library([ImageAvailability.OK] * n, fits=fits))
     assert offered(dialog) == []
     assert not dialog.extract_button.isEnabled()
     assert "No extractor fits" in texts(dialog)
 
 
 def test_files_of_parameters_must_exist(qtbot, open_dialog, tmp_path, monkeypatch):
-    dialog = open_dialog(library([ImageState.OK], fits=(ExtractorSuitability("onnx"),)))
+    dialog = open_dialog(library([ImageAvailability.OK], fits=(ExtractorSuitability("onnx"),)))
     assert not dialog.extract_button.isEnabled()
     questions = []
     names = {"Model": tmp_path / "net.onnx", "Settings": tmp_path / "net.json"}
@@ -100,7 +100,7 @@ def test_files_of_parameters_must_exist(qtbot, open_dialog, tmp_path, monkeypatc
 
 
 def test_the_extractor_is_summarised_and_names_the_feature_set(qtbot, open_dialog):
-    dialog = open_dialog(library([ImageState.OK]))
+    dialog = open_dialog(library([ImageAvailability.OK]))
     first, second = [e for e in extractors() if e.needs_image][:2]
     defaults = {parameter.name: parameter.default for parameter in first.parameters}
     assert (dialog.extractor(), dialog.name(), dict(dialog.settings())) == (first.name, first.name, defaults)
@@ -140,6 +140,6 @@ def test_without_cases_the_button_stays_disabled(qtbot, open_dialog):
 
 
 def test_enter_extracts(qtbot, open_dialog):
-    dialog = open_dialog(library([ImageState.OK]))
+    dialog = open_dialog(library([ImageAvailability.OK]))
     qtbot.keyClick(dialog, Qt.Key.Key_Return)
     assert dialog.result() == 1

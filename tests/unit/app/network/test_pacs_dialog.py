@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import QItemSelectionModel
 
 from semblance.app.network.pacs_dialog import PacsDialog
-from semblance.app.shell.state import State
+from semblance.app.shell.state import WindowState
 from semblance.core.network.servers import DIMSE, Server, read_servers, save_server
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from tests.helpers.dicom_files import ROOT, ct_series
@@ -102,7 +102,7 @@ def test_a_series_becomes_the_query_and_its_files_are_not_in_the_library(
 ):
     asked = []
     monkeypatch.setattr("semblance.app.network.pacs_dialog.available", lambda _: {"metric"})
-    monkeypatch.setattr(State, "path", tmp_path / "none.semblance", raising=False)
+    monkeypatch.setattr(WindowState, "path", tmp_path / "none.semblance", raising=False)
     monkeypatch.setattr(
         "semblance.app.shell.search_operations.submit_query", lambda _, query: asked.append(query)
     )

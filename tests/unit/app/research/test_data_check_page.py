@@ -10,7 +10,7 @@ from semblance.core.errors import BadInput
 from semblance.core.library.library import Library
 from semblance.core.workflows.library import check_data
 from semblance.core.workflows.library.check_data import DataCheck
-from semblance.core.workflows.library.data_issues import Check, DataIssue, Severity
+from semblance.core.workflows.library.data_issues import DataIssue, IssueKind, Severity
 from semblance.core.workflows.library.edit_lesions import join_lesions, list_lesions
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from tests.helpers.libraries import case_rows, finding_of, make_library
@@ -35,11 +35,11 @@ def answers(monkeypatch, path):
         return DataIssue(check, severity, tuple(rows[n] for n in places), ids, f"About {ids[0]}.", findings)
 
     issues = (
-        issue(Check.LABEL_CONFLICT, Severity.HIGH, 0, 1, findings=("benign", "malignant")),
-        issue(Check.TEXT, Severity.MEDIUM, 3),
-        issue(Check.OUTLIER, Severity.LOW, 2),
+        issue(IssueKind.LABEL_CONFLICT, Severity.HIGH, 0, 1, findings=("benign", "malignant")),
+        issue(IssueKind.TEXT, Severity.MEDIUM, 3),
+        issue(IssueKind.OUTLIER, Severity.LOW, 2),
     )
-    missed = ((Check.WRONG_SIDE, "They were mirrored."),)
+    missed = ((IssueKind.WRONG_SIDE, "They were mirrored."),)
     answers = [
         DataCheck(str(path), 6, "encoder", issues, 0, 2, missed, (("s/5.png", "It is damaged."),), 0.1)
     ]

@@ -173,7 +173,7 @@ def test_a_closed_dialog_says_when_it_is_done_and_another_library_clears_it(dial
     dialog.close()
     context.jobs.run_pending()
     assert "Compare encoders" in context.messages.history[-1].hint
-    context.state.set_library(snapshot())
+    context.state.set_library(None)
     assert {row[3] for row in texts(dialog)} == {"–"}
 
 

@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt
 
 from semblance.app.research.experiments_dialog import ExperimentsDialog
 from semblance.app.shell.settings import Settings
+from semblance.app.widgets.message_lines import ErrorLine
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.research import experiments
 from tests.helpers.contexts import make_context
@@ -126,11 +127,10 @@ def test_running_an_experiment_fills_the_table(dialog, context, tmp_path):
     fill_form(dialog, write_table(tmp_path / "a.csv", n=40))
     dialog.run_button.setFocus()
     dialog.run_button.click()
-    assert dialog.cancel_button.isVisible()
-    assert dialog.focusWidget() is dialog.cancel_button, "the keyboard ends what it began"
+    assert dialog.progress.isAncestorOf(dialog.focusWidget()), "the keyboard ends what it began"
     assert not dialog.run_button.isEnabled()
-    run_experiment(dialog, context)
-    assert not dialog.cancel_button.isVisible()
+    context.jobs.run_pending()
+    assert not dialog.progress.isVisible()
     assert dialog.focusWidget() is dialog.run_button
     assert dialog._state_label.text() == "4 of 4 cells, complete"
     assert dialog.badge.kind == "held-out"
@@ -180,11 +180,11 @@ def test_a_case_is_opened_by_double_click_and_enter(qtbot, dialog, context, tmp_
     fill_form(dialog, library, learners=("euclidean",), repeats=1)
     run_experiment(dialog, context)
     dialog.results.tabs.setCurrentIndex(3)
-    with qtbot.waitSignal(dialog.case_requested) as signal:
+    with qtbot.waitSignal(dialog.results.case_requested) as signal:
         dialog.results.queries.cellDoubleClicked.emit(0, 0)
     assert signal.args == [str(library), dialog.results.queries.case(0)]
     dialog.results.queries.setCurrentCell(1, 0)
-    with qtbot.waitSignal(dialog.case_requested) as signal:
+    with qtbot.waitSignal(dialog.results.case_requested) as signal:
         qtbot.keyClick(dialog.results.queries, Qt.Key.Key_Return)
     assert signal.args == [str(library), dialog.results.queries.case(1)]
 
@@ -201,7 +201,7 @@ def test_an_incomplete_experiment_is_resumed(dialog, context, tmp_path):
     assert dialog.resume_button.isVisible()
     dialog.resume_button.click()
     dialog.cancel()
-    assert not dialog.cancel_button.isVisible()
+    assert not dialog.progress.isVisible()
     context.jobs.run_pending()
     dialog.resume_button.click()
     context.jobs.run_pending()
@@ -227,7 +227,7 @@ def test_an_error_is_shown(dialog, context, tmp_path):
     errors = [message for message in context.messages.history if message.level == "error"]
     assert [error.what for error in errors] == ["None of the cases can be used."]
     assert dialog.run_button.isEnabled()
-    assert "None of the cases can be used." in dialog._problem.text()
+    assert "None of the cases can be used." in dialog.findChild(ErrorLine).text
 
 
 @pytest.mark.slow

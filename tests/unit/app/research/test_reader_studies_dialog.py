@@ -33,7 +33,7 @@ def test_a_person_sees_which_right_or_server_is_missing(qtbot, context, monkeypa
     path = server_address("postgresql://anna@server/chest")
     context.state.set_library(replace(snapshot(writable=right != "reader"), path=path, right=right))
     dialog = show_widget(
-        qtbot, ReaderStudiesDialog(context, ThumbnailLoader(lambda _rows, _done: None)), 900, 700
+        qtbot, ReaderStudiesDialog(context, thumbnails=ThumbnailLoader(lambda _rows, _done: None)), 900, 700
     )
     context.jobs.run_pending()
     edits, answers = right in ("curator", "administrator"), right != "reader"
@@ -46,9 +46,9 @@ def test_a_person_sees_which_right_or_server_is_missing(qtbot, context, monkeypa
     why = f"Your right in this library is {right}."
     assert (why in said()) == (why in dialog.new_button.toolTip()) == (not edits)
     assert (why in dialog.read_button.toolTip()) == (not answers)
-    context.state.set_away("The connection was refused.")
+    context.state.set_server_problem("The connection was refused.")
     buttons = (dialog.new_button, dialog.read_button, dialog.export_button, dialog.delete_button)
     assert not any(button.isEnabled() for button in buttons)
     assert all("does not answer" in button.toolTip() for button in buttons) and "does not answer" in said()
-    context.state.set_away("")
+    context.state.set_server_problem("")
     assert dialog.new_button.isEnabled() == edits

@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QLabel, QPushButton
 
 from semblance.app.research.agreement_dialog import AgreementDialog
 from semblance.app.research.encoders_dialog import EncodersDialog
+from semblance.app.research.experiments_dialog import ExperimentsDialog
 from semblance.app.research.outcomes_dialog import OutcomesDialog
 from semblance.app.research.reader_studies_dialog import ReaderStudiesDialog
 from semblance.app.research.result_dialog import ResultDialog
@@ -15,7 +16,14 @@ from semblance.app.widgets.message_lines import ErrorLine
 from semblance.core.errors import BadInput
 from tests.helpers.widgets import show_widget
 
-KINDS = [AgreementDialog, EncodersDialog, OutcomesDialog, ReaderStudiesDialog, VaultDialog]
+KINDS = [
+    AgreementDialog,
+    EncodersDialog,
+    ExperimentsDialog,
+    OutcomesDialog,
+    ReaderStudiesDialog,
+    VaultDialog,
+]
 
 
 def give(value: object, reporter: object = None) -> object:
@@ -26,8 +34,7 @@ def give(value: object, reporter: object = None) -> object:
 
 @pytest.fixture(params=KINDS, ids=lambda kind: kind.__name__)
 def dialog(request, qtbot, context):
-    parts = [None] if request.param is ReaderStudiesDialog else []
-    return show_widget(qtbot, request.param(context, *parts), 900, 600)
+    return show_widget(qtbot, request.param(context), 900, 600)
 
 
 def test_every_dialog_of_results_is_tested_here():
@@ -38,7 +45,7 @@ def test_every_dialog_of_results_is_tested_here():
 def test_a_job_shows_its_progress_until_its_result_arrives(dialog, context):
     found = []
     assert not dialog.progress.isVisible()
-    dialog.run("Working", found.append, give, 7)
+    dialog.start("Working", found.append, give, 7)
     assert dialog.running
     assert dialog.progress.isVisible()
     context.jobs.run_pending()
@@ -49,7 +56,7 @@ def test_a_job_shows_its_progress_until_its_result_arrives(dialog, context):
 
 def test_a_job_can_be_cancelled(dialog, context):
     found = []
-    dialog.run("Working", found.append, give, 7)
+    dialog.start("Working", found.append, give, 7)
     dialog.cancel()
     context.jobs.run_pending()
     assert not found
@@ -57,14 +64,13 @@ def test_a_job_can_be_cancelled(dialog, context):
     assert not dialog.progress.isVisible()
 
 
-@pytest.mark.parametrize("start", ["run", "read"])
-def test_a_failure_is_shown_with_its_remedy_until_the_next_job(dialog, context, start):
-    getattr(dialog, start)("Working", print, give, BadInput("It broke.", "Mend it."))
+def test_a_failure_is_shown_with_its_remedy_until_the_next_job(dialog, context):
+    dialog.start("Working", print, give, BadInput("It broke.", "Mend it."))
     context.jobs.run_pending()
     shown = " ".join(label.text() for label in dialog.findChildren(QLabel) if label.isVisible())
     assert "It broke." in shown
     assert "Mend it." in shown
-    dialog.run("Working", lambda _: None, give, 7)
+    dialog.start("Working", lambda _: None, give, 7)
     errors = [line.text for line in dialog.findChildren(ErrorLine)]
     assert not any(errors)
 

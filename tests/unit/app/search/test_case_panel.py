@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import Qt
 
-from semblance.app.screenshot import settle
+from semblance.app.screenshot import wait_until_idle
 from semblance.app.shell import search_operations
 from semblance.core.searches.query import Query
 from tests.helpers.striped_library import striped_library
@@ -27,11 +27,11 @@ def test_case_shows_the_header_of_the_current_case(library):
         search_first_case(window)
         ranked = window.state.ranking.ranked
         assert panel.case == ranked[0]
-        settle(window)
+        wait_until_idle(window)
         assert panel.header.rows.found
         before = panel.header._name.text()
         window.panels.ranking.grid.set_current(ranked[3].row)
-        settle(window)
+        wait_until_idle(window)
         assert panel.case == ranked[3]
         assert panel.header._name.text() != before
 
@@ -54,7 +54,7 @@ def test_notes_belong_to_the_case_and_reach_the_report_and_compare(qtbot, librar
         assert panel.notes.toPlainText() == "same margin as the query"
         assert panel.in_report.isChecked()
         window.parts.full.compare(ranked[0].row)
-        settle(window)
+        wait_until_idle(window)
         assert window.panels.compare.notes.toPlainText() == "same margin as the query"
         state.set_note(ranked[0].case_id, "changed elsewhere")
         assert window.panels.compare.notes.toPlainText() == "changed elsewhere"

@@ -13,7 +13,7 @@ from semblance.core.language import ENGLISH, LANGUAGES
 from tests.helpers.icons import icon_names
 from tests.translations import translated_texts
 
-#: What :attr:`semblance.app.shell.state.State.there` can hold.
+#: What :attr:`semblance.app.shell.state.WindowState.there` can hold.
 KNOWN = {
     "", "library", "writable", "editable", "editable on a server", "features", "metric", "can score",
     "scores", "query", "ranking", "training",

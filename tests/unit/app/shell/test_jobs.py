@@ -13,7 +13,7 @@ import pytest
 from PySide6.QtCore import QCoreApplication
 from pytestqt.qtbot import QtBot
 
-from semblance.app.shell.jobs import Job, Jobs, Lane, State
+from semblance.app.shell.jobs import Job, Jobs, JobState, WorkerPool
 from semblance.core.errors import SemblanceError
 from semblance.core.tasks import SILENT, Reporter
 
@@ -54,7 +54,7 @@ def test_the_result_arrives(jobs: Jobs, qtbot: QtBot) -> None:
     with qtbot.waitSignal(job.done) as arrived:
         pass
     assert arrived.args == [42]
-    assert job.state is State.DONE
+    assert job.state is JobState.DONE
     assert jobs.active == []
 
 
@@ -86,7 +86,7 @@ def test_cancelling_is_silent_and_at_once(jobs: Jobs, qtbot: QtBot) -> None:
         pass
     with qtbot.waitSignal(job.cancelled):
         job.cancel()
-    assert job.state is State.CANCELLED
+    assert job.state is JobState.CANCELLED
     assert jobs.active == []
     after = jobs.run("Doubling", double, 1)
     with qtbot.waitSignal(after.done):
@@ -117,16 +117,16 @@ def test_progress_shows_the_fraction_and_the_time_left(jobs: Jobs, qtbot: QtBot)
 
 def test_a_newer_job_on_the_channel_drops_the_older_result(jobs: Jobs, qtbot: QtBot) -> None:
     results: list[int] = []
-    older = jobs.run("Counting", count, 30, lane=Lane.SEARCH, channel="ask", quiet=True)
+    older = jobs.run("Counting", count, 30, pool=WorkerPool.SEARCH, channel="ask", quiet=True)
     older.done.connect(results.append)
-    newer = jobs.run("Doubling", double, 4, lane=Lane.SEARCH, channel="ask", quiet=True)
+    newer = jobs.run("Doubling", double, 4, pool=WorkerPool.SEARCH, channel="ask", quiet=True)
     newer.done.connect(results.append)
     with qtbot.waitSignal(newer.done):
         pass
     # Its process has answered, and what it sent has been delivered.
     qtbot.waitUntil(lambda: older._task is not None and older._task.future.done())
     QCoreApplication.processEvents()
-    assert older.state is State.CANCELLED
+    assert older.state is JobState.CANCELLED
     assert results == [8]
 
 
@@ -196,11 +196,13 @@ def think(marker: Path, *, reporter: Reporter = SILENT) -> None:
 def test_the_end_of_the_program_waits_for_no_job_and_reports_no_failure(
     jobs: Jobs, qtbot: QtBot, tmp_path: Path
 ) -> None:
-    thinking = [jobs.run("Thinking", think, tmp_path / str(n), lane=lane) for n, lane in enumerate(Lane)]
+    thinking = [
+        jobs.run("Thinking", think, tmp_path / str(n), pool=pool) for n, pool in enumerate(WorkerPool)
+    ]
     failures: list[object] = []
     for job in thinking:
         job.failed.connect(failures.append)
-    qtbot.waitUntil(lambda: all((tmp_path / str(n)).exists() for n in range(len(Lane))))
+    qtbot.waitUntil(lambda: all((tmp_path / str(n)).exists() for n in range(len(WorkerPool))))
     before = set(multiprocessing.active_children())
     jobs.shutdown()
     qtbot.waitUntil(lambda: not jobs.active)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from semblance.app.shell.actions import available
-from semblance.app.shell.state import Change, State, TrainingRun
+from semblance.app.shell.state import Change, TrainingRun, WindowState
 from semblance.core.imaging.region import Region
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
@@ -21,8 +21,8 @@ SETS = (FeatureSetFacts("gabor", "gabor", 2560, 100, 0), FeatureSetFacts("raw", 
 
 
 @pytest.fixture
-def state(qapp) -> State:
-    return State()
+def state(qapp) -> WindowState:
+    return WindowState()
 
 
 @pytest.fixture

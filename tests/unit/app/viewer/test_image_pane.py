@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image as PILImage
 
-from semblance.app.shell.kept_views import MOST, KeptView, KeptViews
+from semblance.app.shell.last_views import MOST, LastView, LastViews
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.viewer.window_level import Window
 from semblance.core.imaging.image_address import ImageAddress
@@ -26,8 +26,8 @@ def volume(tmp_path):
 
 @pytest.fixture
 def panes(qtbot):
-    views, jobs = KeptViews(), ManualJobs()
-    return [show_widget(qtbot, ImagePane(jobs, kept_views=views), 300, 300) for _ in range(2)]
+    views, jobs = LastViews(), ManualJobs()
+    return [show_widget(qtbot, ImagePane(jobs, last_views=views), 300, 300) for _ in range(2)]
 
 
 def test_slice_window_and_inversion_stay_in_another_pane(panes, volume):
@@ -53,10 +53,10 @@ def test_an_image_seen_for_the_first_time_is_shown_at_its_region(panes, volume):
 
 
 def test_the_least_recently_shown_image_is_removed():
-    views = KeptViews()
+    views = LastViews()
     for key in range(MOST + 1):
-        views.keep(key, KeptView(key))
-    assert (views.get(0), views.get(MOST)) == (None, KeptView(MOST))
+        views.store(key, LastView(key))
+    assert (views.get(0), views.get(MOST)) == (None, LastView(MOST))
 
 
 def test_burnt_in_marks_are_counted_on_the_image_and_framed_on_request(panes, tmp_path):

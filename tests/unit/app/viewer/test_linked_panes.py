@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtWidgets import QPushButton
 
 from semblance.app.shell.jobs import Jobs
-from semblance.app.shell.kept_views import KeptViews
+from semblance.app.shell.last_views import LastViews
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.viewer.linked_panes import LinkedPanes
 from semblance.app.viewer.window_level import Window
@@ -53,13 +53,13 @@ def test_inversion_is_linked_while_the_views_are_and_zooming_keeps_the_windows_o
 
 
 def test_a_window_that_an_image_took_from_a_linked_one_is_not_kept_as_its_own(qtbot, tmp_path):
-    jobs, kept, panes = Jobs(), KeptViews(), []
+    jobs, kept, panes = Jobs(), LastViews(), []
     for number in range(2):
         path = tmp_path / f"{number}.dcm"
         file = image(np.arange(64, dtype=np.int16).reshape(8, 8))
         file.WindowCenter, file.WindowWidth = 20, 40
         save(file, path)
-        panes.append(show_widget(qtbot, ImagePane(jobs, kept_views=kept), 200, 200))
+        panes.append(show_widget(qtbot, ImagePane(jobs, last_views=kept), 200, 200))
         panes[-1].show_viewed(view_file(path), None, ImageAddress(path), None)
     switch = QPushButton()
     qtbot.addWidget(switch)

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import QApplication, QFileDialog, QInputDialog, QMenu, QMessageBox, QWidget
 
-from semblance.app.screenshot import settle
+from semblance.app.screenshot import wait_until_idle
 from semblance.app.shell.actions import COMMANDS, Command
 from semblance.app.window.main_window import MainWindow
 from tests.helpers.windows import open_window, search_first_case
@@ -102,13 +102,13 @@ def test_every_control_that_a_command_shows_has_a_name(library):
             opened.clear()
             for name in commands:
                 window.context.actions[name].trigger()
-                settle(window)
+                wait_until_idle(window)
                 if window.parts.full.open:
                     opened.add(name)
                     found |= nameless(window)
                 while window.parts.full.open:
                     window.parts.full.leave()
-                    settle(window)
+                    wait_until_idle(window)
             # The commands of Edit and Refine that have dialogs need a selection, or marks.
             assert opened or menu in {"Edit", "Refine"}, menu
         watch.stop()

@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from semblance.app.application import make_application
-from semblance.app.screenshot import settle
+from semblance.app.screenshot import wait_until_idle
 from semblance.app.search.saved import save_search
 from semblance.app.shell import search_operations
 from semblance.app.shell.library_operations import close_library
@@ -22,7 +22,7 @@ def test_a_ranking_that_comes_after_its_library_was_closed_is_none(library):
     with open_window(library) as window:
         search_operations.submit_query(window.context, Query(case=window.state.columns.ids[0]))
         close_library(window.context)
-        settle(window)
+        wait_until_idle(window)
         assert window.state.ranking is None
 
 
@@ -31,7 +31,7 @@ def test_a_ranking_that_comes_after_another_library_was_opened_is_not_shown_in_i
     with open_window(library) as window:
         window.open_library(other)
         search_operations.submit_query(window.context, Query(case=window.state.columns.ids[0]))
-        settle(window)
+        wait_until_idle(window)
         assert window.state.path == other
         assert window.state.ranking is None
         assert window.state.query is None
@@ -41,10 +41,10 @@ def test_a_ranking_that_comes_after_another_library_was_opened_is_not_shown_in_i
 def test_a_name_that_comes_after_its_library_was_closed_names_nothing(library, do):
     with open_window(library) as window:
         search_operations.submit_query(window.context, Query(case=window.state.columns.ids[0]))
-        settle(window)
+        wait_until_idle(window)
         do(window.context, "mine")
         close_library(window.context)
-        settle(window)
+        wait_until_idle(window)
         assert window.state.search_name == ""
 
 
@@ -55,7 +55,7 @@ def test_the_library_of_the_start_does_not_take_the_place_of_one_that_was_chosen
     try:
         window.start(library)
         window.open_library(other)
-        settle(window)
+        wait_until_idle(window)
         assert window.state.path == other
     finally:
         window.close()

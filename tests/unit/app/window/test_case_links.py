@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 
-from semblance.app.screenshot import settle
+from semblance.app.screenshot import wait_until_idle
 from semblance.app.shell import edit_operations
 from semblance.app.widgets.cards.card_view import NONE
 from semblance.app.widgets.cards.case_grid import CaseGrid
@@ -63,7 +63,7 @@ def test_what_is_chosen_in_one_list_is_seen_in_the_other_and_the_query_stays_whe
         assert cases.current() == ranking.current() == third
 
         window.panels.library.step(1)
-        settle(window)
+        wait_until_idle(window)
         assert state.query.case == cases.model().columns.ids[cases.model().index(place + 1)]
         assert cases.current() != NONE
         assert cases.model().place_of(cases.current()) == place + 1
@@ -71,5 +71,5 @@ def test_what_is_chosen_in_one_list_is_seen_in_the_other_and_the_query_stays_whe
         # Nothing is current among the similar cases of a new query: Compare begins with the nearest.
         assert ranking.current() == NONE
         window.context.actions["compare"].trigger()
-        settle(window)
+        wait_until_idle(window)
         assert window.panels.compare.current_case() == state.ranking.ranked[0].case_id

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import Qt
 
-from semblance.app.screenshot import settle
+from semblance.app.screenshot import wait_until_idle
 from semblance.app.shell import search_operations
 from semblance.core.searches.query import Query
 from tests.helpers.windows import open_window, search_first_case, wait_for
@@ -19,9 +19,9 @@ def compare_detached(window, qtbot):
     """Compare the first ranked case in a window of its own."""
     search_first_case(window)
     window.parts.full.compare(window.state.ranking.ranked[0].row)
-    settle(window)
+    wait_until_idle(window)
     qtbot.mouseClick(window.panels.compare.detach, LEFT)
-    settle(window)
+    wait_until_idle(window)
 
 
 def test_compare_goes_to_a_window_of_its_own_and_comes_back(qtbot, library):
@@ -35,13 +35,13 @@ def test_compare_goes_to_a_window_of_its_own_and_comes_back(qtbot, library):
         assert window.parts.layout.docks["query"].isVisible()
         assert [pane.view.image is not None for pane in page.panes] == [True, True]
         qtbot.mouseClick(page.detach, LEFT)
-        settle(window)
+        wait_until_idle(window)
         assert not own.isVisible()
         assert page.window() is window
         assert window.parts.full.comparing
         assert not window.panels.ranking.isVisible()
         qtbot.keyClick(page, Qt.Key.Key_Escape)
-        settle(window)
+        wait_until_idle(window)
         assert window.panels.ranking.isVisible()
 
 
@@ -50,10 +50,10 @@ def test_its_window_follows_the_current_case_the_query_and_the_keys(qtbot, libra
         compare_detached(window, qtbot)
         page, state = window.panels.compare, window.state
         window.panels.ranking.grid.set_current(state.ranking.ranked[2].row)
-        settle(window)
+        wait_until_idle(window)
         assert page.current_case() == state.ranking.ranked[2].case_id
         page.step(1)
-        settle(window)
+        wait_until_idle(window)
         assert window.panels.ranking.grid.current() == state.ranking.ranked[3].row
         case = page.current_case()
         qtbot.keyClick(page, Qt.Key.Key_U)
@@ -72,18 +72,18 @@ def test_its_window_opens_again_where_it_was_and_closes_with_the_library(qtbot, 
         own = window.parts.full.compare_window
         own.resize(700, 500)
         qtbot.keyClick(window.panels.compare, Qt.Key.Key_Escape)
-        settle(window)
+        wait_until_idle(window)
         assert not own.isVisible()
         window.parts.full.compare(window.state.ranking.ranked[1].row)
-        settle(window)
+        wait_until_idle(window)
         assert own.isVisible()
         window.context.actions["close_library"].trigger()
-        settle(window)
+        wait_until_idle(window)
         assert not own.isVisible()
     with open_window(library, workspace="read") as window:
         search_first_case(window)
         window.parts.full.compare(window.state.ranking.ranked[1].row)
-        settle(window)
+        wait_until_idle(window)
         own = window.parts.full.compare_window
         assert own.isVisible()
         assert (own.width(), own.height()) == (700, 500)

@@ -10,8 +10,7 @@ from pynetdicom import AllStoragePresentationContexts
 from semblance.app.window import help_files
 from semblance.core.network import association, connection, dimse, listener, servers
 from semblance.core.network.sending import COMMIT_S
-from semblance.core.reports import encapsulated_pdf
-from semblance.core.reports.dicom import secondary_capture, structured_report
+from semblance.core.reports.dicom import image_objects, structured_report
 from semblance.core.reports.dicom.common import SCHEME
 
 
@@ -45,7 +44,7 @@ def test_the_page_and_the_code_agree(language):
         str(listener.MAX_CONNECTIONS),
         str(listener.MAX_OF_ADDRESS),
     ]
-    assert {secondary_capture.SOP_CLASS, encapsulated_pdf.SOP_CLASS} < set(uids(objects))
+    assert {image_objects.SECONDARY_CAPTURE, image_objects.ENCAPSULATED_PDF} < set(uids(objects))
     assert f"`{SCHEME}`" in objects
     assert f"`{structured_report.PRIVATE_CREATOR}`" in objects
     place = f"({structured_report.PRIVATE_GROUP:04X},xx{structured_report.PRIVATE_ELEMENT:02X})"

@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtWidgets import QToolButton
 
-from semblance.app.screenshot import settle
+from semblance.app.screenshot import wait_until_idle
 from semblance.app.shell.theme import theme
 from semblance.app.window.docks import LibraryIconBar
 from tests.helpers.windows import open_window
@@ -64,10 +64,10 @@ class Paints(QObject):
 def test_a_collapsing_window_is_painted_once_in_its_final_layout(library):
     with open_window(library) as window:
         window.resize(1440, 860)
-        settle(window)
+        wait_until_idle(window)
         query = Paints(window.panels.query.header)
         window.resize(1300, 860)
-        settle(window)
+        wait_until_idle(window)
         assert query.count == 1
 
 
@@ -98,7 +98,7 @@ def test_opening_a_library_in_a_narrow_window_moves_the_focus_from_the_collapsed
         window.resize(1100, 700)
         dock = window.parts.layout.docks["library"]
         window.state.set_library(window.state.library)
-        settle(window)
+        wait_until_idle(window)
         assert dock.collapsed
         assert not window.panels.library.grid.hasFocus()
         assert dock.widget().isAncestorOf(window.focusWidget())
@@ -112,39 +112,39 @@ def test_larger_text_makes_a_window_narrow(library):
         for _ in range(3):
             window.context.actions["text_larger"].trigger()
         assert theme().text_scale == 1.5
-        settle(window)
+        wait_until_idle(window)
         assert window.parts.layout.docks["library"].collapsed
         for _ in range(3):
             window.context.actions["text_smaller"].trigger()
-        settle(window)
+        wait_until_idle(window)
         assert not window.parts.layout.docks["library"].collapsed
 
 
 def test_text_too_large_for_the_window_lays_panels_over_each_other_and_back(library):
     with open_window(library) as window:
         window.resize(1280, 800)
-        settle(window)
+        wait_until_idle(window)
         docks, over = window.parts.layout.docks, window.tabifiedDockWidgets
         sizes = {name: dock.size() for name, dock in docks.items()}
         assert over(docks["query"]) == []
         for _ in range(5):
             window.context.actions["text_larger"].trigger()
-        settle(window)
+        wait_until_idle(window)
         assert theme().text_scale == 2.0
         assert set(over(docks["query"])) == {docks["side"], docks["evaluation"]}
         assert not docks["query"].visibleRegion().isEmpty()
         window.parts.layout.show_side("train")
-        settle(window)
+        wait_until_idle(window)
         assert not window.panels.side.train.train_button.visibleRegion().isEmpty()
         window.context.actions["go_evaluation"].trigger()
-        settle(window)
+        wait_until_idle(window)
         assert window.focusWidget() is window.panels.evaluation.header.tab_chooser
         assert not window.panels.evaluation.header.tab_chooser.visibleRegion().isEmpty()
         # A dock closed here stays where panels stand beside each other.
         docks["evaluation"].toggleViewAction().trigger()
         for _ in range(5):
             window.context.actions["text_smaller"].trigger()
-        settle(window)
+        wait_until_idle(window)
         assert over(docks["query"]) == []
         assert {name: dock.size() for name, dock in docks.items()} == sizes
         assert docks["evaluation"].isVisible()

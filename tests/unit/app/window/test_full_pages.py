@@ -5,7 +5,7 @@ import shutil
 import pytest
 from PySide6.QtCore import Qt
 
-from semblance.app.screenshot import settle
+from semblance.app.screenshot import wait_until_idle
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from tests.helpers.striped_library import striped_library
 from tests.helpers.tables import PLAIN
@@ -37,18 +37,18 @@ def test_two_metrics_lead_to_compare_and_back_by_keyboard_alone(qtbot, trained):
         qtbot.keyClick(page.columns, Qt.Key.Key_Down)
         row = page.columns.current()
         qtbot.keyClick(page.columns, Qt.Key.Key_Return)
-        settle(window)
+        wait_until_idle(window)
         assert window.parts.full.comparing
         assert (
             window.state.columns.ids[window.state.columns.index_of_row(row)]
             == window.panels.compare.current_case()
         )
         qtbot.keyClick(window.panels.compare.panes[1].view, Qt.Key.Key_Escape)
-        settle(window)
+        wait_until_idle(window)
         assert window.pages.currentWidget() is page
         assert page.columns.current() == row
         qtbot.keyClick(page.columns, Qt.Key.Key_Escape)
-        settle(window)
+        wait_until_idle(window)
         assert window.pages.currentWidget() is window.panels.ranking
         assert {
             name: dock.width() for name, dock in window.parts.layout.docks.items() if dock.isVisible()
@@ -59,9 +59,9 @@ def test_closing_the_library_leaves_two_metrics(trained):
     with open_window(trained) as window:
         search_first_case(window)
         window.context.actions["two_metrics"].trigger()
-        settle(window)
+        wait_until_idle(window)
         window.context.actions["close_library"].trigger()
-        settle(window)
+        wait_until_idle(window)
         assert window.pages.currentWidget() is window.start_page
         assert not window.context.actions["two_metrics"].isEnabled()
 
@@ -76,12 +76,12 @@ def test_the_data_check_leads_to_a_case_and_is_still_there_afterwards(qtbot, tra
         assert window.parts.commands.focus.panel_of_keyboard() == "data_check"
         issue = page.table.current()
         qtbot.keyClick(page.table, Qt.Key.Key_Return)
-        settle(window)
+        wait_until_idle(window)
         assert window.pages.currentWidget() is window.panels.ranking
         shown = window.panels.library.grid.model()
         assert [shown.case_row(place) for place in range(len(shown))] == sorted(issue.rows)
         window.context.actions["data_check"].trigger()
-        settle(window)
+        wait_until_idle(window)
         assert page.table.current() == issue
         qtbot.keyClick(page.table, Qt.Key.Key_Escape)
         assert window.pages.currentWidget() is window.panels.ranking
@@ -103,16 +103,16 @@ def test_questions_take_the_whole_window_by_keyboard_and_give_it_back(qtbot, tra
         assert window.parts.commands.focus.panel_of_keyboard() == "ask_next"
         first = page.session.question
         qtbot.keyClick(page, Qt.Key.Key_B)
-        settle(window)
+        wait_until_idle(window)
         assert window.state.judgement_count == 2
         window.context.actions["undo_judgement"].trigger()
-        settle(window)
+        wait_until_idle(window)
         assert window.state.judgement_count == 0
         assert page.session.question == first
         qtbot.keyClick(page, Qt.Key.Key_N)
-        settle(window)
+        wait_until_idle(window)
         qtbot.keyClick(page, Qt.Key.Key_Escape)
-        settle(window)
+        wait_until_idle(window)
         assert window.pages.currentWidget() is window.panels.ranking
         assert {
             name: dock.width() for name, dock in window.parts.layout.docks.items() if dock.isVisible()
@@ -128,13 +128,13 @@ def test_panels_in_tabs_come_back_as_they_were(trained):
         search_first_case(window)
         side = window.parts.layout.docks["side"]
         window.parts.layout.show_side("why")
-        settle(window)
+        wait_until_idle(window)
         assert window.tabifiedDockWidgets(side)
         width = side.width()
         window.parts.full.compare(window.state.ranking.ranked[0].row)
-        settle(window)
+        wait_until_idle(window)
         window.parts.full.leave()
-        settle(window)
+        wait_until_idle(window)
         assert not side.visibleRegion().isEmpty()
         assert abs(side.width() - width) <= 2
 
@@ -148,10 +148,10 @@ def test_the_refine_panel_asks_and_leads_to_full_size(qtbot, trained, tmp_path):
         section = window.panels.side.question
         wait_for(window, lambda: section.session.question is not None)
         qtbot.mouseClick(section.first, Qt.MouseButton.LeftButton)
-        settle(window)
+        wait_until_idle(window)
         assert window.state.judgement_count == 2
         section.header.action_requested.emit()
-        settle(window)
+        wait_until_idle(window)
         assert window.parts.full.shows_questions
 
 
@@ -167,10 +167,10 @@ def test_the_map_is_higher_and_restores_the_height(trained):
         window.context.actions["map"].trigger()
         wait_for(window, lambda: dock.height() > before + 50)
         window.resizeDocks([dock], [dock.height() - 30], Qt.Orientation.Vertical)
-        settle(window)
+        wait_until_idle(window)
         chosen = dock.height()
         window.panels.evaluation.header.tabs.setCurrentIndex(0)
-        settle(window)
+        wait_until_idle(window)
         assert dock.height() == chosen, "whoever sized it keeps that size"
 
 
@@ -181,7 +181,7 @@ def test_the_next_start_does_not_use_the_height_of_the_map(trained):
         window.context.actions["map"].trigger()
         wait_for(window, lambda: window.parts.layout.docks["evaluation"].height() > before + 50)
     with open_window(trained) as window:
-        settle(window)
+        wait_until_idle(window)
         assert abs(window.parts.layout.docks["evaluation"].height() - before) <= 2
 
 

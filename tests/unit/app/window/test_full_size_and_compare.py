@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 
-from semblance.app.screenshot import settle
+from semblance.app.screenshot import wait_until_idle
 from tests.helpers.windows import open_window, search_first_case
 
 LEFT = Qt.MouseButton.LeftButton
@@ -20,15 +20,15 @@ def test_comparing_takes_the_whole_window_and_gives_it_back(qtbot, library):
         window.panels.ranking.grid.setFocus()
         qtbot.keyClick(window.panels.ranking.grid, Qt.Key.Key_Home)
         window.context.actions["compare"].trigger()
-        settle(window)
+        wait_until_idle(window)
         assert window.parts.full.comparing
         assert not any(dock.isVisible() for dock in window.parts.layout.docks.values())
         assert window.panels.compare.current_case() == window.state.ranking.ranked[0].case_id
         assert window.parts.commands.focus.panel_of_keyboard() == "compare"
         window.panels.compare.step(3)
-        settle(window)
+        wait_until_idle(window)
         qtbot.keyClick(window.panels.compare.panes[1].view, Qt.Key.Key_Escape)
-        settle(window)
+        wait_until_idle(window)
         assert not window.parts.full.comparing
         # What was compared last stays the current case.
         assert window.panels.ranking.grid.current() == window.state.ranking.ranked[3].row
@@ -40,9 +40,9 @@ def test_closing_the_library_while_comparing_leads_to_the_start(qtbot, library):
     with open_window(library) as window:
         search_first_case(window)
         window.parts.full.compare(window.state.ranking.ranked[0].row)
-        settle(window)
+        wait_until_idle(window)
         window.context.actions["close_library"].trigger()
-        settle(window)
+        wait_until_idle(window)
         assert window.pages.currentWidget() is window.start_page
         assert not any(dock.isVisible() for dock in window.parts.layout.docks.values())
 
@@ -52,7 +52,7 @@ def test_the_full_size_view_restores_everything_when_closed(qtbot, library):
         search_first_case(window)
         sizes = {name: dock.size() for name, dock in window.parts.layout.docks.items() if dock.isVisible()}
         qtbot.mouseDClick(window.panels.query.header, LEFT)
-        settle(window)
+        wait_until_idle(window)
         assert window.pages.currentWidget() is window.panels.large
         assert window.panels.large.view.image is not None
         assert not any(dock.isVisible() for dock in window.parts.layout.docks.values())
@@ -61,7 +61,7 @@ def test_the_full_size_view_restores_everything_when_closed(qtbot, library):
         panes = (window.panels.query.pane, *window.panels.compare.panes)
         assert [pane.slices._is_paused for pane in panes] == [True, True, True]
         qtbot.keyClick(window.panels.large.view, Qt.Key.Key_Escape)
-        settle(window)
+        wait_until_idle(window)
         assert window.pages.currentWidget() is window.panels.ranking
         assert window.panels.large.view.image is None
         assert [pane.slices._is_paused for pane in panes] == [False, True, True]
@@ -77,10 +77,10 @@ def test_the_case_with_the_focus_is_shown_in_full_size(qtbot, library):
         window.panels.library.grid.set_current(row)
         window.panels.library.grid.setFocus()
         window.context.actions["view_large"].trigger()
-        settle(window)
+        wait_until_idle(window)
         assert window.panels.large.source.case == window.state.columns.ids[5]
         window.parts.full.view_query()
-        settle(window)
+        wait_until_idle(window)
         assert window.panels.large.source.case == window.state.query.case
         window.parts.full.compare(window.state.ranking.ranked[0].row)
         assert window.parts.full.comparing
@@ -91,9 +91,9 @@ def test_the_case_with_the_focus_is_shown_in_full_size(qtbot, library):
 def test_closing_the_library_leaves_the_large_image(library):
     with open_window(library) as window:
         window.parts.full.view_case(int(window.state.columns.case_row[0]))
-        settle(window)
+        wait_until_idle(window)
         window.context.actions["close_library"].trigger()
-        settle(window)
+        wait_until_idle(window)
         assert window.pages.currentWidget() is window.start_page
         assert window.panels.large.view.image is None
 
@@ -103,7 +103,7 @@ def test_the_header_is_that_of_the_visible_image(library):
         window.panels.library.grid.set_current(int(window.state.columns.case_row[3]))
         window.panels.library.grid.setFocus()
         window.context.actions["header"].trigger()
-        settle(window)
+        wait_until_idle(window)
         dialog = window.parts.commands._header
         values = {line.name: line.value for line in dialog.view.rows.found}
         assert values["Format"] == "PNG"
@@ -111,7 +111,7 @@ def test_the_header_is_that_of_the_visible_image(library):
         dialog.close()
         search_first_case(window)
         window.panels.query.header_requested.emit()
-        settle(window)
+        wait_until_idle(window)
         values = {line.name: line.value for line in dialog.view.rows.found}
         assert Path(values["File"]).name == Path(window.state.columns.ids[0]).name
         dialog.close()
@@ -124,17 +124,17 @@ def test_keys_mark_the_case_that_fills_the_window(qtbot, library, page):
         case = window.state.ranking.ranked[1]
         open_page = window.parts.full.compare if page == "compare" else window.parts.full.view_case
         open_page(case.row)
-        settle(window)
+        wait_until_idle(window)
         shown = getattr(window.panels, page)
         view = shown.panes[1].view if page == "compare" else shown.view
         qtbot.keyClick(view, Qt.Key.Key_U)
-        settle(window)
+        wait_until_idle(window)
         assert window.state.marks.liked == (case.case_id,)
         qtbot.keyClick(view, Qt.Key.Key_U)
-        settle(window)
+        wait_until_idle(window)
         assert not window.state.marks
         qtbot.keyClick(view, Qt.Key.Key_D)
-        settle(window)
+        wait_until_idle(window)
         assert window.state.marks.disliked == (case.case_id,)
 
 
@@ -142,9 +142,9 @@ def test_compare_shows_the_next_case_after_less_like_this(qtbot, library):
     with open_window(library) as window:
         search_first_case(window)
         window.parts.full.compare(window.state.ranking.ranked[1].row)
-        settle(window)
+        wait_until_idle(window)
         qtbot.keyClick(window.panels.compare.panes[1].view, Qt.Key.Key_D)
-        settle(window)
+        wait_until_idle(window)
         assert window.parts.full.comparing
         assert window.panels.compare.current_case() == window.state.ranking.ranked[1].case_id
         assert window.panels.compare.facts.texts()[0] == ["Query", "Rank 2"]
@@ -154,7 +154,7 @@ def test_the_query_itself_cannot_be_marked_in_full_size(qtbot, library):
     with open_window(library) as window:
         search_first_case(window)
         window.parts.full.view_query()
-        settle(window)
+        wait_until_idle(window)
         qtbot.keyClick(window.panels.large.view, Qt.Key.Key_U)
-        settle(window)
+        wait_until_idle(window)
         assert not window.state.marks

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QWidget
 
 from semblance.app.library import library_commands
 from semblance.app.library.import_dialog import ImportDialog
-from semblance.app.screenshot import settle
+from semblance.app.screenshot import wait_until_idle
 from semblance.app.shell.library_operations import close_library
 from semblance.app.shell.settings import Settings
 from semblance.app.shell.theme import theme
@@ -37,17 +37,17 @@ def drop(widget: QWidget, path: Path) -> None:
 def test_both_themes_and_every_text_size_can_be_drawn(library):
     with open_window(library) as window:
         window.panels.library.step(1)
-        settle(window)
+        wait_until_idle(window)
         for name in ("light", "dark"):
             window.context.actions["theme"].trigger()
             assert theme().name == window.context.settings.theme == name
             window.context.actions["text_larger"].trigger()
-            settle(window)
+            wait_until_idle(window)
             assert not window.grab().isNull()
         for _ in range(12):
             window.context.actions["text_smaller"].trigger()
         assert theme().text_scale == 0.8
-        settle(window)
+        wait_until_idle(window)
         assert not window.grab().isNull()
         assert [m for m in window.context.messages.history if m.level == "error"] == []
     assert (Settings().theme, Settings().text_scale) == ("dark", 0.8)
@@ -67,7 +67,7 @@ def test_the_window_says_that_a_library_opens_and_shows_the_start_page_if_it_can
         window.open_library(tmp_path / "gone.semblance")
         assert window.opening_page.isVisible()
         assert "Opening gone" in [label.text() for label in window.opening_page.findChildren(QLabel)]
-        settle(window)
+        wait_until_idle(window)
         assert window.start_page.isVisible()
         assert [message.level for message in window.context.messages.history] == ["error"]
 
@@ -75,7 +75,7 @@ def test_the_window_says_that_a_library_opens_and_shows_the_start_page_if_it_can
 def test_closing_leads_back_to_the_start_and_the_query_comes_back(qtbot, library):
     with open_window(library) as window:
         window.panels.library.step(3)
-        settle(window)
+        wait_until_idle(window)
         query = window.state.query
         assert window.state.ranking is not None
         qtbot.keyClick(window, Qt.Key.Key_W, Qt.KeyboardModifier.ControlModifier)
@@ -84,9 +84,9 @@ def test_closing_leads_back_to_the_start_and_the_query_comes_back(qtbot, library
         assert window.windowTitle() == "Semblance"
         assert window.context.settings.last_library is None
         assert not window.context.actions["report"].isEnabled()
-        settle(window)
+        wait_until_idle(window)
         window.start_page.recent_requested.emit(str(library))
-        settle(window)
+        wait_until_idle(window)
         assert window.state.query == query
         assert window.state.ranking is not None
 
@@ -98,7 +98,7 @@ def test_f1_opens_the_page_of_the_panel_with_the_focus(qtbot, library, panel):
         if panel == "train":
             window.parts.layout.show_side("train")
         window.panels.library.step(1)
-        settle(window)
+        wait_until_idle(window)
         where = {
             "library": window.panels.library.search,
             "query": window.panels.query.view,
@@ -121,7 +121,7 @@ def test_the_palette_runs_a_command_by_keyboard(qtbot, library):
         assert field.hasFocus()
         qtbot.keyClicks(field, "close libr")
         qtbot.keyClick(field, Qt.Key.Key_Return)
-        settle(window)
+        wait_until_idle(window)
         assert window.state.library is None
         assert window.start_page.isVisible()
 
@@ -133,7 +133,7 @@ def test_a_dropped_library_is_opened(library, where):
             drop(window.start_page.viewport(), library)
         else:
             drop(window, library)
-        settle(window)
+        wait_until_idle(window)
         assert window.state.path == library
         assert not window.start_page.drop_zone.property("held")
 
@@ -142,7 +142,7 @@ def test_a_dropped_image_is_the_query(library, trained):
     image = trained.parent / "images" / "level" / "p000.png"
     with open_window(library) as window:
         drop(window, image)
-        settle(window)
+        wait_until_idle(window)
         assert window.state.query == Query(image=image)
         # The case of the library with the same pixels does not answer its own image.
         assert not any(case.case_id.endswith("level/p000.png") for case in window.state.ranking.ranked)
@@ -153,7 +153,7 @@ def test_a_dropped_dicom_file_is_the_query(library, trained, tmp_path):
     file = save(image(np.arange(64 * 64, dtype=np.uint16).reshape(64, 64)), tmp_path / "one.dcm")
     with open_window(library) as window:
         drop(window, file)
-        settle(window)
+        wait_until_idle(window)
         assert window.state.query == Query(image=file)
 
 
@@ -204,7 +204,7 @@ def test_the_id_of_the_case_in_use_is_copied(qtbot, library):
     with open_window(library) as window:
         window.activateWindow()
         window.panels.library.step(1)
-        settle(window)
+        wait_until_idle(window)
         window.panels.ranking.grid.setFocus()
         qtbot.keyClick(window.panels.ranking.grid, Qt.Key.Key_Home)
         window.context.actions["copy_case_id"].trigger()
@@ -235,7 +235,7 @@ def test_parts_that_are_built_late_never_flash_as_windows_of_their_own(qtbot, li
     with open_window() as window:
         QApplication.instance().installEventFilter(windows)
         window.open_library(library)
-        settle(window)
+        wait_until_idle(window)
         search_first_case(window)
         for name in ("why", "train", "refine"):
             window.parts.layout.show_side(name)
@@ -245,7 +245,7 @@ def test_parts_that_are_built_late_never_flash_as_windows_of_their_own(qtbot, li
         window.parts.full.ask_next()
         window.parts.full.compare(window.state.ranking.ranked[0].row)
         window.parts.full.leave()
-        settle(window)
+        wait_until_idle(window)
         assert window.isActiveWindow()
         QApplication.instance().removeEventFilter(windows)
     assert windows.shown == []

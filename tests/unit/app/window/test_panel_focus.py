@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QMenu, QToolButton
 
-from semblance.app.screenshot import settle
+from semblance.app.screenshot import wait_until_idle
 from semblance.app.shell import search_operations
 from semblance.core.searches.query import Query
 from tests.helpers.striped_library import striped_library
@@ -47,7 +47,7 @@ def test_a_key_leads_to_each_panel_shown_or_not(qtbot, trained):
             for dock in window.parts.layout.docks.values():
                 dock.hide()
             qtbot.keyClick(window.panels.ranking.grid, number, ALT)
-            settle(window)
+            wait_until_idle(window)
             assert window.focusWidget() is widget
             assert widget.isVisible()
         assert window.panels.ranking.grid.current() == window.state.ranking.ranked[0].row
@@ -56,10 +56,10 @@ def test_a_key_leads_to_each_panel_shown_or_not(qtbot, trained):
 def test_a_collapsed_library_expands_when_its_key_is_pressed(qtbot, trained):
     with open_window(trained) as window:
         window.resize(1280, 800)
-        settle(window)
+        wait_until_idle(window)
         assert window.parts.layout.docks["library"].collapsed
         qtbot.keyClick(window, Qt.Key.Key_1, ALT)
-        settle(window)
+        wait_until_idle(window)
         assert window.panels.library.grid.isVisible()
         assert window.focusWidget() is window.panels.library.grid
 
@@ -67,11 +67,11 @@ def test_a_collapsed_library_expands_when_its_key_is_pressed(qtbot, trained):
 def test_finding_a_case_leaves_the_library_as_wide_as_it_is(qtbot, trained):
     with open_window(trained) as window:
         window.resizeDocks([window.parts.layout.docks["library"]], [320], Qt.Orientation.Horizontal)
-        settle(window)
+        wait_until_idle(window)
         wide = window.parts.layout.docks["library"].width()
         assert wide > 250
         qtbot.keyClick(window, Qt.Key.Key_F, CTRL)
-        settle(window)
+        wait_until_idle(window)
         assert window.parts.layout.docks["library"].width() == wide
 
 
@@ -85,7 +85,7 @@ def test_closing_a_full_size_image_restores_the_focus(qtbot, trained):
             wait_for(window, lambda: window.panels.large.pane.view.image is not None)
             assert window.parts.full.open
             qtbot.keyClick(window.focusWidget(), Qt.Key.Key_Escape)
-            settle(window)
+            wait_until_idle(window)
             assert not window.parts.full.open
             assert window.focusWidget() is grid
 
@@ -128,7 +128,7 @@ def test_escape_leaves_a_page_on_the_whole_window_from_the_bar_on_top_too(qtbot,
         wait_for(window, lambda: window.panels.large.pane.view.image is not None)
         window.top.commands.setFocus()
         qtbot.keyClick(window.top.commands, Qt.Key.Key_Escape)
-        settle(window)
+        wait_until_idle(window)
         assert not window.parts.full.open
         assert window.focusWidget() is window.panels.library.grid
 

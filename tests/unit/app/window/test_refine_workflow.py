@@ -10,14 +10,14 @@ from PySide6.QtCore import QPoint, Qt, QTimer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QMenu
 
-from semblance.app.screenshot import settle
-from semblance.app.search.feedback.save_refined_dialog import SaveRefinedDialog
+from semblance.app.screenshot import wait_until_idle
+from semblance.app.search.feedback.save_refined_metric import SaveRefinedDialog
 from semblance.app.shell import search_operations
 from semblance.app.shell.settings import Settings
 from semblance.app.widgets.cards.card_layout import card_feedback_buttons
 from semblance.app.window import parts
 from semblance.core.library.library import Library
-from semblance.core.metrics.exclude_feature_groups import explained_groups
+from semblance.core.metrics.metric import explained_groups
 from semblance.core.searches.feedback.judgements import JudgementKind
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.open_metrics import open_metric
@@ -48,7 +48,7 @@ def in_force(window) -> list[JudgementKind]:
 def press(window, key: Qt.Key, held: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
     """As a person does: whatever has the keyboard gets it."""
     QTest.keyClick(QApplication.focusWidget() or window, key, held)
-    settle(window)
+    wait_until_idle(window)
 
 
 def answer_dialog(fill) -> None:
@@ -118,27 +118,27 @@ def test_refinement_works_with_the_mouse_only(qtbot, library):
         up, _ = card_feedback_buttons(grid.card_rect(1), grid._layout)
         qtbot.mouseMove(grid.viewport(), up.center())
         qtbot.mouseClick(grid.viewport(), LEFT, pos=up.center())
-        settle(window)
+        wait_until_idle(window)
         assert in_force(window) == [JudgementKind.ALIKE]
         assert window.panels.judgements.isVisible()
         assert len(refine.rows.rows) == 1
         qtbot.mouseClick(refine.list.viewport(), LEFT, pos=refine.list.arrow_rect(0).center())
-        settle(window)
+        wait_until_idle(window)
         assert in_force(window) == []
         assert not window.panels.judgements.images.isVisible()
         qtbot.mouseClick(refine.redo, LEFT)
-        settle(window)
+        wait_until_idle(window)
         assert in_force(window) == [JudgementKind.ALIKE]
         answer_dialog(lambda dialog: qtbot.mouseClick(dialog.save_button, LEFT))
         group = explained_groups(open_metric(library, "plain").metric)[0]
         window.state.change_search(without=(group,))
         search_operations.rank(window.context)
-        settle(window)
+        wait_until_idle(window)
         refine.save.setFocus()
         qtbot.mouseClick(refine.save, LEFT)
         wait_for(window, lambda: window.state.metric.name == "plain refined")
         assert window.state.search.without == (), "the metric itself is without it"
-        settle(window)
+        wait_until_idle(window)
         assert not refine.save.isEnabled()
         assert window.panels.side.isAncestorOf(window.focusWidget()), "the keyboard stays near"
 
@@ -149,7 +149,7 @@ def test_letters_typed_into_a_field_make_no_judgement(library):
         window.panels.ranking.grid.set_current(window.panels.ranking.grid.model().case_row(0))
         window.panels.library.search.setFocus()
         QTest.keyClicks(QApplication.focusWidget(), "dut")
-        settle(window)
+        wait_until_idle(window)
         assert window.state.judgement_count == 0
         window.panels.query.view.setFocus()
         press(window, Qt.Key.Key_T)
@@ -182,7 +182,7 @@ def test_judgements_come_back_with_the_library(library):
     with open_window(library) as window:
         search_first_case(window)
         window.panels.ranking.card_feedback.judge(1, [window.panels.ranking.grid.model().case_row(3)])
-        settle(window)
+        wait_until_idle(window)
         order = [case.case_id for case in window.state.ranking.ranked]
     with open_window(library) as window:
         wait_for(window, lambda: window.state.ranked_search is not None)
@@ -201,12 +201,14 @@ def test_a_click_right_before_the_end_is_saved(library):
 
 def test_clicks_while_it_trains_and_imports(tmp_path, library):
     from semblance.app.library.prepare_operations import import_and_prepare
-    from semblance.app.metrics import train_metric
+    from semblance.app.metrics.train_ticked_learner import train_ticked_learner
 
     arriving = striped_folder(tmp_path / "more", n=6, seed=5)
     with open_window(library) as window:
         search_first_case(window)
-        train_metric.train(window.context, TrainRequest("bdm", "other", settings={"rounds": 20}), "other", 20)
+        train_ticked_learner(
+            window.context, TrainRequest("bdm", "other", settings={"rounds": 20}), "other", 20
+        )
         import_and_prepare(window.context, arriving, library, "folder")
         for place in (1, 3):
             window.panels.ranking.card_feedback.judge(1, [window.panels.ranking.grid.model().case_row(place)])
@@ -223,8 +225,8 @@ def test_clicks_while_it_trains_and_imports(tmp_path, library):
 
 def test_card_animation_can_be_turned_off(library):
     with open_window(library) as window:
-        assert window.context.actions["glide"].isChecked()
-        window.context.actions["glide"].trigger()
-    assert not Settings().flag("glide", default=True)
+        assert window.context.actions["animate_reordering"].isChecked()
+        window.context.actions["animate_reordering"].trigger()
+    assert not Settings().flag("animate_reordering", default=True)
     with open_window(library) as window:
-        assert not window.context.actions["glide"].isChecked()
+        assert not window.context.actions["animate_reordering"].isChecked()

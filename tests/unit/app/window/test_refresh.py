@@ -10,8 +10,8 @@ import pytest
 from semblance.app.evaluation.panel import EvaluationPanel
 from semblance.app.library.panel import LibraryPanel
 from semblance.app.metrics.train_panel import TrainPanel
-from semblance.app.search.query.panel import QueryPanel
-from semblance.app.search.similar.panel import RankingPanel
+from semblance.app.search.query.query_panel import QueryPanel
+from semblance.app.search.similar.ranking_panel import RankingPanel
 from semblance.app.widgets.cards.case_grid import CaseGrid
 from semblance.app.window.status_line import StatusLine
 from tests.helpers.windows import open_window, search_first_case

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtGui import QImage
 
-from semblance.app.screenshot import settle
+from semblance.app.screenshot import wait_until_idle
 from semblance.app.shell.settings import Settings
 from semblance.app.shell.theme import theme
 from semblance.app.widgets.labels import ElidedLabel
@@ -32,7 +32,7 @@ def show(window: MainWindow, page: str) -> None:
         window.parts.layout.show_side(page)
     else:
         window.context.actions[page].trigger()
-    settle(window)
+    wait_until_idle(window)
 
 
 def go_on(window: MainWindow) -> None:
@@ -59,7 +59,7 @@ def at_rest(window: MainWindow) -> QImage:
     previous = QImage()
     while (now := window.grab().toImage()) != previous:
         previous = now
-        settle(window)
+        wait_until_idle(window)
     return previous
 
 
@@ -68,7 +68,7 @@ def images(window: MainWindow) -> dict[str, QImage]:
     for _ in range(2):
         # Qt divides the room by the sizes before: the second time they are the wanted ones.
         window.context.actions["layout"].trigger()
-        settle(window)
+        wait_until_idle(window)
     return {page: screenshot(window, page) for page in PAGES}
 
 
@@ -85,7 +85,7 @@ def show_every_page(window: MainWindow) -> None:
 def change(window: MainWindow, *commands: str) -> None:
     for command in commands:
         window.context.actions[command].trigger()
-    settle(window)
+    wait_until_idle(window)
 
 
 def unlike(some: dict[str, QImage], others: dict[str, QImage]) -> list[str]:

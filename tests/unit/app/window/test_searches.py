@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QInputDialog
 from shiboken6 import isValid
 
-from semblance.app.screenshot import settle
+from semblance.app.screenshot import wait_until_idle
 from semblance.app.shell import search_operations
 from semblance.core.library.records import CATALOGUE
 from semblance.core.searches.query import Query
@@ -74,7 +74,7 @@ def test_a_search_is_saved_left_and_reopened_to_the_pixel(qtbot, library, monkey
         current, scroll = grid.current(), grid.verticalScrollBar().value()
         search, before = window.state.search, window.panels.query.grab().toImage()
         ranked = window.panels.ranking.grid.grab().toImage()
-        settle(window)
+        wait_until_idle(window)
         ask(window, 5)
         assert window.state.search_name == ""
         assert window.state.ledger != search.ledger
@@ -85,7 +85,7 @@ def test_a_search_is_saved_left_and_reopened_to_the_pixel(qtbot, library, monkey
         assert dialog.focusWidget() is dialog.list, "Enter opens, it does not close"
         qtbot.keyClick(dialog.list, Qt.Key.Key_Return)
         wait_for(window, lambda: window.state.search_name == "first" and window.panels.query.shows_query)
-        settle(window)
+        wait_until_idle(window)
         assert window.state.search == search
         assert (view.viewport, view.window_level, view.orientation) == view_state
         assert (grid.current(), grid.verticalScrollBar().value()) == (current, scroll)
@@ -131,7 +131,7 @@ def test_a_start_without_the_metric_leaves_the_saved_search_as_it_was(library, m
         assert (window.state.search_name, window.state.search.metric) == ("", "plain")
         (warning,) = [m for m in window.context.messages.history if m.level == "warning"]
         assert "'other' no longer exists" in warning.hint
-        settle(window)
+        wait_until_idle(window)
     assert saved_searches.saved_searches(library)[0].metric == "other"
 
 
@@ -246,7 +246,7 @@ def test_a_name_that_is_taken_is_refused_in_words(library, monkeypatch):
         answer(monkeypatch, "one")
         for _ in range(2):
             window.context.actions["save_search"].trigger()
-            settle(window)
+            wait_until_idle(window)
         (error,) = [m for m in window.context.messages.history if m.level == "error"]
         assert "already" in error.what
 
@@ -270,7 +270,7 @@ def test_a_search_that_would_differ_is_reported_and_repeated_on_request(library,
         (message,) = window.message_bar.messages()
         assert "another order" in message.hint
         window.context.actions["rank_again"].trigger()
-        settle(window)
+        wait_until_idle(window)
         assert [case.case_id for case in window.state.ranking.ranked] == now
 
 

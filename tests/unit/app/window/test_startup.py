@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from semblance.app.screenshot import settle
+from semblance.app.screenshot import wait_until_idle
 from semblance.app.window.main_window import MainWindow
 from semblance.app.window.preload import LATER_MODULES
 from tests.helpers.windows import flush
@@ -31,7 +31,7 @@ def test_the_end_of_building_a_window_is_emitted(qapp, private_home):
     window.show()
     window.start(None, record)
     assert built == [] and "parts" not in vars(window)
-    settle(window)
+    wait_until_idle(window)
     assert built and all(built)
     assert sys.modules.keys() >= set(LATER_MODULES)
     window.close()

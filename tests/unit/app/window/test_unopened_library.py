@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from semblance.app.screenshot import settle
+from semblance.app.screenshot import wait_until_idle
 from semblance.app.shell.settings import Settings
 from semblance.app.window.main_window import MainWindow
 from semblance.core.library.records import CATALOGUE
@@ -59,7 +59,7 @@ def test_a_library_that_cannot_be_opened_is_reported_once_and_the_present_one_st
     with open_window(library) as window:
         before = window.state.library
         window.open_library(bad)
-        settle(window)
+        wait_until_idle(window)
         assert bad.name in last_error(window).what
         assert window.state.library is before
         assert window.panels.ranking.isVisible()
@@ -92,7 +92,7 @@ def test_a_read_only_library_says_so_and_allows_no_change(library, monkeypatch):
         assert [c for c in CHANGES if window.context.actions[c].isEnabled()] == []
         assert not window.panels.side.train.train_button.isEnabled()
         window.panels.library.step(1)
-        settle(window)
+        wait_until_idle(window)
         assert window.state.ranking is not None
 
 

@@ -7,7 +7,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import QWidget
 
-from semblance.app.screenshot import settle
+from semblance.app.screenshot import wait_until_idle
 from semblance.app.shell.actions import COMMANDS
 from semblance.app.shell.theme import set_theme
 from semblance.app.window.main_window import MainWindow
@@ -30,14 +30,14 @@ def test_the_first_window_shows_read_and_the_next_the_workspace_last_used(qtbot,
         assert not window.top.emphasis_slider.isVisible()
         window.activateWindow()
         qtbot.keyClick(window.panels.library.grid, Qt.Key.Key_2, CTRL)
-        settle(window)
+        wait_until_idle(window)
         assert shown_docks(window) == {"library", "query", "side", "evaluation"}
         assert window.top.workspace.value() == "research"
     with open_window(library, workspace="") as window:
         assert window.workspaces.current is RESEARCH
         switch = window.top.workspace
         qtbot.mouseClick(switch, LEFT, pos=QPoint(switch.width() // 4, switch.height() // 2))
-        settle(window)
+        wait_until_idle(window)
         assert window.workspaces.current is READ
         assert shown_docks(window) == {"library", "query", "side"}
 
@@ -57,7 +57,7 @@ def test_read_gives_the_window_to_the_query_and_the_similar_cases(library):
             (1024, 768, 0.70, 110),
         ):
             window.resize(width, height)
-            settle(window)
+            wait_until_idle(window)
             area = sum(one.width() * one.height() for one in (query, ranking))
             assert area / (width * height) >= share, width
             side = grid._layout.image_side
@@ -70,18 +70,18 @@ def test_read_gives_the_window_to_the_query_and_the_similar_cases(library):
 def test_the_query_grows_with_the_window_unless_its_border_was_moved(qtbot, library):
     with open_window(library, workspace="read") as window:
         window.resize(1440, 900)
-        settle(window)
+        wait_until_idle(window)
         query = window.parts.layout.docks["query"]
         before = query.width()
         window.resize(1900, 900)
-        settle(window)
+        wait_until_idle(window)
         assert query.width() > before + 100
         window.resizeDocks([query], [500], Qt.Orientation.Horizontal)
-        settle(window)
+        wait_until_idle(window)
         qtbot.mouseRelease(window, LEFT)
-        settle(window)
+        wait_until_idle(window)
         window.resize(2200, 900)
-        settle(window)
+        wait_until_idle(window)
         assert abs(query.width() - 500) <= 6
 
 
@@ -90,17 +90,17 @@ def test_each_workspace_keeps_its_own_layout_and_reset_changes_only_the_one_show
         layout = window.parts.layout
         layout.docks["library"].toggleViewAction().trigger()
         window.workspaces.choose("research")
-        settle(window)
+        wait_until_idle(window)
         assert "library" in shown_docks(window)
         window.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, layout.docks["side"])
-        settle(window)
+        wait_until_idle(window)
         window.workspaces.choose("read")
-        settle(window)
+        wait_until_idle(window)
         assert shown_docks(window) == {"query", "side"}
         window.context.actions["layout"].trigger()
         assert shown_docks(window) == {"library", "query", "side"}
         window.workspaces.choose("research")
-        settle(window)
+        wait_until_idle(window)
         assert window.dockWidgetArea(layout.docks["side"]) == Qt.DockWidgetArea.LeftDockWidgetArea
 
 
@@ -119,10 +119,10 @@ def test_a_command_of_a_panel_that_read_does_not_show_switches_to_research(libra
             ("train", panels.side.train),
         ):
             window.workspaces.choose("read")
-            settle(window)
+            wait_until_idle(window)
             assert not shown.isVisible(), command
             window.parts.commands.run(command)
-            settle(window)
+            wait_until_idle(window)
             assert window.workspaces.current is RESEARCH, command
             assert shown.isVisible(), command
 
@@ -133,7 +133,7 @@ def test_a_command_of_a_panel_that_both_show_stays(library):
             search_first_case(window)
             for command in ("go_library", "go_query", "go_ranking", "go_side", "why", "find_case"):
                 window.context.actions[command].trigger()
-                settle(window)
+                wait_until_idle(window)
                 assert window.workspaces.current is workspace, command
 
 
@@ -141,26 +141,26 @@ def test_a_workspace_chosen_while_comparing_ends_the_comparison(qtbot, library):
     with open_window(library, workspace="read") as window:
         search_first_case(window)
         window.parts.full.compare(window.state.ranking.ranked[0].row)
-        settle(window)
+        wait_until_idle(window)
         window.context.actions["research"].trigger()
-        settle(window)
+        wait_until_idle(window)
         assert not window.parts.full.open
         assert shown_docks(window) == {"library", "query", "side", "evaluation"}
         widths = {name: dock.width() for name, dock in window.parts.layout.docks.items()}
         window.context.actions["layout"].trigger()
-        settle(window)
+        wait_until_idle(window)
         assert {name: dock.width() for name, dock in window.parts.layout.docks.items()} == widths
 
 
 def test_a_workspace_chosen_without_a_library_is_that_of_the_next_library(library):
     with open_window(library, workspace="read") as window:
         window.context.actions["close_library"].trigger()
-        settle(window)
+        wait_until_idle(window)
         window.context.actions["research"].trigger()
-        settle(window)
+        wait_until_idle(window)
         assert shown_docks(window) == set()
         window.open_library(library)
-        settle(window)
+        wait_until_idle(window)
         assert shown_docks(window) == {"library", "query", "side", "evaluation"}
 
 
@@ -177,11 +177,11 @@ def test_every_control_has_a_name_and_fits_with_small_and_large_text(qapp, libra
         search_first_case(window)
         for scale, theme in ((0.8, "dark"), (1.0, "light"), (1.5, "dark")):
             set_theme(qapp, theme, scale)
-            settle(window)
+            wait_until_idle(window)
             assert (window.width(), window.height()) == (1440, 900)
             for tab in WORKSPACES[workspace].tabs:
                 window.parts.layout.show_side(tab)
-                settle(window)
+                wait_until_idle(window)
                 controls = [
                     one
                     for one in window.findChildren(QWidget)
@@ -207,7 +207,7 @@ def test_each_workspace_has_its_menus_and_the_keys_of_all_commands(qtbot, privat
     assert shown["research"] - {""} == {command.id for command in COMMANDS}
     assert "theme" not in shown["read"]
     before = window.context.settings.theme
-    settle(window)
+    wait_until_idle(window)
     window.activateWindow()
     qtbot.keyClick(window.start_page, Qt.Key.Key_D, CTRL | Qt.KeyboardModifier.ShiftModifier)
     assert window.context.settings.theme != before

@@ -3,12 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from semblance.core.demo.breast import breast
-from semblance.core.demo.mammogram import SIZE, Lesion, breast_of, image, mass_of
-from semblance.core.demo.mass import mass
-from semblance.core.demo.noise import Noise, blur
-from semblance.core.demo.outlines import path, smooth, tube
-from semblance.core.demo.strokes import Strokes, random_curve
+from semblance.core.demo.drawing import Noise, Strokes, blur, path, random_curve, smooth, tube
+from semblance.core.demo.mammogram import SIZE, Lesion, breast, breast_of, image, mass, mass_of
 
 
 def test_noise_power_falls_with_the_given_exponent() -> None:

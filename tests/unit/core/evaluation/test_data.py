@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from semblance.core.errors import BadArguments, BadInput
-from semblance.core.evaluation.builtin_tables import NAMES, builtin_table
-from semblance.core.evaluation.data import EvaluationData, prepare
-from semblance.core.evaluation.findings_map import parse_findings_map
+from semblance.core.evaluation.data import EvaluationData, parse_findings_map, prepare
+from semblance.core.evaluation.data_sources import NAMES, builtin_table
 
 
 def nodules(groups=None):

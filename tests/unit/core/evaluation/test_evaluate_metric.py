@@ -9,13 +9,15 @@ import numpy as np
 import pytest
 
 from semblance.core.errors import BadInput
-from semblance.core.evaluation import query_sample
-from semblance.core.evaluation.builtin_tables import builtin_table
+from semblance.core.evaluation import evaluate_metric as evaluation
 from semblance.core.evaluation.data import EvaluationData
+from semblance.core.evaluation.data_sources import builtin_table
 from semblance.core.evaluation.evaluate_metric import (
     MetricScores,
     accuracy_after_steps,
     held_out_queries,
+    query_limit,
+    sampled_queries,
     score_rankings,
 )
 from semblance.core.evaluation.search_rankings import Gallery, search_rankings
@@ -202,8 +204,8 @@ def test_equal_scores_have_no_interval():
 def test_of_many_held_out_cases_a_stated_sample_are_queries(monkeypatch):
     data = two_views(n_patients=400)
     everything = scored(data)
-    monkeypatch.setattr(query_sample, "MOST", 100)
-    monkeypatch.setattr(query_sample, "FEWEST", 100)
+    monkeypatch.setattr(evaluation, "MOST", 100)
+    monkeypatch.setattr(evaluation, "FEWEST", 100)
     sample = scored(data)
     assert (everything.n_queries, everything.sampled_queries) == (240, None)
     assert (sample.n_test, sample.n_queries) == (240, 100)
@@ -214,3 +216,21 @@ def test_of_many_held_out_cases_a_stated_sample_are_queries(monkeypatch):
     stored = json.loads(json.dumps(sample.to_json()))
     assert stored["n_queries"] == 100
     assert MetricScores.from_json(stored) == sample
+
+
+@pytest.mark.parametrize(
+    ("n_cases", "queries"), [(0, 4_000), (50_000, 4_000), (100_000, 2_000), (200_000, 1_000), (10**7, 1_000)]
+)
+def test_fewer_queries_are_compared_with_more_cases(n_cases, queries):
+    assert query_limit(n_cases) == queries
+
+
+def test_many_held_out_cases_are_sampled_in_proportion_and_few_are_all_queries(monkeypatch):
+    monkeypatch.setattr(evaluation, "MOST", 50)
+    monkeypatch.setattr(evaluation, "FEWEST", 10)
+    findings = np.repeat([0, 1], [90, 10])
+    chosen = sampled_queries(findings, 100, seed=1)
+    assert np.bincount(findings[chosen]).tolist() == [45, 5]
+    assert (chosen == sampled_queries(findings, 100, seed=1)).all()
+    assert (chosen != sampled_queries(findings, 100, seed=2)).any()
+    assert sampled_queries(findings[:50], 100, seed=1).tolist() == list(range(50))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import colorsys
+import math
 import zipfile
 
 import numpy as np
@@ -8,8 +9,13 @@ import pytest
 
 from semblance.core.features import make_extractor
 from semblance.core.features.colour_edge_texture import (
+    HIGH,
     LONGEST_SIDE,
+    LOW,
+    details,
     direction_shares,
+    edge_directions,
+    gradients,
     hue_saturation_brightness,
     moments,
 )
@@ -140,3 +146,159 @@ def test_real_images_of_one_kind_lie_closer_than_of_others(data):
     of_kind = np.repeat(np.arange(len(kinds)), 12)
     nearest = of_kind[distances.argmin(axis=1)]
     assert (nearest == of_kind).mean() > 0.85
+
+
+SMOOTH = np.array([1, 4, 6, 4, 1]) / 16
+WEAK, STRONG = 0.02, 0.05
+
+
+def naive_gradients(grey):
+    height, width = grey.shape
+    beyond = np.pad(grey.astype(np.float64), 3, mode="symmetric")
+    smooth = np.zeros((height + 2, width + 2))
+    for y in range(height + 2):
+        for x in range(width + 2):
+            smooth[y, x] = SMOOTH @ beyond[y : y + 5, x : x + 5] @ SMOOTH
+    gx, gy = np.zeros(grey.shape), np.zeros(grey.shape)
+    sobel = np.outer([1, 2, 1], [-1, 0, 1]) / 8
+    for y in range(height):
+        for x in range(width):
+            gx[y, x] = (sobel * smooth[y : y + 3, x : x + 3]).sum()
+            gy[y, x] = (sobel.T * smooth[y : y + 3, x : x + 3]).sum()
+    return gx, gy
+
+
+def naive_directions(gx, gy):
+    """Canny's rule pixel by pixel; angles in reading order."""
+    height, width = gx.shape
+    strength = np.pad(np.hypot(gx, gy), 1)
+    lines = set()
+    for y in range(height):
+        for x in range(width):
+            own = strength[y + 1, x + 1]
+            eighth = round(np.arctan2(gy[y, x], gx[y, x]) / (np.pi / 4)) % 8
+            dx = (1, 1, 0, -1, -1, -1, 0, 1)[eighth]
+            dy = (0, 1, 1, 1, 0, -1, -1, -1)[eighth]
+            ahead, behind = strength[y + 1 + dy, x + 1 + dx], strength[y + 1 - dy, x + 1 - dx]
+            if own >= WEAK and own >= behind and own > ahead:
+                lines.add((y, x))
+    waiting = [(y, x) for y, x in lines if strength[y + 1, x + 1] >= STRONG]
+    edge = set(waiting)
+    while waiting:
+        y, x = waiting.pop()
+        for near in [(y + dy, x + dx) for dy in (-1, 0, 1) for dx in (-1, 0, 1)]:
+            if near in lines and near not in edge:
+                edge.add(near)
+                waiting.append(near)
+    return np.array([np.arctan2(gy[y, x], gx[y, x]) for y, x in sorted(edge)])
+
+
+def blobs(seed, height=30, width=37):
+    """A smooth random image with strong and weak edges."""
+    rng = np.random.default_rng(seed)
+    y, x = np.mgrid[:height, :width]
+    image = np.zeros((height, width))
+    for _ in range(6):
+        cy, cx, radius = rng.uniform(0, height), rng.uniform(0, width), rng.uniform(3, 9)
+        image += rng.uniform(-0.7, 0.7) * (np.hypot(y - cy, x - cx) < radius)
+    return image.astype(np.float32)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 6), (7, 2), (12, 15)])
+def test_gradients_equal_the_definition(shape):
+    grey = np.random.default_rng(0).random(shape, dtype=np.float32)
+    for ours, naive in zip(gradients(grey), naive_gradients(grey), strict=True):
+        np.testing.assert_allclose(ours, naive, atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_edges_equal_cannys_rule(seed):
+    grey = blobs(seed)
+    naive = naive_directions(*(plane.astype(np.float64) for plane in gradients(grey)))
+    ours = edge_directions(grey, WEAK, STRONG)
+    assert len(naive) > 20
+    np.testing.assert_allclose(ours, naive, atol=1e-5)
+
+
+def test_a_disc_faces_every_direction_alike():
+    y, x = np.mgrid[:101, :101]
+    angles = edge_directions((np.hypot(y - 50, x - 50) < 35).astype(np.float32), WEAK, STRONG)
+    counts = np.histogram(np.mod(angles + np.pi / 8, 2 * np.pi), bins=8, range=(0, 2 * np.pi))[0]
+    assert counts.min() > 0.7 * counts.max()
+    assert abs(len(angles) - 2 * np.pi * 35) < 0.25 * 2 * np.pi * 35
+
+
+@pytest.mark.parametrize(
+    ("bright", "angle"),
+    [("right", 0.0), ("bottom", np.pi / 2), ("left", np.pi), ("top", -np.pi / 2)],
+)
+def test_directions_point_from_dark_to_bright(bright, angle):
+    grey = np.zeros((40, 40), np.float32)
+    grey[{"right": np.s_[:, 20:], "left": np.s_[:, :20], "top": np.s_[:20], "bottom": np.s_[20:]}[bright]] = 1
+    angles = edge_directions(grey, WEAK, STRONG)
+    assert len(angles) == 40
+    np.testing.assert_allclose(np.cos(angles - angle), 1, atol=1e-6)
+
+
+def test_weak_lines_count_only_where_they_meet_strong_ones():
+    grey = np.zeros((60, 60), np.float32)
+    grey[:, 30:] = 0.1
+    assert edge_directions(grey, WEAK, STRONG).size == 0
+    grey[:, 30:] = np.linspace(0.1, 0.9, 60)[:, None]
+    assert edge_directions(grey, WEAK, STRONG).size == 60
+
+
+def test_no_edges_in_a_flat_image_or_a_soft_slope():
+    assert edge_directions(np.full((20, 20), 0.4, np.float32), WEAK, STRONG).size == 0
+    slope = np.tile(np.linspace(0, 1, 200, dtype=np.float32), (20, 1))
+    assert edge_directions(slope, WEAK, STRONG).size == 0
+
+
+def naive_halves(row):
+    """Low and high half of a list of numbers, straight from the taps."""
+    row = list(row)
+    mirrored = row + row[::-1] * 4
+    need = math.ceil(len(row) / 2)
+    low = [sum(LOW[t] * mirrored[2 * i + t] for t in range(4)) for i in range(need)]
+    high = [sum(HIGH[t] * mirrored[2 * i + t] for t in range(4)) for i in range(need)]
+    return low, high
+
+
+def naive_details(grey, levels):
+    planes = []
+    for _ in range(levels):
+        columns = [naive_halves(column) for column in grey.T]
+        low, high = (np.array([c[part] for c in columns]).T for part in (0, 1))
+        low_rows, high_rows = ([naive_halves(row) for row in half] for half in (low, high))
+        grey, along_x = (np.array([r[part] for r in low_rows]) for part in (0, 1))
+        along_y, diagonal = (np.array([r[part] for r in high_rows]) for part in (0, 1))
+        planes.append((along_x, along_y, diagonal))
+    return planes
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (2, 2), (3, 5), (1, 9), (8, 8), (13, 6)])
+def test_equals_the_definition(shape):
+    grey = np.random.default_rng(1).random(shape, dtype=np.float32)
+    for ours, naive in zip(details(grey, 3), naive_details(grey, 3), strict=True):
+        for plane, expected in zip(ours, naive, strict=True):
+            np.testing.assert_allclose(plane, expected, atol=1e-6)
+
+
+def test_the_taps_are_orthonormal_and_blind_to_ramps():
+    assert float(LOW @ LOW) == pytest.approx(1, abs=1e-6)
+    assert float(HIGH @ HIGH) == pytest.approx(1, abs=1e-6)
+    assert float(LOW @ HIGH) == pytest.approx(0, abs=1e-6)
+    assert LOW[:2] @ LOW[2:] == pytest.approx(0, abs=1e-6)
+    assert HIGH.sum() == pytest.approx(0, abs=1e-6)
+    assert HIGH @ np.arange(4) == pytest.approx(0, abs=1e-6)
+
+
+def test_stripes_show_in_the_plane_of_their_direction():
+    stripes = np.tile(np.array([0.0, 1.0], dtype=np.float32), (32, 16))
+    along_x, along_y, diagonal = details(stripes, 1)[0]
+    assert np.abs(along_x).mean() > 0.5
+    assert np.abs(along_y).max() < 1e-6
+    assert np.abs(diagonal).max() < 1e-6
+    along_x, along_y, diagonal = details(np.ascontiguousarray(stripes.T), 1)[0]
+    assert np.abs(along_y).mean() > 0.5
+    assert np.abs(along_x).max() < 1e-6

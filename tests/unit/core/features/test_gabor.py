@@ -9,10 +9,10 @@ from PIL import Image as PILImage
 from skimage.filters import gabor, gabor_kernel
 
 from semblance.core.features import make_extractor
-from semblance.core.features.gabor import Gabor
-from semblance.core.features.gabor_bank import (
+from semblance.core.features.gabor import (
     FREQUENCIES,
     ORIENTATIONS,
+    Gabor,
     gabor_bank,
     kernel,
     reflecting_matrix,

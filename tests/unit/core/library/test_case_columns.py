@@ -16,7 +16,7 @@ from semblance.core.library.case_columns import (
     no_cases,
 )
 from semblance.core.library.findings import finding_letters
-from semblance.core.library.packed_texts import Texts
+from semblance.core.library.packed_texts import PackedTexts
 
 
 @pytest.fixture
@@ -169,7 +169,7 @@ def stem(case_id: str) -> str:
 @example(["s/1.png", "s/2.png", "s/10.png"])
 @example(["s/1.png", "s/1.dcm", "t/1.png", "t/2.png"])
 def test_a_stem_is_the_file_without_folders_and_ending_and_its_first_case_is_known(ids: list[str]) -> None:
-    stems, is_first = file_stems(Texts.of(ids))
+    stems, is_first = file_stems(PackedTexts.of(ids))
     expected = [stem(case_id) for case_id in ids]
     assert (list(stems), len(stems)) == (expected, len(ids))
     assert is_first.tolist() == [expected.index(name) == place for place, name in enumerate(expected)]

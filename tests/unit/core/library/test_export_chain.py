@@ -9,7 +9,7 @@ import pytest
 from semblance.app.cli.main import run
 from semblance.core.library.export_log import FILE, log_export, read_exports
 from semblance.core.library.records import EXPORTS_HEAD
-from semblance.core.workflows.library.exports import check_audit
+from semblance.core.workflows.library.audit_log import check_audit
 from semblance.core.workflows.maintenance.backup import back_up, restore
 from tests.helpers.libraries import make_library
 

@@ -7,7 +7,7 @@ import pytest
 
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.library import feature_sets
-from semblance.core.library.feature_checks import store_state
+from semblance.core.library.feature_checks import feature_damage
 from semblance.core.library.feature_chunks import chunk_file
 from semblance.core.library.library import Library
 from semblance.core.library.records import CHUNK
@@ -234,7 +234,7 @@ def test_whole_chunks_that_are_not_the_ones_written_are_named(library, damage, d
             read(library, made, requested)
     with pytest.raises(BadInput, match=r"'made up' .*lost or damaged"):
         list(library.features.blocks(made))
-    state = store_state(library.features, made)
+    state = feature_damage(library.features, made)
     assert state.damaged == ((0, 1) if damage == "changed places" else (1,))
     if damage != "changed places":
         assert read(library, made, rows[:10])[0] == rows[:10].tolist()
@@ -252,7 +252,7 @@ def test_a_chunk_the_disk_cannot_read_is_damaged_and_the_others_are_checked(libr
         return real(store, number)
 
     monkeypatch.setattr(feature_sets, "chunk_checksum", fail)
-    assert store_state(library.features, made).damaged == (0,)
+    assert feature_damage(library.features, made).damaged == (0,)
     with pytest.raises(BadInput, match=r"cannot be read: Input/output error"):
         read(library, made)
 
@@ -263,14 +263,14 @@ def test_chunks_are_read_whose_sums_a_recovered_catalogue_lost(library):
     with library.catalogue.transaction() as connection:
         connection.execute(feature_chunks.update().values(file_sum=None))
     np.testing.assert_array_equal(read(library, made)[1], values_of(rows))
-    assert store_state(library.features, made).damaged == ()
+    assert feature_damage(library.features, made).damaged == ()
 
 
 def test_rows_of_tables_may_miss_every_value(library):
     made, rows = numbers_set(library, dtype="float64"), case_rows(library)
     library.features.write_chunk(made, rows, np.full((20, 3), np.nan))
     assert np.isnan(read(library, made)[1]).all()
-    assert store_state(library.features, made).damaged == ()
+    assert feature_damage(library.features, made).damaged == ()
 
 
 def test_programs_that_write_at_once_leave_every_case_exactly_once(library):

@@ -125,8 +125,8 @@ def test_values_that_are_not_finite_numbers_are_refused(variant):
         spoilt = X.copy()
         spoilt[3, 1] = value
         refused(variant, words, spoilt, y)
-    refused(variant, "not a table", X[:, 0], y)
-    refused(variant, "table", np.zeros((len(X), 0)), y)
+    refused(variant, "Expected 2D array", X[:, 0], y)
+    refused(variant, "0 feature", np.zeros((len(X), 0)), y)
     refused(variant, "numbers", [["a", "b"]] * len(X), y)
 
 

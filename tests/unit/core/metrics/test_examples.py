@@ -7,8 +7,9 @@ import doctest
 import pytest
 
 from semblance.core.metrics import learners
+from semblance.core.metrics.registry import estimator_class
 
-WITH_EXAMPLE = [learner for learner in learners() if ">>>" in (learner.__doc__ or "")]
+WITH_EXAMPLE = [one for one in map(estimator_class, learners()) if ">>>" in (one.__doc__ or "")]
 
 
 def test_the_learners_have_examples():

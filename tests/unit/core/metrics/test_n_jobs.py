@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from semblance.core.metrics import learners, make_learner
-from semblance.core.metrics.training_data.parallel_map import parallel_map
+from semblance.core.metrics.training_data.validation import parallel_map
 from semblance.core.tasks import Cancelled
 from tests.helpers.learners import Listener, problem
 
-CHOOSING = [one.name for one in learners() if "n_jobs" in one._defaults()]
+CHOOSING = [one.name for one in learners() if "n_jobs" in one.how_fitted()]
 
 
 def test_learners_that_choose_among_candidates_take_n_jobs():

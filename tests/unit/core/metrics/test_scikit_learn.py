@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import warnings
 
 import joblib
 import numpy as np
@@ -28,10 +27,7 @@ NAMES = [learner.name for learner in learners() if not learner.needs]
 #: L1 has no embedding.
 EMBEDDING = [name for name in NAMES if name != "l1"]
 
-with warnings.catch_warnings():
-    # A learner has the interface of BaseEstimator without its import, which takes a second.
-    warnings.filterwarnings("ignore", message=".*does not inherit from `sklearn.base.BaseEstimator`")
-    of_each_learner = checks.parametrize_with_checks([make_learner(name, random_state=0) for name in NAMES])
+of_each_learner = checks.parametrize_with_checks([make_learner(name, random_state=0) for name in NAMES])
 
 
 # Some checks draw findings at random.
@@ -60,7 +56,7 @@ def test_further_checks_of_transformers(check, name):
 
 
 def test_sparse_rows_are_refused_with_the_remedy():
-    with pytest.raises(ValueError, match=r"toarray\(\)"):
+    with pytest.raises(BadInput, match=r"toarray\(\)"):
         make_learner("pca").fit(scipy.sparse.eye_array(5).tocsr())
 
 
@@ -195,12 +191,12 @@ def test_parameters_that_are_no_numbers_are_refused_by_fit(name):
                 learner.fit(X, y)
             assert isinstance(refused.value, ValueError)
     learner = make_learner(name)
-    with pytest.raises(ValueError, match="no parameter 'colour'"):
+    with pytest.raises(ValueError, match="Invalid parameter 'colour'"):
         learner.set_params(colour=1)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_complex_numbers_are_refused_not_cut(name):
     X, y = problem("two findings")
-    with pytest.raises(BadInput, match="numbers"):
+    with pytest.raises(BadInput, match="Complex data"):
         make_learner(name).fit(X + 1j, y)

@@ -20,9 +20,8 @@ from semblance.core.metrics.card import MetricCard, Split
 from semblance.core.metrics.distances import LinearDistance
 from semblance.core.metrics.metric import Metric
 from semblance.core.metrics.steps import fit_steps, parse_steps
-from semblance.core.metrics.steps.impute import Impute
 from semblance.core.metrics.steps.pca import PCA
-from semblance.core.metrics.steps.standardise import Standardise
+from semblance.core.metrics.steps.scaling import Impute, Standardise
 from semblance.core.metrics.storage import MANIFEST, MetricContents, content_hash
 from tests.helpers import naive_bdm as naive
 

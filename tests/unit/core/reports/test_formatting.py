@@ -1,9 +1,20 @@
 from __future__ import annotations
 
+import io
+import json
+import re
+
 import numpy as np
 import pytest
+from pypdf import PdfReader
 
+from semblance.core.reports.document import VoteFacts, with_visible_names
 from semblance.core.reports.formatting import digits_for, distance_text
+from semblance.core.reports.pdf import report_pdf
+from semblance.core.reports.write_report import report_html, report_json
+from tests.helpers.reports import report, row
+
+NAME, SHOWN = "cas\u202eeno\nx", r"cas\u202eeno\nx"
 
 
 def texts(*distances: float) -> list[str]:
@@ -51,3 +62,20 @@ def test_rankings_without_neighbours_have_three_digits(distances) -> None:
 def test_it_is_written_as_the_language_does(german) -> None:
     assert texts(0.00121, 0.00134) == ["0,0012", "0,0013"]
     assert texts(0.00041001, 0.00041004) == ["4,1001e-04", "4,1004e-04"]
+
+
+def test_readers_see_line_breaks_and_marks_of_direction_and_programs_the_name() -> None:
+    document = report(
+        library=NAME,
+        ranking=(row(1, case_id=NAME, finding=NAME, patient=NAME, parts=((NAME, 0.1),)),),
+        vote=VoteFacts({NAME: 1}),
+        comment="one\ntwo\u202e",
+        identified=True,
+    )
+    pdf = "".join(page.extract_text() for page in PdfReader(io.BytesIO(report_pdf(document))).pages)
+    html = report_html(document)
+    for text in (pdf.replace("\n", ""), html):
+        assert text.count(SHOWN) >= 4
+        assert re.search("[\u202a-\u202e]", text) is None
+    assert json.loads(report_json(document))["results"][0]["case_id"] == NAME
+    assert with_visible_names(document).comment == "one\ntwo\\u202e"

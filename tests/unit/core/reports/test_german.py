@@ -8,11 +8,9 @@ import json
 from pypdf import PdfReader
 
 from semblance.core.language import tr_lazy, translate
-from semblance.core.reports.csv import report_csv
-from semblance.core.reports.html import report_html
-from semblance.core.reports.json import report_json
 from semblance.core.reports.pdf import report_pdf
 from semblance.core.reports.redaction import Redactor
+from semblance.core.reports.write_report import report_csv, report_html, report_json
 from tests.helpers.reports import report
 from tests.helpers.use_language import use_language
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from semblance.core.reports.document import FINDING_COLOURS, QueryFacts, VoteFacts
-from semblance.core.reports.html import report_html
+from semblance.core.reports.write_report import report_html
 from tests.helpers.reports import HOSTILE, png, report, row
 
 SCRIPT = Path(__file__).resolve().parents[3] / "helpers" / "axe.js"

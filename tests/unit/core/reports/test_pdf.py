@@ -12,12 +12,12 @@ from pypdf.generic import ArrayObject, DictionaryObject
 from reportlab.pdfbase.pdfdoc import PDFStream
 
 from semblance.core.errors import BadArguments
-from semblance.core.reports import pdf_fonts
+from semblance.core.reports import pdf_text
 from semblance.core.reports.document import Plot, QueryFacts, VoteFacts
-from semblance.core.reports.html import report_html
 from semblance.core.reports.pdf import report_pdf
-from semblance.core.reports.pdf_fonts import register, width_of
 from semblance.core.reports.pdf_parts import ContributionBars, WrappedName
+from semblance.core.reports.pdf_text import register, width_of
+from semblance.core.reports.write_report import report_html
 from tests.helpers.reports import HOSTILE, png, report, row
 
 
@@ -167,7 +167,7 @@ def test_names_from_right_to_left_are_drawn_in_order() -> None:
 
 
 def test_a_font_of_the_viewer_is_reported_and_is_not_pdf_a(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pdf_fonts, "_eastern", lambda: None)
+    monkeypatch.setattr(pdf_text, "_eastern", lambda: None)
     content = report_pdf(report(notes=("乳腺病例",)))
     _, text = _read(content)
     assert "this file is not PDF/A" in " ".join(text.split())

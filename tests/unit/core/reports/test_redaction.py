@@ -8,12 +8,10 @@ import re
 
 from pypdf import PdfReader
 
-from semblance.core.reports.csv import report_csv
 from semblance.core.reports.document import Fact, QueryFacts, ReportDocument
-from semblance.core.reports.html import report_html
-from semblance.core.reports.json import report_json
 from semblance.core.reports.pdf import report_pdf
 from semblance.core.reports.redaction import CaseNames, Redactor
+from semblance.core.reports.write_report import report_csv, report_html, report_json
 from tests.helpers.reports import PATIENT, QUERY_PATIENT, report, row
 
 

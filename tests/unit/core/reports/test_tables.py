@@ -8,10 +8,9 @@ import math
 import numpy as np
 import pytest
 
-from semblance.core.reports.csv import report_csv
-from semblance.core.reports.csv_table import cell
+from semblance.core.csv_cells import cell
 from semblance.core.reports.document import VoteFacts
-from semblance.core.reports.json import report_json
+from semblance.core.reports.write_report import report_csv, report_json
 from semblance.core.workflows.searches.search_result import RankedCase, Vote
 from tests.helpers.reports import report, row
 

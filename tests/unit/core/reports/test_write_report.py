@@ -3,7 +3,10 @@ from __future__ import annotations
 import errno
 import html
 import io
+import itertools
 import os
+import re
+from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -12,8 +15,9 @@ from pypdf import PdfReader
 
 from semblance.core.errors import BadArguments, SemblanceError
 from semblance.core.purpose import PURPOSE
-from semblance.core.reports.write_report import WRITERS, write_report
-from tests.helpers.reports import report
+from semblance.core.reports.document import UNKNOWN_MARK, Plot, QueryFacts, VoteFacts
+from semblance.core.reports.write_report import WRITERS, report_html, write_report
+from tests.helpers.reports import HOSTILE, png, report, row
 
 STARTS = {
     ".pdf": b"%PDF-",
@@ -93,3 +97,162 @@ def test_a_failed_write_keeps_the_earlier_report(
     assert caught.value.hint
     assert target.read_text() == "earlier"
     assert [path.name for path in tmp_path.iterdir()] == ["report.csv"]
+
+
+class _Page(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in ("meta", "img", "col", "br"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if not self.open or self.open[-1] != "style":
+            self.text += data
+
+
+def _luminance(colour: str) -> float:
+    parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    red, green, blue = (one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def _contrast(one: str, other: str) -> float:
+    """The contrast ratio of WCAG 2.2."""
+    low, high = sorted((_luminance(one), _luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def _page(html: str) -> _Page:
+    page = _Page()
+    page.feed(html)
+    assert page.open == []
+    return page
+
+
+def test_nothing_is_loaded_from_anywhere() -> None:
+    svg = b'<svg xmlns="http://www.w3.org/2000/svg"/>'
+    html = report_html(report(plots=(Plot("Curve", png(), svg),), identified=True))
+    assert not re.search(r"https?://|//[a-z]|url\(|@import|<script|<link|<iframe", html, re.IGNORECASE)
+    page = _page(html)
+    addresses = [attrs[name] or "" for _, attrs in page.tags for name in ("src", "href") if name in attrs]
+    assert len(addresses) == 1 + 4 + 4 + 1  # query, large and small images of four cases, plot
+    assert all(address.startswith("data:image/") for address in addresses)
+    assert any(address.startswith("data:image/svg+xml") for address in addresses)
+
+
+def test_hostile_names_stay_text() -> None:
+    document = report(
+        title=HOSTILE,
+        library=HOSTILE,
+        metric=HOSTILE,
+        notes=(HOSTILE,),
+        findings=(),
+        ranking=(row(1, case_id=HOSTILE, finding=HOSTILE, judgement=HOSTILE, parts=((HOSTILE, 0.1),)),),
+        vote=VoteFacts({HOSTILE: 1}),
+        identified=True,
+    )
+    html = report_html(document)
+    page = _page(html)
+    assert "script" not in {tag for tag, _ in page.tags}
+    assert not any(name.startswith("on") for _, attrs in page.tags for name in attrs)
+    assert page.text.count(HOSTILE) >= 8
+
+
+def test_html_report_contains_the_estimate_the_privacy_note_and_hidden_cases() -> None:
+    page = _page(report_html(report()))
+    text = " ".join(page.text.split())
+    for expected in (
+        "de-identified",
+        "4 nearest: 2 malignant, 2 benign",
+        "No estimate. Not calibrated on held-out cases.",
+        "Not for decisions about a patient.",
+        "2026-03-01 14:05 UTC",
+        "Hidden: 1 of the same patient and 2 near-duplicates.",
+        "−0.050",
+        "held-out patients",
+    ):
+        assert expected in text, expected
+    assert text.count("Not for decisions about a patient.") == 1
+
+
+def test_a_calibrated_estimate_says_on_what() -> None:
+    vote = VoteFacts(
+        {"malignant": 7, "benign": 3}, "malignant", True, 0.71, (0.49, 0.87), "held-out patients"
+    )
+    text = _page(report_html(report(vote=vote))).text
+    assert "Estimate for malignant: 0.71 (0.49–0.87), from held-out patients." in text
+
+
+def test_the_nearest_without_a_finding_are_counted_too() -> None:
+    html = report_html(report(vote=VoteFacts({"malignant": 2}, "malignant", without=8)))
+    assert "10 nearest: 2 malignant, 8 not given" in _page(html).text
+    chips = html[html.index('class="vote"') :].partition("</div>")[0]
+    assert chips.count('class="chip"') == 10
+
+
+def test_bars_stay_inside_their_columns() -> None:
+    rows = (row(1, distance=0.0, parts=()), row(2, distance=0.4, parts=(("a", -0.2), ("b", 0.6))))
+    html = report_html(report(ranking=rows))
+    places = re.findall(r"left:([\d.]+)%;width:([\d.]+)%", html)
+    assert len(places) == 2
+    assert all(float(left) + float(width) <= 100.1 for left, width in places)
+    assert re.findall(r'class="bar"><i style="width:([\d.]+)%', html) == ["0.0", "100.0"]
+
+
+def test_cases_without_an_image_say_so() -> None:
+    text = _page(report_html(report(ranking=(row(1, thumbnail=None), row(2, thumbnail=b"broken"))))).text
+    assert text.count("no image") == 2 + 2
+
+
+def test_an_empty_report_is_explained() -> None:
+    assert "No case was ranked." in report_html(report(ranking=(), vote=VoteFacts()))
+
+
+@pytest.mark.parametrize("with_images", [True, False])
+def test_it_can_be_read_with_a_screen_reader(with_images: bool) -> None:
+    changes = {"thumbnail": png()} if with_images else {"thumbnail": None}
+    rows = tuple(row(rank, **changes) for rank in range(1, 12))
+    query = QueryFacts("query", finding="benign", **changes)
+    page = _page(report_html(report(ranking=rows, query=query, tested="Tested with 60 queries.")))
+    tags = [tag for tag, _ in page.tags]
+    assert dict(page.tags[0][1])["lang"] == "en"
+    assert [tags.count(one) for one in ("title", "header", "main", "footer", "h1")] == [1] * 5
+    # A header or footer inside of main is no landmark.
+    assert tags.index("header") < tags.index("main") < tags.index("footer")
+    levels = [int(tag[1]) for tag in tags if re.fullmatch("h[1-6]", tag)]
+    assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
+    images = [attributes["alt"] for tag, attributes in page.tags if tag == "img"]
+    assert all(images)
+    assert sum("Case 3, benign" in (alt or "") for alt in images) == (2 if with_images else 0)
+    heads = [attributes.get("scope") for tag, attributes in page.tags if tag == "th"]
+    assert set(heads) == {"col", "row"}
+    assert tags.count("table") >= 2
+    assert not any(tabindex for _, attributes in page.tags if (tabindex := attributes.get("tabindex")))
+
+
+def test_every_head_of_a_column_has_a_text() -> None:
+    assert not re.search(r"<th[^>]*></th>", report_html(report()))
+
+
+def test_texts_have_enough_contrast() -> None:
+    html = report_html(report())
+    colours = dict(re.findall(r"--(\w+): (#\w{6})", html))
+    for name in ("text", "second", "third"):
+        assert _contrast(colours[name], colours["panel"]) >= 4.5
+    assert _contrast("#94949C", colours["well"]) >= 4.5
+    for mark in [UNKNOWN_MARK, *report(findings=tuple("abcdefg")).marks().values()]:
+        assert _contrast(mark.ink, mark.colour) >= 4.5
+
+
+def test_findings_have_the_colours_of_the_library() -> None:
+    marks = report(findings=("a", "b"), finding_colours=(6, 0)).marks()
+    assert [marks[name].colour for name in "ab"] == ["#F0E442", "#D55E00"]

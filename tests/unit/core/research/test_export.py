@@ -12,7 +12,7 @@ import pytest
 
 from semblance.core.errors import SemblanceError
 from semblance.core.evaluation.chance import names_beside_chance
-from semblance.core.research import tables
+from semblance.core.research import export
 from semblance.core.research.export import (
     deidentified_document,
     export_results,
@@ -55,7 +55,7 @@ def rows(text: str) -> list[dict[str, str]]:
 
 def test_csv_has_full_precision(state):
     made = document(state)
-    lines = rows(tables.scores_csv(made))
+    lines = rows(export.scores_csv(made))
     assert len(lines) == sum(len(row["scores"]) for row in made["results"])
     for row in made["results"]:
         for name, score in row["scores"].items():
@@ -68,12 +68,12 @@ def test_csv_has_full_precision(state):
             assert line["ci95_low"] == repr(score["ci95"][0])
     areas = [line for line in lines if line["score"].startswith("auc:")]
     assert all(line["delong_low"] and line["bootstrap_high"] for line in areas)
-    values = rows(tables.values_csv(made))
+    values = rows(export.values_csv(made))
     chosen = {line["chosen"] for line in values if line["learner"].startswith("bdm")}
     assert chosen <= {"rounds=1", "rounds=4"}
-    assert len(rows(tables.comparisons_csv(made))) == len(made["comparisons"])
-    assert len(rows(tables.ranks_csv(made))) == 3 * 9
-    pairs = rows(tables.pairs_csv(made))
+    assert len(rows(export.comparisons_csv(made))) == len(made["comparisons"])
+    assert len(rows(export.ranks_csv(made))) == 3 * 9
+    pairs = rows(export.pairs_csv(made))
     assert len(pairs) == 3 * 9
     tested = [pair for test in made["over_tables"] for pair in test["pairs"]]
     adjusted = {(pair["score"], pair["a"], pair["b"]): pair["p_adjusted"] for pair in tested}
@@ -81,7 +81,7 @@ def test_csv_has_full_precision(state):
 
 
 def test_latex_marks_the_best_and_escapes(state):
-    text = tables.latex(document(state))
+    text = export.latex(document(state))
     assert text.count(r"\begin{table}") == text.count(r"\end{table}") == 1
     assert r"two\_\%" in text
     assert r"BDM (rounds=1\textbar{}4)" in text
@@ -100,13 +100,13 @@ def test_latex_marks_the_best_and_escapes(state):
 
 
 def test_latex_caption_has_the_number_of_splits(home, state):
-    assert "over 2 splits, seed 0" in tables.latex(document(state))
+    assert "over 2 splits, seed 0" in export.latex(document(state))
     table = {"table": str(home / "Jane Doe" / "one.csv")}
     folds = ({"protocol": "metricboost", "repeats": 2},)
     made = document(measure(home / "f", spec(table, protocols=folds)))
-    assert "over 10 splits, seed 0" in tables.latex(made)
+    assert "over 10 splits, seed 0" in export.latex(made)
     next((home / "f" / "cells").iterdir()).unlink()
-    assert "over 5 to 10 splits, unfinished, seed 0" in tables.latex(
+    assert "over 5 to 10 splits, unfinished, seed 0" in export.latex(
         document(read_state(ExperimentStore.open(home / "f")))
     )
 
@@ -118,11 +118,11 @@ def test_latex_and_csv_have_the_same_numbers(state):
         (one["cases"], one["learner"], one["score"]): "{mean:.3f} ({ci95_low:.3f}--{ci95_high:.3f})".format(
             **{key: float(one[key]) for key in ("mean", "ci95_low", "ci95_high")}
         )
-        for one in rows(tables.scores_csv(made))
+        for one in rows(export.scores_csv(made))
         if one["mean"] and one["ci95_low"]
     }
     assert any("--1.000" in one for one in scores.values())
-    lines = [line for line in tables.latex(made).splitlines() if "--" in line]
+    lines = [line for line in export.latex(made).splitlines() if "--" in line]
     for line, row in zip(lines, made["results"], strict=True):
         cells = line.replace(r"\textbf{", "").replace("}", "").removesuffix(r" \\").split(" & ")[2:]
         names = names_beside_chance(row["compared"], row["scores"])
@@ -187,7 +187,7 @@ def test_name_with_line_breaks_is_escaped_in_script_and_table():
     assert [line for line in text.splitlines() if "PWNED" in line] == [
         r"#   'q\ntouch PWNED #\n\nz.csv'",
     ]
-    assert tables._escaped("a_b\n\nc") == r"a\_b c"
+    assert export._escaped("a_b\n\nc") == r"a\_b c"
 
 
 def test_file_names_have_as_few_folders_as_possible(state):

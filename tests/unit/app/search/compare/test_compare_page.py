@@ -9,7 +9,7 @@ from PIL import Image
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QImage
 
-from semblance.app.search.compare import compare_facts
+from semblance.app.search.compare import compared_pair
 from semblance.app.search.compare.compare_page import ComparePage
 from semblance.app.viewer.image_display import SecondImage
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
@@ -284,7 +284,7 @@ def test_cases_and_notes_are_chosen_for_the_report(panel, qtbot, jobs):
     ("value", "text"), [("036Y", "36 years"), ("001Y", "1 year"), ("006M", "6 months"), ("adult", "adult")]
 )
 def test_a_dicom_age_is_written_as_people_write_it(value, text):
-    assert compare_facts._age(value) == text
+    assert compared_pair._age(value) == text
 
 
 def test_facts_of_the_header_have_names_units_and_dates_of_the_language(panel):
@@ -299,7 +299,7 @@ def test_facts_of_the_header_have_names_units_and_dates_of_the_language(panel):
     )
 
     def facts() -> list[tuple[str, str]]:
-        return list(compare_facts._facts(panel.state.columns, None, viewed).items())[1:]
+        return list(compared_pair._facts(panel.state.columns, None, viewed).items())[1:]
 
     assert facts() == [
         ("Modality", "CT"), ("Slice thickness, mm", "1.25"), ("Kernel", "B30f"), ("Date", "14 Mar 2019")

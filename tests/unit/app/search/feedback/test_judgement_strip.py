@@ -10,9 +10,9 @@ from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QApplication, QFileDialog, QMenu, QWidget
 
-from semblance.app.screenshot import settle
+from semblance.app.screenshot import wait_until_idle
 from semblance.app.search.feedback import mark_cards
-from semblance.app.search.similar.panel import adjustments_text
+from semblance.app.search.similar.ranking_panel import adjustments_text
 from semblance.app.shell import search_operations
 from semblance.app.shell.state import Change
 from semblance.app.widgets.cards.case_drag import CASE_MIME
@@ -126,7 +126,7 @@ def test_a_file_that_cannot_be_read_is_not_marked(window, monkeypatch, tmp_path)
     away = tmp_path / "away.png"
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_a, **_k: (str(away), ""))
     window.context.actions["mark_image"].trigger()
-    settle(window)
+    wait_until_idle(window)
     assert [m.level for m in window.context.messages.history if "away.png" in m.what] == ["error"]
     assert marks(window) == ([], [])
 

@@ -10,9 +10,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QImage
 from PySide6.QtWidgets import QApplication
 
-from semblance.app.search.feedback.learning_progress import NOTHING_HELD_OUT
 from semblance.app.search.feedback.questions import QuestionSection
-from semblance.app.search.feedback.questions_page import QuestionsPage
+from semblance.app.search.feedback.questions_page import NOTHING_HELD_OUT, LearningCurve, QuestionsPage
 from semblance.app.shell import search_operations
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader, ThumbnailSource
 from semblance.core.imaging.region import Region
@@ -21,6 +20,7 @@ from semblance.core.searches.feedback.questions import Answer
 from semblance.core.searches.query import Query
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.metrics.train_request import TrainRequest
+from semblance.core.workflows.searches.feedback.refinement_session import HeldOutScore
 from tests.helpers.contexts import make_context
 from tests.helpers.questions import answer_by_findings
 from tests.helpers.striped_library import striped_library
@@ -64,7 +64,7 @@ class Grey(ThumbnailSource):
 def page(qtbot, context, jobs):
     ask(context, jobs)
     page = show_widget(qtbot, QuestionsPage(context), 1280, 760)
-    settle(qtbot, jobs)
+    wait_until_idle(qtbot, jobs)
     return page
 
 
@@ -72,7 +72,7 @@ def page(qtbot, context, jobs):
 def section(qtbot, context, jobs):
     ask(context, jobs)
     section = show_widget(qtbot, QuestionSection(context, Grey()), 312, 260)
-    settle(qtbot, jobs)
+    wait_until_idle(qtbot, jobs)
     return section
 
 
@@ -81,13 +81,13 @@ def ask(context, jobs, query: Query | None = None) -> None:
     jobs.run_pending()
 
 
-def settle(qtbot, jobs) -> None:
+def wait_until_idle(qtbot, jobs) -> None:
     """Run jobs until neither a job nor a delayed call of a window is pending."""
     for widget in QApplication.topLevelWidgets():
         finish_delayed_calls(qtbot, widget)
     if jobs.pending:
         jobs.run_pending()
-        settle(qtbot, jobs)
+        wait_until_idle(qtbot, jobs)
 
 
 def judgement_kinds(context) -> list:
@@ -110,7 +110,7 @@ def judgement_kinds(context) -> list:
 def test_keys_answer(qtbot, page, context, jobs, key, kinds) -> None:
     question = page.session.question
     qtbot.keyClick(page, key)
-    settle(qtbot, jobs)
+    wait_until_idle(qtbot, jobs)
     assert judgement_kinds(context) == [
         (question.query, kinds[0], question.first),
         (question.query, kinds[1], question.second),
@@ -122,10 +122,10 @@ def test_keys_answer(qtbot, page, context, jobs, key, kinds) -> None:
 def test_the_mouse_answers_too(qtbot, page, context, jobs) -> None:
     for given, count in ((Answer.FIRST, 2), (Answer.BOTH, 4), (None, 4), (Answer.NEITHER, 6)):
         qtbot.mouseClick(page.buttons[given], Qt.MouseButton.LeftButton)
-        settle(qtbot, jobs)
+        wait_until_idle(qtbot, jobs)
         assert len(judgement_kinds(context)) == count
     qtbot.mouseClick(page.undo, Qt.MouseButton.LeftButton)
-    settle(qtbot, jobs)
+    wait_until_idle(qtbot, jobs)
     assert len(judgement_kinds(context)) == 4
 
 
@@ -145,7 +145,7 @@ def test_skip_saves_nothing_and_asks_about_other_cases(qtbot, page, context, job
         assert not {question.first, question.second} & passed
         passed |= {question.first, question.second}
         qtbot.keyClick(page, Qt.Key.Key_Space)
-        settle(qtbot, jobs)
+        wait_until_idle(qtbot, jobs)
     assert judgement_kinds(context) == []
     assert page.progress.answered_text == "0 answered"
 
@@ -153,15 +153,15 @@ def test_skip_saves_nothing_and_asks_about_other_cases(qtbot, page, context, job
 def test_undo_asks_the_same_question_again(qtbot, page, context, jobs) -> None:
     first = page.session.question
     qtbot.keyClick(page, Qt.Key.Key_Left)
-    settle(qtbot, jobs)
+    wait_until_idle(qtbot, jobs)
     second = page.session.question
     qtbot.keyClick(page, Qt.Key.Key_Space)
-    settle(qtbot, jobs)
+    wait_until_idle(qtbot, jobs)
     qtbot.keyClick(page, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
     assert page.session.question == second
     assert len(judgement_kinds(context)) == 2
     qtbot.keyClick(page, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
-    settle(qtbot, jobs)
+    wait_until_idle(qtbot, jobs)
     assert page.session.question == first
     assert judgement_kinds(context) == []
     assert not page.undo.isEnabled()
@@ -178,14 +178,14 @@ def test_key_repeat_answers_once(qtbot, page, context, jobs) -> None:
 
     pending = QKeyEvent(QEvent.Type.KeyPress, Qt.Key.Key_N, Qt.KeyboardModifier.NoModifier, "n", autorep=True)
     QApplication.sendEvent(page, pending)
-    settle(qtbot, jobs)
+    wait_until_idle(qtbot, jobs)
     assert judgement_kinds(context) == []
 
 
 def test_learning_curve_and_its_badge(qtbot, page, context, jobs) -> None:
     for _ in range(3):
         page.session.answer(answer_by_findings(context.state.columns, page.session.question))
-        settle(qtbot, jobs)
+        wait_until_idle(qtbot, jobs)
     assert sorted(page.progress.curve.points) == [0, 2, 4, 6]
     assert page.progress.value.text().startswith("0.") or page.progress.value.text().startswith("1.")
     assert page.progress.badge.isVisible()
@@ -211,7 +211,7 @@ def test_page_asks_about_library_cases_for_any_query(qtbot, context, jobs, tmp_p
     page = QuestionsPage(context)
     qtbot.addWidget(page)
     page.show()
-    settle(qtbot, jobs)
+    wait_until_idle(qtbot, jobs)
     assert page.session.question is not None
     assert page.session.question.query in context.state.columns.ids
 
@@ -222,7 +222,7 @@ def test_metric_without_coordinates_shows_a_notice(qtbot, context, jobs) -> None
     page = QuestionsPage(context)
     qtbot.addWidget(page)
     page.show()
-    settle(qtbot, jobs)
+    wait_until_idle(qtbot, jobs)
     assert page.session.question is None
     assert "coordinates" in page.session.problem.title
 
@@ -237,7 +237,7 @@ def test_read_only_library_shows_a_notice(qtbot, trained, jobs, monkeypatch) -> 
     page = QuestionsPage(context)
     qtbot.addWidget(page)
     page.show()
-    settle(qtbot, jobs)
+    wait_until_idle(qtbot, jobs)
     assert "read-only" in page.session.problem.text
     assert not page.buttons[Answer.BOTH].isEnabled()
 
@@ -270,7 +270,7 @@ def test_closing_the_library_leaves_the_page(qtbot, page, context) -> None:
 def test_click_on_an_image_answers(qtbot, section, context, jobs) -> None:
     question = section.session.question
     qtbot.mouseClick(section.second, Qt.MouseButton.LeftButton)
-    settle(qtbot, jobs)
+    wait_until_idle(qtbot, jobs)
     assert [kind for _, kind, _ in judgement_kinds(context)] == [JudgementKind.NOT_ALIKE, JudgementKind.ALIKE]
     assert section.session.question.query == question.query
 
@@ -279,22 +279,22 @@ def test_arrow_keys_answer_in_the_panel(qtbot, section, context, jobs) -> None:
     question = section.session.question
     section.setFocus()
     qtbot.keyClick(section, Qt.Key.Key_Left)
-    settle(qtbot, jobs)
+    wait_until_idle(qtbot, jobs)
     assert judgement_kinds(context)[0] == (question.query, JudgementKind.ALIKE, question.first)
     qtbot.mouseClick(section.skip, Qt.MouseButton.LeftButton)
-    settle(qtbot, jobs)
+    wait_until_idle(qtbot, jobs)
     assert len(judgement_kinds(context)) == 2
 
 
 def test_another_query_starts_another_session(qtbot, section, context, jobs) -> None:
     ask(context, jobs, Query(case=context.state.columns.ids[5]))
-    settle(qtbot, jobs)
+    wait_until_idle(qtbot, jobs)
     assert section.session.question.query == context.state.columns.ids[5]
 
 
 def test_region_query_shows_why_there_is_no_question(qtbot, section, context, jobs) -> None:
     ask(context, jobs, Query(case=context.state.columns.ids[0], region=Region(2, 2, 10, 10)))
-    settle(qtbot, jobs)
+    wait_until_idle(qtbot, jobs)
     assert section.session.question is None
     assert "whole case" in section.message.text()
     assert section.message.isVisible()
@@ -306,7 +306,7 @@ def test_question_about_a_case_judged_elsewhere_is_dropped(qtbot, section, conte
 
     question = section.session.question
     mark_cards.judge(context, [likeness_judgement(context.state.search, question.first, positive=True)])
-    settle(qtbot, jobs)
+    wait_until_idle(qtbot, jobs)
     now = section.session.question
     assert question.first not in (now.first, now.second)
 
@@ -328,5 +328,38 @@ def test_thumbnails_that_arrive_late_are_drawn(qtbot, context, jobs) -> None:
     section = QuestionSection(context, ThumbnailLoader(lambda rows, done: waiting.append((rows, done))))
     qtbot.addWidget(section)
     section.show()
-    settle(qtbot, jobs)
+    wait_until_idle(qtbot, jobs)
     assert waiting, "images of the question are sent for"
+
+
+def score(accuracy: float) -> HeldOutScore:
+    return HeldOutScore(accuracy, (accuracy - 0.05, accuracy + 0.05), 0.6, 80, "held-out patients")
+
+
+@pytest.fixture
+def curve(qtbot) -> LearningCurve:
+    return show_widget(qtbot, LearningCurve(), 280, 190)
+
+
+def test_curve_describes_its_last_point(curve) -> None:
+    empty = curve.grab().toImage()
+    curve.add(2, score(0.62))
+    one = curve.grab().toImage()
+    curve.add(4, score(0.7))
+    assert sorted(curve.points) == [2, 4]
+    assert "0.70 (0.65–0.75) after 4 judgements, 0.60 before any" in curve.accessibleDescription()
+    assert curve.grab().toImage() != one != empty
+
+
+def test_undone_judgements_remove_points(curve) -> None:
+    for judged in (2, 4, 6):
+        curve.add(judged, score(0.6 + judged / 100))
+    curve.add(4, score(0.64))
+    assert sorted(curve.points) == [2, 4]
+
+
+def test_empty_curve_shows_the_reason(curve) -> None:
+    curve.add(2, score(0.62))
+    curve.clear("Nothing is held out.")
+    assert not curve.points
+    assert curve.accessibleDescription() == "Nothing is held out."

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QLabel, QPushButton, QScrollArea
 
 from semblance.app.search.feedback import mark_cards as operations
 from semblance.app.search.feedback.refine_panel import FEW, RefinePanel
+from semblance.app.search.feedback.save_refined_metric import save_metric
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.settings import AUTHOR
@@ -18,8 +19,8 @@ from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_CASES
 from semblance.core.searches.feedback.judgements import comparison_judgement, likeness_judgement
 from semblance.core.searches.query import Query
-from semblance.core.workflows.searches import refine_metric
 from semblance.core.workflows.searches.estimate import TRAINED
+from semblance.core.workflows.searches.feedback import refine_metric
 from tests.helpers.judgement_library import context_for_copy, library_for_judgements, search_case
 from tests.helpers.widgets import show_widget
 
@@ -57,7 +58,7 @@ def texts(panel) -> str:
     )
 
 
-def settle(panel, jobs) -> None:
+def wait_until_idle(panel, jobs) -> None:
     """Let everything arrive, the measuring that waits for a rest included."""
     jobs.run_pending()
     panel._refresh_timer.timeout.emit()
@@ -71,14 +72,14 @@ def judge(context, jobs, panel, *marks: tuple[int, bool]) -> list[int]:
     for place, alike in marks:
         operations.judge(context, [likeness_judgement(context.state.search, ids[place], alike)])
         jobs.run_pending()
-    settle(panel, jobs)
+    wait_until_idle(panel, jobs)
     return [entry.id for entry in context.state.ranked_search.entries]
 
 
 def compare(context, jobs, panel, closer: int, farther: int) -> None:
     ids = context.state.columns.ids
     operations.judge(context, [comparison_judgement(context.state.search, ids[closer], ids[farther])])
-    settle(panel, jobs)
+    wait_until_idle(panel, jobs)
 
 
 def in_force(context) -> list[int]:
@@ -98,7 +99,7 @@ def test_without_a_metric_training_is_suggested(panel, context, qtbot):
 
 
 def test_without_judgements_instructions_are_shown(ranked_panel, jobs):
-    settle(ranked_panel, jobs)
+    wait_until_idle(ranked_panel, jobs)
     assert "U, more like this" in texts(ranked_panel)
     assert not ranked_panel.scores.isVisible()
     assert not ranked_panel.save.isEnabled()
@@ -125,7 +126,7 @@ def test_low_window_shows_four_judgements_and_scrolls_to_the_rest(ranked_panel, 
     ranked_panel.add_section(below)
     judge(context, jobs, ranked_panel, *((place, True) for place in range(4, 10)))
     ranked_panel.resize(296, 300)
-    settle(ranked_panel, jobs)
+    wait_until_idle(ranked_panel, jobs)
     row = ranked_panel.list.visualRect(ranked_panel.rows.index(0)).height()
     assert ranked_panel.list.viewport().height() >= 4 * row
     assert below.visibleRegion().isEmpty()
@@ -139,12 +140,12 @@ def test_arrow_undoes_and_redo_redoes(qtbot, ranked_panel, context, jobs):
     first, second, third = judge(context, jobs, ranked_panel, (4, True), (5, False), (6, False))
     # Out of order: the middle one.
     qtbot.mouseClick(ranked_panel.list.viewport(), LEFT, pos=ranked_panel.list.arrow_rect(1).center())
-    settle(ranked_panel, jobs)
+    wait_until_idle(ranked_panel, jobs)
     assert in_force(context) == [first, third]
     assert ranked_panel.rows.rows[1].undone
     assert ranked_panel.redo.isEnabled()
     qtbot.mouseClick(ranked_panel.list.viewport(), LEFT, pos=ranked_panel.list.arrow_rect(1).center())
-    settle(ranked_panel, jobs)
+    wait_until_idle(ranked_panel, jobs)
     assert in_force(context) == [first, second, third]
 
 
@@ -156,10 +157,10 @@ def test_several_judgements_are_undone_by_keyboard(qtbot, ranked_panel, context,
     qtbot.keyClick(ranked_panel.list, Qt.Key.Key_Home)
     qtbot.keyClick(ranked_panel.list, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
     qtbot.keyClick(ranked_panel.list, key)
-    settle(ranked_panel, jobs)
+    wait_until_idle(ranked_panel, jobs)
     assert in_force(context) == [first]
     qtbot.keyClick(ranked_panel.list, key)
-    settle(ranked_panel, jobs)
+    wait_until_idle(ranked_panel, jobs)
     assert len(in_force(context)) == 3
 
 
@@ -171,7 +172,7 @@ def test_the_buttons_below(qtbot, ranked_panel, context, jobs):
         (ranked_panel.reset, []),
     ):
         qtbot.mouseClick(button, LEFT)
-        settle(ranked_panel, jobs)
+        wait_until_idle(ranked_panel, jobs)
         assert in_force(context) == left
     assert not ranked_panel.scores.isVisible()
     assert not ranked_panel.undo.isEnabled()
@@ -195,7 +196,7 @@ def test_contradiction_shows_both_judgements(qtbot, ranked_panel, context, jobs)
     assert ranked_panel.list.contradicting == {oldest.id}
     assert oldest.sentence in ranked_panel.list.tip(newest)
     operations.undo(context, [oldest.id])
-    settle(ranked_panel, jobs)
+    wait_until_idle(ranked_panel, jobs)
     assert not ranked_panel.detail.isVisible()
     assert ranked_panel.list.contradicting == frozenset()
 
@@ -257,7 +258,7 @@ def test_score_without_held_out_cases(ranked_panel, context, jobs):
     ids = context.state.columns.ids
     made = [likeness_judgement(context.state.search, case, True) for case in ids[2:]]
     operations.judge(context, made)
-    settle(ranked_panel, jobs)
+    wait_until_idle(ranked_panel, jobs)
     assert ranked_panel.scores.accuracy.text() == "not measured"
     assert "Every case was judged" in ranked_panel.scores.note.text()
     assert not ranked_panel.scores.badge.isVisible()
@@ -302,7 +303,7 @@ def test_judgements_stay_listed_for_a_metric_without_refinement(ranked_panel, co
     context.state.set_metric("city")
     search_operations.rank(context)
     operations.check_metric(context)
-    settle(ranked_panel, jobs)
+    wait_until_idle(ranked_panel, jobs)
     assert "Marks order the similar cases, but they cannot refine this metric." in texts(ranked_panel)
     assert len(ranked_panel.rows.rows) == 1
     assert not ranked_panel.save.isEnabled()
@@ -312,7 +313,7 @@ def test_judgements_stay_listed_for_a_metric_without_refinement(ranked_panel, co
 def test_refined_metric_is_saved_scored_and_selected(ranked_panel, context, jobs):
     judge(context, jobs, ranked_panel, (4, True), (6, False))
     old = context.state.search
-    operations.save_metric(context, "better", "Ann")
+    save_metric(context, "better", "Ann")
     jobs.run_pending()
     state = context.state
     assert state.metric.name == "better"
@@ -326,13 +327,13 @@ def test_refined_metric_is_saved_scored_and_selected(ranked_panel, context, jobs
     # It learnt from judgements of this very query.
     assert state.ranked_search.result.vote.why_not == TRAINED
     assert [message.level for message in context.messages.history] == ["info"]
-    settle(ranked_panel, jobs)
+    wait_until_idle(ranked_panel, jobs)
     assert len(ranked_panel.rows.rows) == 0
 
 
 def test_an_empty_author_is_stored_as_none(ranked_panel, context, jobs):
     judge(context, jobs, ranked_panel, (4, True))
-    operations.save_metric(context, "better", "")
+    save_metric(context, "better", "")
     jobs.run_pending()
     assert context.state.metric.card["authors"] == []
 
@@ -340,7 +341,7 @@ def test_an_empty_author_is_stored_as_none(ranked_panel, context, jobs):
 def test_other_queries_are_named(ranked_panel, context, jobs):
     judge(context, jobs, ranked_panel, (4, True))
     search_operations.submit_query(context, Query(case=context.state.columns.ids[9]))
-    settle(ranked_panel, jobs)
+    wait_until_idle(ranked_panel, jobs)
     assert ranked_panel.rows.rows[0].sentence == "c4 is like c0"
 
 
@@ -356,7 +357,7 @@ def test_hidden_panel_is_not_refreshed(ranked_panel, context, jobs):
 def test_closing_the_library_clears_the_session(ranked_panel, context, jobs):
     judge(context, jobs, ranked_panel, (4, True))
     context.state.set_library(None)
-    settle(ranked_panel, jobs)
+    wait_until_idle(ranked_panel, jobs)
     assert len(ranked_panel.rows.rows) == 0
     assert "Search with a case" in texts(ranked_panel)
 
@@ -367,6 +368,6 @@ def test_curve_is_drawn_in_every_size(qapp, ranked_panel, context, jobs, theme, 
     compare(context, jobs, ranked_panel, 8, 2)
     compare(context, jobs, ranked_panel, 2, 8)
     operations.undo(context, [context.state.ranked_search.entries[0].id])
-    settle(ranked_panel, jobs)
+    wait_until_idle(ranked_panel, jobs)
     set_theme(qapp, theme, scale)
     assert not ranked_panel.grab().isNull()

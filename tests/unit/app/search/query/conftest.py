@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from semblance.app.search.query.panel import QueryPanel
+from semblance.app.search.query.query_panel import QueryPanel
 from semblance.app.shell import search_operations
 from semblance.core.searches.query import Query
 from semblance.core.workflows.library import library_snapshot

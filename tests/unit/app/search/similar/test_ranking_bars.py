@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import Qt
 
-from semblance.app.search.similar.panel import RankingPanel
 from semblance.app.search.similar.ranking_bars import MarksBar, OtherMarksBar, TrainingBar
+from semblance.app.search.similar.ranking_panel import RankingPanel
 from semblance.app.shell import search_operations
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.core.imaging.region import Region

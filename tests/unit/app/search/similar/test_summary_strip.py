@@ -6,14 +6,17 @@ from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import QLabel
+from PySide6.QtWidgets import QLabel, QWidget
 
-from semblance.app.search.similar.panel import RankingPanel
 from semblance.app.search.similar.ranking_options import DIVERSE
+from semblance.app.search.similar.ranking_panel import RankingPanel
+from semblance.app.search.similar.summary_strip import PrevalenceDialog, edit_prevalences
 from semblance.app.shell.theme import set_theme
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
+from semblance.core.errors import BadArguments
 from semblance.core.library.case_columns import case_columns
 from semblance.core.searches.query import Query
+from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.searches import explain_distance, rank_cases
 from semblance.core.workflows.searches.estimate import (
     FEWER,
@@ -21,6 +24,7 @@ from semblance.core.workflows.searches.estimate import (
     NOT_SCORED,
     OWN_PATIENT,
     REFINED,
+    prevalences,
 )
 from semblance.core.workflows.searches.search_result import (
     ENCODER,
@@ -31,6 +35,7 @@ from semblance.core.workflows.searches.search_result import (
 )
 from tests.helpers.ranked_searches import unrefined_search
 from tests.helpers.scored_snapshots import metric, snapshot
+from tests.helpers.tables import PLAIN, table_library
 from tests.helpers.widgets import show_widget
 
 LEFT = Qt.MouseButton.LeftButton
@@ -373,3 +378,54 @@ def test_poorly_calibrated_estimate_shows_a_caution(show):
     show(ranking(replace(VOTE, caution=words, measured=60), no_close_match=True))
     assert not strip.caution.isVisible()
     assert strip.height() == before
+
+
+IN_LIBRARY = [("benign", 0.38), ("malignant", 0.62)]
+
+
+@pytest.fixture
+def make(qtbot):
+    def made(shares):
+        dialog = PrevalenceDialog(IN_LIBRARY, shares)
+        qtbot.addWidget(dialog)
+        return dialog
+
+    return made
+
+
+def test_fields_are_percentages_and_empty_ones_are_the_librarys(make):
+    dialog = make({"malignant": 0.1})
+    assert dialog.fields["malignant"].text() == "10"
+    assert (dialog.fields["benign"].text(), dialog.fields["benign"].placeholderText()) == ("", "38")
+    assert dialog.shares() == {"malignant": 0.1}
+    dialog.fields["malignant"].set_value(None)
+    assert dialog.shares() == {}
+
+
+@pytest.mark.parametrize("text", ["0", "100", "many"])
+def test_an_impossible_share_cannot_be_set(make, qtbot, text):
+    dialog = make({})
+    qtbot.keyClicks(dialog.fields["malignant"], text)
+    assert not dialog.accept_button.isEnabled()
+    with pytest.raises(BadArguments):
+        dialog.shares()
+
+
+def test_findings_without_a_field_keep_their_share(make):
+    assert make({"normal": 0.5, "benign": 0.2}).shares() == {"normal": 0.5, "benign": 0.2}
+
+
+def test_what_is_set_is_recorded_in_the_library(qtbot, context, jobs, monkeypatch, tmp_path):
+    library = table_library(tmp_path, metrics=(PLAIN,))
+    context.state.set_library(read_snapshot(library))
+    parent = QWidget()
+    qtbot.addWidget(parent)
+
+    def enter(dialog):
+        dialog.fields["kind 1"].set_value(10)
+        return PrevalenceDialog.DialogCode.Accepted
+
+    monkeypatch.setattr(PrevalenceDialog, "exec", enter)
+    edit_prevalences(context, parent)
+    jobs.run_pending()
+    assert prevalences(library) == {"kind 1": 0.1}

@@ -15,7 +15,7 @@ from semblance.app.widgets.cards.case_drag import CASE_MIME, dragged_case, mime_
 from semblance.app.widgets.cards.case_grid import CaseGrid, Selection
 from semblance.app.widgets.cards.case_model import CaseModel
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
-from semblance.core.library.case_columns import CaseColumns, ImageState, case_columns
+from semblance.core.library.case_columns import CaseColumns, ImageAvailability, case_columns
 from tests.helpers.gallery import answer, sample_cases
 from tests.helpers.widgets import show_widget
 
@@ -136,7 +136,7 @@ def test_feedback_buttons_mark_only_where_they_are_offered(qtbot, grid: CaseGrid
 
 
 def test_a_moved_image_offers_relink(qtbot, grid: CaseGrid) -> None:
-    assert grid.model().columns.state[7] == ImageState.MISSING
+    assert grid.model().columns.state[7] == ImageAvailability.MISSING
     card = grid.card_rect(7)
     middle = card.topLeft() + QPoint(
         MARGIN + grid._layout.image_side // 2, MARGIN + grid._layout.image_side // 2 + 6

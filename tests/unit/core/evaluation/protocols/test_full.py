@@ -9,8 +9,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.protocols import get_protocol
-from semblance.core.evaluation.protocols.protocol import LearnerSpec
-from semblance.core.evaluation.protocols.runner import fit_and_measure
+from semblance.core.evaluation.protocols.protocol import LearnerSpec, fit_and_measure
 from semblance.core.metrics import make_learner
 from semblance.core.metrics.steps import parse_steps
 from semblance.core.tasks import SILENT

@@ -15,7 +15,7 @@ import pytest
 from semblance.core.evaluation.data import prepare
 from semblance.core.evaluation.data_sources import Source, read_source
 from semblance.core.evaluation.protocols import get_protocol
-from semblance.core.evaluation.protocols.runner import fit_and_measure
+from semblance.core.evaluation.protocols.protocol import fit_and_measure
 from semblance.core.metrics import make_learner
 from semblance.core.metrics.steps import parse_steps
 from semblance.core.tasks import SILENT

@@ -150,7 +150,7 @@ def test_learners_are_given_triplets_or_identities(monkeypatch):
         name = "others"
         accepts = frozenset({"findings"})
 
-    monkeypatch.setattr(registry, "_LEARNERS", (*registry._LEARNERS, Watching, Others))
+    monkeypatch.setattr(registry, "LEARNERS", (*registry.LEARNERS, Watching, Others))
     result = run(candidates(), "watching", "others")
     assert not result.failed
     (n, y, triplets), (_, _, none) = given[:2]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from semblance.core.errors import BadInput
-from semblance.core.evaluation.protocols import choose_k, pairs
+from semblance.core.evaluation.protocols import pairs, protocol
 from semblance.core.evaluation.protocols.pairs import (
     BY_DISTANCE,
     BY_VOTES,
@@ -23,7 +23,7 @@ from semblance.core.evaluation.protocols.pairs import (
     _without_rounding,
     balanced_pairs,
 )
-from semblance.core.evaluation.protocols.runner import repeat_seed
+from semblance.core.evaluation.protocols.protocol import repeat_seed
 from semblance.core.evaluation.splits import halves
 from semblance.core.metrics.registry import make_learner
 from tests.helpers.blobs import blobs
@@ -85,7 +85,7 @@ def expected(data, seed, step):
 @pytest.mark.parametrize(("patients", "step"), [(0, 1), (2, 1), (2, 2)])
 def test_every_score_is_that_of_loops(monkeypatch, patients, step):
     data = blobs(n=96, patients=patients)
-    monkeypatch.setattr(choose_k, "_MAX_QUERIES", 48 // step)
+    monkeypatch.setattr(protocol, "_MAX_QUERIES", 48 // step)
     monkeypatch.setattr(pairs, "MAX_PAIRS", 150)
     result = run_protocol("pairs", data, "euclidean", seed=2)
     scores = {name: summary.mean for name, summary in result.results[0].scores.items()}

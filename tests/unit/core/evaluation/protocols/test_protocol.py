@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from semblance.core.errors import BadArguments, BadInput
-from semblance.core.evaluation.builtin_tables import builtin_table
 from semblance.core.evaluation.data import EvaluationData
+from semblance.core.evaluation.data_sources import builtin_table
 from semblance.core.evaluation.protocols import get_protocol, protocols
 from semblance.core.evaluation.protocols.protocol import LearnerSpec
 from semblance.core.metrics import registry
@@ -81,7 +81,7 @@ def test_no_patient_is_in_two_parts(name, settings, patients):
 
 @each
 def test_learners_and_steps_get_only_the_training_part(name, settings, monkeypatch):
-    monkeypatch.setattr(registry, "_LEARNERS", (*registry.learners(), Watching))
+    monkeypatch.setattr(registry, "LEARNERS", (*registry.learners(), Watching))
     monkeypatch.setattr(Watching, "fitted", [])
     data = blobs(patients=3)
     run(name, settings, data, "watching", seed=7)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from semblance.core.features.local.sample_points import grid_points, scaled_planes
+from semblance.core.features.local.local_extractor import grid_points, scaled_planes
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.outline import Ellipse
 from semblance.core.imaging.region import Region

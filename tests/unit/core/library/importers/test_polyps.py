@@ -270,7 +270,7 @@ def test_the_extractor_sees_the_spacing_of_a_series(tmp_path, monkeypatch):
 
     with open_library(library) as opened:
         images = module.case_images(opened, np.array([row.id for row in opened.catalogue.all_cases()]))
-    monkeypatch.setattr(module.Batch, "add", lambda *_: None)
+    monkeypatch.setattr(module.ImageBatch, "add", lambda *_: None)
     module.measure_cases("polyp", {}, images, reporter=SILENT)
     assert spacings == [(2.0, 0.5, 0.5)]
 

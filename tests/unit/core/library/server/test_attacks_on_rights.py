@@ -16,7 +16,7 @@ from semblance.core.library.server.changes import ChangeListener
 from semblance.core.library.server.embeddings import building
 from semblance.core.library.server.library import ServerLibrary
 from semblance.core.library.server.tables import AUDIT_SCHEMA, project_schema
-from semblance.core.workflows.library.exports import check_audit, list_audit
+from semblance.core.workflows.library.audit_log import check_audit, list_audit
 from semblance.core.workflows.maintenance.share_library import change_members, create_project, list_projects
 from tests.helpers.postgres_server import MAKER, PASSWORD, as_given
 from tests.unit.core.library.server.test_people import INSERT

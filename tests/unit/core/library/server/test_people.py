@@ -16,7 +16,7 @@ from semblance.core.library.reader_studies import ReaderStudyTable
 from semblance.core.library.records import JudgementRecord
 from semblance.core.library.server.library import ServerLibrary
 from semblance.core.library.server.tables import SCHEMA
-from semblance.core.workflows.library.exports import check_audit, list_audit
+from semblance.core.workflows.library.audit_log import check_audit, list_audit
 from semblance.core.workflows.maintenance.share_library import list_people, set_right
 from tests.helpers.postgres_server import as_given
 from tests.unit.core.library.server.test_server_library import HOSTILE

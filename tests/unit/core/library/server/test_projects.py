@@ -20,8 +20,8 @@ from semblance.core.library.server import local_copy
 from semblance.core.library.server.library import ServerLibrary
 from semblance.core.library.server.local_copy import LocalCopy
 from semblance.core.library.server.tables import project_schema
+from semblance.core.workflows.library.audit_log import check_audit, list_audit
 from semblance.core.workflows.library.connect_to_server import find_projects
-from semblance.core.workflows.library.exports import check_audit, list_audit
 from semblance.core.workflows.library.local_copies import remove_ended_copies, renew_copy
 from semblance.core.workflows.maintenance.share_library import set_right
 from semblance.core.workflows.maintenance.watch_library import WATCHING, library_changes

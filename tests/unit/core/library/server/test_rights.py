@@ -12,7 +12,7 @@ from semblance.core.library.location import server_address
 from semblance.core.library.server.library import ServerLibrary
 from semblance.core.library.server.tables import project_schema
 from semblance.core.workflows.maintenance.share_library import (
-    Chosen,
+    CaseSelection,
     add_cases,
     change_members,
     create_project,
@@ -94,7 +94,7 @@ def server(postgres):
         postgres.execute(f"CREATE ROLE {name} LOGIN PASSWORD 'pw'")
     for project, people in (("one", {"max": "reader", "mia": "annotator"}), ("two", {"other": "annotator"})):
         create_project(address, project, "a study", "2999-12-31")
-        add_cases(address, project, Chosen(case_ids=("s/a",)))
+        add_cases(address, project, CaseSelection(case_ids=("s/a",)))
         for name, right in people.items():
             change_members(address, project, [name], right)
     with psycopg.connect(postgres.address("library"), autocommit=True) as root:

@@ -16,7 +16,7 @@ from semblance.core.library.open_library import open_library, read_only_librarie
 from semblance.core.library.records import CaseRecord, FileRecord, JudgementRecord
 from semblance.core.library.server.library import ServerLibrary
 from semblance.core.library.server.tables import AUDIT_SCHEMA, SCHEMA
-from semblance.core.workflows.library.exports import check_audit, list_audit
+from semblance.core.workflows.library.audit_log import check_audit, list_audit
 from tests.helpers.postgres_server import MAKER, as_given
 
 

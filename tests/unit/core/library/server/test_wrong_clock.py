@@ -18,8 +18,8 @@ from semblance.core.library.stored_searches import (
     deleted_searches,
     stored_searches,
 )
+from semblance.core.workflows.library.audit_log import check_audit, list_audit
 from semblance.core.workflows.library.edit_cases import set_finding, set_patient
-from semblance.core.workflows.library.exports import check_audit, list_audit
 from semblance.core.workflows.library.local_copies import remove_ended_copies, renew_copy
 from semblance.core.workflows.library.undo_edits import redo, undo
 from semblance.core.workflows.maintenance.share_library import create_project, list_projects

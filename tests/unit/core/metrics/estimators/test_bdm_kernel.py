@@ -9,9 +9,7 @@ import pytest
 
 from semblance.core.errors import BadInput
 from semblance.core.metrics import make_learner
-from semblance.core.metrics.distances.bits import BitDistance
-from semblance.core.metrics.distances.kernel_bits import KernelBitDistance
-from semblance.core.metrics.numerics.kernels import Kernel
+from semblance.core.metrics.distances.bits import BitDistance, Kernel, KernelBitDistance
 from tests.helpers import naive_bdm as naive
 from tests.helpers.learner_checks import in_order_of_training
 

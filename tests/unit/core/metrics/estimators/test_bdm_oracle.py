@@ -7,9 +7,10 @@ import pytest
 
 from semblance.core.constraints import from_findings, visual_neighbour_pairs
 from semblance.core.metrics import make_learner
-from semblance.core.metrics.boosting import bdm_boosting, bdm_pairs
-from semblance.core.metrics.boosting.bdm_cells import CellPairs
-from semblance.core.metrics.boosting.bdm_pairs import DensePairs
+from semblance.core.metrics.estimators import bdm as bdm_boosting
+from semblance.core.metrics.estimators import bdm_pairs
+from semblance.core.metrics.estimators.bdm_cells import CellPairs
+from semblance.core.metrics.estimators.bdm_pairs import DensePairs
 from tests.helpers import naive_bdm as naive
 
 ROUNDS = 6
@@ -134,7 +135,7 @@ def test_blocks_of_rows_give_what_one_block_gives(limit, monkeypatch):
     X, y = naive.problem(n=90)
     monkeypatch.setattr(bdm_pairs, "_MANY_OF_A_FINDING", limit)
     whole = make_learner("bdm_v", rounds=5).fit(X, y).objectives_
-    monkeypatch.setattr("semblance.core.metrics.boosting.bdm_pairs._BLOCK", 17 * 90)
+    monkeypatch.setattr("semblance.core.metrics.estimators.bdm_pairs._BLOCK", 17 * 90)
     assert make_learner("bdm_v", rounds=5).fit(X, y).objectives_ == pytest.approx(whole, rel=1e-12)
 
 

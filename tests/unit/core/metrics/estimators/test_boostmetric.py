@@ -10,7 +10,9 @@ from scipy.optimize import linprog
 
 from semblance.core.errors import BadInput
 from semblance.core.metrics import make_learner
-from semblance.core.metrics.boosting.margin_boosting import (
+from semblance.core.metrics.estimators import boostmetric
+from semblance.core.metrics.estimators.boostmetric import (
+    LOSSES,
     RankOneSum,
     TripletMargins,
     hinge,
@@ -18,11 +20,9 @@ from semblance.core.metrics.boosting.margin_boosting import (
     stagewise,
     totally_corrective,
 )
-from semblance.core.metrics.boosting.margin_losses import LOSSES
-from semblance.core.metrics.estimators import boostmetric
-from semblance.core.metrics.numerics.convex_minimum import convex_minimum
+from semblance.core.metrics.numerics.minimise import convex_minimum
 from semblance.core.metrics.training import TrainingPoint
-from semblance.core.metrics.training_data.nearest_triplets import nearest_of_both, nearest_triplets
+from semblance.core.metrics.training_data.triplets import nearest_of_both, nearest_triplets
 from semblance.core.tasks import SILENT, Cancelled, Reporter
 from tests.helpers import naive_boostmetric as naive
 from tests.helpers.naive_bdm import problem
@@ -61,7 +61,7 @@ def test_nearest_rows_are_exact_whatever_the_rounding(name, scale, monkeypatch):
     if name == "rare":
         codes = np.array([0] * 117 + [1, 1, 2])
     X = X * scale
-    monkeypatch.setattr("semblance.core.metrics.training_data.nearest_triplets._BLOCK", 120 * 16)
+    monkeypatch.setattr("semblance.core.metrics.training_data.triplets._BLOCK", 120 * 16)
     targets, impostors = nearest_of_both(X, codes, 3, SILENT)
     for i in range(120):
         d = ((X - X[i]) ** 2).sum(axis=1)
@@ -325,7 +325,7 @@ def test_lanczos_and_full_decomposition_agree():
         found = []
         for beyond in (100, 10**9):
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr("semblance.core.metrics.numerics.top_eigenpair._LANCZOS_FROM", beyond)
+                patch.setattr("semblance.core.metrics.numerics.eigenpairs._LANCZOS_FROM", beyond)
                 found.append(make_learner(name, rounds=4).fit(X, y).metric().distances(X[:20], X[:20]))
         fast, full = found
         assert fast == pytest.approx(full, rel=1e-6, abs=1e-9)

@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 
 from semblance.core.metrics import learner, make_learner
-from semblance.core.metrics.class_conditional.objective import expected_accuracy, make_batch
-from semblance.core.metrics.class_conditional.optimiser import (
+from semblance.core.metrics.estimators.ccml import (
     CCMLOptimiser,
     Hyperparameters,
     best_hyperparameters,
+    expected_accuracy,
+    make_batch,
 )
-from semblance.core.metrics.training_data.labelled_rows import LabelledRows
-from semblance.core.metrics.training_data.parameter_search import error_of, hold_out_rows
+from semblance.core.metrics.training_data.rows import LabelledRows
+from semblance.core.metrics.training_data.validation import error_of, hold_out_rows
 from tests.helpers import naive_bdm
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.metrics import load_metric, make_learner
-from semblance.core.metrics.numerics.largest_distance import largest_squared_distance
+from semblance.core.metrics.estimators.metricboost import largest_squared_distance
 from semblance.core.metrics.storage import MANIFEST
 from semblance.core.tasks import SILENT, Cancelled
 from tests.helpers.learners import Listener
@@ -127,7 +127,7 @@ def test_five_hundred_rounds_stay_finite_and_their_bound_never_rises(settings, a
 
 def test_memory_that_would_not_fit_is_refused_beforehand(monkeypatch):
     X, y = problem(n=90)
-    monkeypatch.setattr("semblance.core.metrics.boosting.stump_weights._MOST_BYTES", 90 * 90 * 8 - 1)
+    monkeypatch.setattr("semblance.core.metrics.estimators.anchored_triplets._MOST_BYTES", 90 * 90 * 8 - 1)
     with pytest.raises(BadInput, match=r"pairs of 90 cases would take 0\.0 GB") as refusal:
         make_learner("metricboost").fit(X, y)
     assert "anchors=1000" in refusal.value.hint

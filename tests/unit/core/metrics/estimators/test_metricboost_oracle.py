@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from semblance.core.metrics import make_learner
-from semblance.core.metrics.boosting import stump_triplets
-from semblance.core.metrics.boosting.stump_triplets import SortedPlaces
-from semblance.core.metrics.boosting.stump_weights import PrefixSums, memory_needed
-from semblance.core.metrics.boosting.stumps import gaussian_threshold
+from semblance.core.metrics.estimators import stump_triplets
+from semblance.core.metrics.estimators.anchored_triplets import PrefixSums, memory_needed
+from semblance.core.metrics.estimators.stump_triplets import SortedPlaces, gaussian_threshold
 from tests.helpers import naive_metricboost as naive
 from tests.helpers.learner_checks import in_order_of_training
 from tests.helpers.naive_bdm import problem
@@ -161,7 +160,7 @@ def test_blocks_of_anchors_give_what_one_block_gives(monkeypatch):
     X, y = problem(n=90)
     for form in FORMS.values():
         whole = make_learner("metricboost", rounds=3, **form).fit(X, y).log_bounds_
-        monkeypatch.setattr("semblance.core.metrics.boosting.anchored_triplets._BLOCK", 1)
+        monkeypatch.setattr("semblance.core.metrics.estimators.anchored_triplets._BLOCK", 1)
         parts = make_learner("metricboost", rounds=3, **form).fit(X, y).log_bounds_
         monkeypatch.undo()
         assert parts == pytest.approx(whole, rel=1e-12, abs=1e-13)
@@ -170,15 +169,15 @@ def test_blocks_of_anchors_give_what_one_block_gives(monkeypatch):
 def test_single_precision_scores_change_next_to_nothing(monkeypatch):
     X, y = problem(n=90)
     double = make_learner("metricboost").fit(X, y).log_bounds_
-    monkeypatch.setattr("semblance.core.metrics.boosting.stump_weights._DOUBLE_PAIRS", 0)
+    monkeypatch.setattr("semblance.core.metrics.estimators.anchored_triplets._DOUBLE_PAIRS", 0)
     assert make_learner("metricboost").fit(X, y).log_bounds_ == pytest.approx(double, rel=1e-6, abs=1e-6)
 
 
 def test_a_sample_of_anchors_only_gives_the_start_of_the_search(monkeypatch):
     X, y = problem(n=90)
     plain = make_learner("metricboost", weak="real", rounds=3).fit(X, y).log_bounds_
-    monkeypatch.setattr("semblance.core.metrics.boosting.quadratic_triplets._SAMPLE_FROM", 10)
-    monkeypatch.setattr("semblance.core.metrics.boosting.quadratic_triplets._SAMPLED_SHARE", 4)
+    monkeypatch.setattr("semblance.core.metrics.estimators.metricboost._SAMPLE_FROM", 10)
+    monkeypatch.setattr("semblance.core.metrics.estimators.metricboost._SAMPLED_SHARE", 4)
     again = make_learner("metricboost", weak="real", rounds=3).fit(X, y).log_bounds_
     assert again == pytest.approx(plain, rel=1e-10, abs=1e-12)
 
@@ -188,7 +187,7 @@ def test_recomputed_weights_equal_those_updated_by_multiplication(monkeypatch, s
     X, y = problem(n=90)
     plain = make_learner("metricboost", rounds=8, **settings).fit(X, y).log_bounds_
     monkeypatch.setattr(
-        "semblance.core.metrics.boosting.stump_weights._MOST_GROWN",
+        "semblance.core.metrics.estimators.anchored_triplets._MOST_GROWN",
         dict.fromkeys(map(np.dtype, ("f8", "f4")), 0.3),
     )
     assert make_learner("metricboost", rounds=8, **settings).fit(X, y).log_bounds_ == pytest.approx(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from semblance.core.metrics.estimators.ncmc import negative_log_likelihood
-from semblance.core.metrics.training_data.labelled_rows import LabelledRows
+from semblance.core.metrics.training_data.rows import LabelledRows
 from tests.helpers.learner_checks import labelled_problem, numeric_gradient
 
 

@@ -7,11 +7,12 @@ import pytest
 
 from semblance.core.errors import BadInput
 from semblance.core.metrics.card import MetricCard
+from semblance.core.metrics.declarations import CLICKS
 from semblance.core.metrics.distances import RefinedDistance
 from semblance.core.metrics.metric import Metric, load_metric
 from semblance.core.metrics.relevance_feedback.feedback_space import FeedbackSpace
 from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackForm
-from semblance.core.metrics.relevance_feedback.refined_metric import LEARNER, refined_metric
+from semblance.core.metrics.relevance_feedback.refined_metric import refined_metric
 from semblance.core.metrics.relevance_feedback.triplet_learning import (
     WeightedTriplets,
     fit_form,
@@ -38,7 +39,7 @@ def test_the_frozen_metric_is_the_form_and_explains_itself(base: object, tmp_pat
     metric.save(tmp_path / "m.metric")
     again = load_metric(tmp_path / "m.metric")
     np.testing.assert_array_equal(again.distances(X[:2], X), metric.distances(X[:2], X))
-    assert again.card.learner == LEARNER
+    assert again.card.learner == CLICKS
     assert again.card.parameters["base"] == "start"
     assert "3 judgements on the metric 'start'" in again.card.notes[-1]
     assert again.card.authors == ("ann",)

@@ -10,8 +10,8 @@ from semblance.core.features.fusion import FusedSet, fusion_settings
 from semblance.core.metrics import fit_metric, make_learner
 from semblance.core.metrics.metric import load_metric
 from semblance.core.metrics.steps import parse_steps, steps_text
-from semblance.core.metrics.steps.extractor_steps import chosen_steps
 from semblance.core.metrics.steps.per_set import PerSet, SetSteps
+from semblance.core.metrics.steps.sequence import chosen_steps
 
 GROUPS = ("a",) * 6 + ("b",) * 2 + ("c",)
 

@@ -7,10 +7,9 @@ from sklearn.decomposition import PCA as PeerPCA  # noqa: N811
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.metrics import fit_metric, make_learner
 from semblance.core.metrics.steps import STEPS, apply_steps, fit_steps, parse_steps, steps_text
-from semblance.core.metrics.steps.extractor_steps import default_steps
-from semblance.core.metrics.steps.impute import Impute
 from semblance.core.metrics.steps.pca import PCA
-from semblance.core.metrics.steps.standardise import Standardise
+from semblance.core.metrics.steps.scaling import Impute, Standardise
+from semblance.core.metrics.steps.sequence import default_steps
 
 
 def rows(n=30, d=5, seed=0):

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from semblance.core.metrics import make_learner
-from semblance.core.metrics.training_data import validation
 from semblance.core.metrics.training_data.validation import (
     Validation,
     best_shrinkage,
@@ -75,4 +74,4 @@ def test_stopping_on_cases_set_aside_keeps_it_from_overfitting(name):
         return float((codes[train][np.argsort(d, axis=1)[:, :3]] != codes[test][:, None]).mean())
 
     assert error(rounds=300) <= error(rounds=300, validation=0.0)
-    assert validation.VALIDATION.default == 0.2
+    assert make_learner(name).validation == 0.2

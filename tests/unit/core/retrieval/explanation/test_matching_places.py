@@ -9,9 +9,9 @@ from semblance.core.features.registry import make_extractor
 from semblance.core.imaging.image_reader import image_of
 from semblance.core.imaging.region import Region
 from semblance.core.metrics import make_learner
-from semblance.core.metrics.exclude_feature_groups import exclude_feature_groups
+from semblance.core.metrics.metric import exclude_feature_groups
 from semblance.core.metrics.pipeline import fit_metric
-from semblance.core.metrics.steps.extractor_steps import chosen_steps
+from semblance.core.metrics.steps.sequence import chosen_steps
 from semblance.core.retrieval.explanation import Grouping
 from semblance.core.retrieval.explanation.matching_places import (
     REGIONS,

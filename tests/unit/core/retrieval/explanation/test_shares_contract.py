@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from semblance.core.errors import BadInput
-from semblance.core.metrics.exclude_feature_groups import exclude_feature_groups, explained_groups
+from semblance.core.metrics.metric import exclude_feature_groups, explained_groups
 from semblance.core.metrics.pipeline import fit_metric
 from semblance.core.metrics.steps import parse_steps
 from semblance.core.retrieval.explanation import Grouping, shares_of

@@ -18,7 +18,7 @@ from semblance.core.library.library import Library
 from semblance.core.tasks import Cancelled
 from semblance.core.workflows.features import extract_features as module
 from semblance.core.workflows.features import measuring_order
-from semblance.core.workflows.features.extract_features import Batch, extract_features
+from semblance.core.workflows.features.extract_features import ImageBatch, extract_features
 from semblance.core.workflows.features.suitable_extractors import suitable_extractors
 from semblance.core.workflows.library.import_source import import_source
 from tests.helpers.bad_images import encoded, pattern, write_zip
@@ -394,7 +394,7 @@ class Together(Pixels):
 @pytest.mark.parametrize("count", [0, 1, 3, 7])
 def test_all_come_back_in_order_by_threes(count):
     extractor = Together()
-    batch = Batch(extractor)
+    batch = ImageBatch(extractor)
     for n in range(count):
         batch.add(100 + n, f"c{n}", n)
     rows, values, contents = batch.measured()
@@ -407,7 +407,7 @@ def test_all_come_back_in_order_by_threes(count):
 
 
 def test_one_that_fails_is_recorded_and_the_others_stay():
-    batch = Batch(Together())
+    batch = ImageBatch(Together())
     for n in (11, 12, 13, 14):
         batch.add(n, f"c{n}", n)
     rows, values, _ = batch.measured()

@@ -12,7 +12,7 @@ from PIL import Image, ImageDraw, ImageFont
 from semblance.core.errors import BadInput
 from semblance.core.library.library import Library
 from semblance.core.workflows.library.check_data import check_data, settle_issue, undo_settlement
-from semblance.core.workflows.library.data_issues import Check
+from semblance.core.workflows.library.data_issues import IssueKind
 from semblance.core.workflows.library.import_source import import_source
 from tests.helpers.images import striped_folder
 from tests.helpers.libraries import finding_of
@@ -67,14 +67,14 @@ def listed(result):
 def test_every_fault_is_listed_once_with_its_cases(made):
     result = check_data(made)
     assert listed(result) == {
-        (Check.BLANK, (BLANK,)),
-        (Check.CUT, (CUT,)),
-        (Check.TEXT, (TEXT,)),
-        (Check.MARKS, (TEXT,)),
-        (Check.LABEL_CONFLICT, ("level/p001.png", COPY)),
-        (Check.LABEL_ERROR, ("level/p008.png",)),
-        (Check.LABEL_ERROR, ("level/p009.png",)),
-        (Check.OUTLIER, ("upright/p010.png",)),
+        (IssueKind.BLANK, (BLANK,)),
+        (IssueKind.CUT, (CUT,)),
+        (IssueKind.TEXT, (TEXT,)),
+        (IssueKind.MARKS, (TEXT,)),
+        (IssueKind.LABEL_CONFLICT, ("level/p001.png", COPY)),
+        (IssueKind.LABEL_ERROR, ("level/p008.png",)),
+        (IssueKind.LABEL_ERROR, ("level/p009.png",)),
+        (IssueKind.OUTLIER, ("upright/p010.png",)),
     }
     assert (result.cases, result.features, result.not_checked, result.unreadable) == (N + 1, "made", (), ())
     severities = [issue.severity for issue in result.issues]
@@ -86,11 +86,11 @@ def test_every_fault_is_listed_once_with_its_cases(made):
 @pytest.mark.slow
 def test_settled_issues_are_listed_no_more_until_that_is_undone(library):
     issues = {issue.check: issue for issue in check_data(library).issues}
-    conflict, blank = issues[Check.LABEL_CONFLICT], issues[Check.BLANK]
+    conflict, blank = issues[IssueKind.LABEL_CONFLICT], issues[IssueKind.BLANK]
     settle_issue(library, blank, None)
     settle_issue(library, conflict, "level")
     after = check_data(library)
-    assert {Check.BLANK, Check.LABEL_CONFLICT}.isdisjoint(issue.check for issue in after.issues)
+    assert {IssueKind.BLANK, IssueKind.LABEL_CONFLICT}.isdisjoint(issue.check for issue in after.issues)
     assert after.reviewed == 1
     assert finding_of(library)["images/" + COPY] == "level"
     undo_settlement(library)
@@ -99,7 +99,7 @@ def test_settled_issues_are_listed_no_more_until_that_is_undone(library):
 
 
 def test_a_given_finding_stays_when_the_source_is_imported_again(library, made):
-    conflict = next(i for i in check_data(library).issues if i.check == Check.LABEL_CONFLICT)
+    conflict = next(i for i in check_data(library).issues if i.check == IssueKind.LABEL_CONFLICT)
     settle_issue(library, conflict, "level")
     assert import_source(made.parent / "images", library).relabelled == 0
     assert finding_of(library)["images/" + COPY] == "level"
@@ -113,7 +113,7 @@ def test_what_cannot_be_checked_says_why(tmp_path):
     import_source(images, tmp_path / "lib")
     (images / "level/p000.png").unlink()
     result = check_data(tmp_path / "lib")
-    assert [check for check, _ in result.not_checked] == [Check.LABEL_ERROR, Check.OUTLIER]
+    assert [check for check, _ in result.not_checked] == [IssueKind.LABEL_ERROR, IssueKind.OUTLIER]
     assert "no features yet" in result.not_checked[0][1]
     assert [case_id for case_id, _ in result.unreadable] == ["images/level/p000.png"]
     with pytest.raises(BadInput, match="has no features yet"):
@@ -134,5 +134,5 @@ def test_a_mirrored_mammogram_of_a_collection_is_listed(tmp_path):
     with (images / "labels.csv").open("w", newline="", encoding="utf-8") as out:
         csv.writer(out).writerows([("path", "label"), *lines])
     import_source(images, tmp_path / "lib", kind="mammograms")
-    wrong = [issue for issue in check_data(tmp_path / "lib").issues if issue.check == Check.WRONG_SIDE]
+    wrong = [issue for issue in check_data(tmp_path / "lib").issues if issue.check == IssueKind.WRONG_SIDE]
     assert [issue.case_ids for issue in wrong] == [("mias/mdb006.png",)]

@@ -9,9 +9,9 @@ import pytest
 
 from semblance.core.imaging.region import Region
 from semblance.core.workflows.library.data_issues import (
-    Check,
     CheckedCase,
     ImageMeasures,
+    IssueKind,
     Severity,
     contradictory_rows,
     few_patients,
@@ -102,7 +102,12 @@ def test_images_are_listed_once_for_all_their_cases():
             (case(attributes={"burnt_in_text": "possible"}), seen()),
         ]
     )
-    assert [issue.check for issue in issues] == [Check.BLANK, Check.CUT, Check.TEXT, Check.TEXT]
+    assert [issue.check for issue in issues] == [
+        IssueKind.BLANK,
+        IssueKind.CUT,
+        IssueKind.TEXT,
+        IssueKind.TEXT,
+    ]
     assert issues[0].rows == tuple(one.row for one in shared)
     assert issues[3].rows == (stated.row,)
 

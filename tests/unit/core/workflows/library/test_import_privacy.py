@@ -38,7 +38,7 @@ def identified(dataset: Dataset, number: int, day: str) -> Dataset:
     dataset.PatientName = ("Zebrovich^Quentin", "Zebrovich^Ourania")[number % 2]
     dataset.PatientID = f"HOSP-{778812 + number % 2}"
     dataset.PatientBirthDate, dataset.AccessionNumber = "19530417", f"ACC-9912{number}"
-    dataset.PatientAddress, dataset.InstitutionName = "4 Larkspur Lane", "St. Elsewhere"
+    dataset.PatientAddress, dataset.InstitutionName = "4 Larkspur WorkerPool", "St. Elsewhere"
     dataset.PatientTelephoneNumbers, dataset.StudyDate = "555-0142", day
     return dataset
 

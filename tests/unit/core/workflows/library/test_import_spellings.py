@@ -11,7 +11,7 @@ from semblance.core.library.library import Library
 from semblance.core.workflows.evaluation.evaluate_learners import EvaluateRequest, evaluate
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.check_data import check_data
-from semblance.core.workflows.library.data_issues import Check
+from semblance.core.workflows.library.data_issues import IssueKind
 from semblance.core.workflows.library.edit_cases import set_finding
 from semblance.core.workflows.library.edit_findings import add_finding, rename_finding
 from semblance.core.workflows.library.find_cases import find_cases
@@ -90,6 +90,6 @@ def test_import_evaluation_and_data_check_say_that_a_column_tells_the_finding(tm
     (note,) = evaluate(request)["notes"]
     assert "'made' (1.000)" in note
     extract_features(library, "raw")
-    (issue,) = [one for one in check_data(library).issues if one.check == Check.TELLING_COLUMN]
+    (issue,) = [one for one in check_data(library).issues if one.check == IssueKind.TELLING_COLUMN]
     assert "'made'" in issue.text
     assert len(issue.case_ids) == 2

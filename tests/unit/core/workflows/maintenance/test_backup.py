@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
-from semblance.core.library import backup
-from semblance.core.library.backup import MANIFEST
+from semblance.core.library import backup_file
+from semblance.core.library.backup_file import MANIFEST
 from semblance.core.library.library import Library
 from semblance.core.library.records import CATALOGUE
 from semblance.core.tasks import Cancelled, Reporter
@@ -77,7 +77,7 @@ def test_a_restored_library_is_the_one_that_was_backed_up(library, file, tmp_pat
 def test_a_library_that_is_written_to_meanwhile_is_backed_up_as_it_was_at_one_moment(
     library, tmp_path, monkeypatch
 ):
-    copy = backup.copy_catalogue
+    copy = backup_file.copy_catalogue
 
     def copy_then_write(source: Path, target: Path) -> None:
         copy(source, target)
@@ -88,7 +88,7 @@ def test_a_library_that_is_written_to_meanwhile_is_backed_up_as_it_was_at_one_mo
 
     with Library.open(library) as opened:
         fill(opened, [50], source="held")
-        monkeypatch.setattr(backup, "copy_catalogue", copy_then_write)
+        monkeypatch.setattr(backup_file, "copy_catalogue", copy_then_write)
         back_up(library, tmp_path / "b.zip")
     assert restore(tmp_path / "b.zip", tmp_path / "again").cases == 21
     with Library.open(tmp_path / "again.semblance") as opened:
@@ -298,7 +298,7 @@ def test_a_file_that_may_not_be_read_is_named_and_no_backup_is_made(library, tmp
 
 
 def test_too_little_disk_space_is_reported_before_anything_is_written(file, tmp_path, monkeypatch):
-    monkeypatch.setattr(backup.shutil, "disk_usage", lambda _path: shutil._ntuple_diskusage(10, 9, 1))
+    monkeypatch.setattr(backup_file.shutil, "disk_usage", lambda _path: shutil._ntuple_diskusage(10, 9, 1))
     with pytest.raises(SemblanceError, match=r"has 1 bytes left; the library needs .* kB\. Free some space"):
         restore(file, tmp_path / "again")
     assert not list(tmp_path.glob("again*"))
@@ -326,7 +326,7 @@ def test_cancelled_it_leaves_nothing(library, file, tmp_path, calls):
 
 
 def test_a_disk_that_does_not_keep_what_is_written_is_noticed(library, tmp_path, monkeypatch):
-    pack = backup._pack
+    pack = backup_file._pack
 
     def pack_badly(*args):
         written = pack(*args)
@@ -336,7 +336,7 @@ def test_a_disk_that_does_not_keep_what_is_written_is_noticed(library, tmp_path,
         part.write_bytes(data)
         return written
 
-    monkeypatch.setattr(backup, "_pack", pack_badly)
+    monkeypatch.setattr(backup_file, "_pack", pack_badly)
     with pytest.raises(SemblanceError, match=r"could not be verified|damaged"):
         back_up(library, tmp_path / "b.zip")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["lib.semblance"]

@@ -11,7 +11,7 @@ import pytest
 from semblance.core.errors import SemblanceError
 from semblance.core.library.library import Library
 from semblance.core.library.records import CATALOGUE, JudgementRecord, now
-from semblance.core.workflows.maintenance.problems import VerificationResult
+from semblance.core.workflows.maintenance.verification_result import VerificationResult
 from semblance.core.workflows.maintenance.verify_library import verify_library
 from tests.helpers.libraries import case_rows, make_library, numbers_set, settled, values_of
 

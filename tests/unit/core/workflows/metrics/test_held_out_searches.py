@@ -19,7 +19,7 @@ from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.metrics.score_metric import score_metric
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
-from semblance.core.workflows.reports.build_card_document import card_document
+from semblance.core.workflows.reports.metric_cards import card_document
 from semblance.core.workflows.searches.rank_cases import nearest_cases
 from tests.helpers.images import striped_folder
 from tests.helpers.libraries import join

@@ -11,7 +11,7 @@ import pytest
 from semblance.core.errors import BadInput
 from semblance.core.evaluation.data_sources import library_data
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_CASES, HELD_OUT_PATIENTS
-from semblance.core.evaluation.protocols.split_protocol import random_halves
+from semblance.core.evaluation.protocols.protocol import random_halves
 from semblance.core.library.library import Library
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
@@ -24,9 +24,8 @@ from semblance.core.workflows.metrics.metric_exchange import SUFFIX, export_metr
 from semblance.core.workflows.metrics.score_metric import score_metric
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
-from semblance.core.workflows.searches import refine_metric
 from semblance.core.workflows.searches.batch_queries import held_out_cases
-from semblance.core.workflows.searches.feedback import concepts
+from semblance.core.workflows.searches.feedback import concepts, refine_metric
 from semblance.core.workflows.searches.open_metrics import close_loaded_metrics
 from semblance.core.workflows.searches.rank_cases import rank_cases
 from tests.helpers.images import striped_folder

@@ -13,7 +13,7 @@ from semblance.core.workflows.metrics.refit_metric import refit_metric
 from semblance.core.workflows.metrics.slider import prepare_slider
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
-from semblance.core.workflows.searches.refine_metric import judge, save_refined
+from semblance.core.workflows.searches.feedback.refine_metric import judge, save_refined
 from tests.helpers.tables import PLAIN, table_library
 
 NOTHING = np.empty(0, dtype=np.int64)

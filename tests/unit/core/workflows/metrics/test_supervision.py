@@ -15,7 +15,7 @@ from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
-from semblance.core.workflows.searches import refine_metric
+from semblance.core.workflows.searches.feedback import refine_metric
 from tests.helpers.tables import PLAIN, table_library
 
 SEARCH = Search("plain", Query(case="t/c0"), "mine")

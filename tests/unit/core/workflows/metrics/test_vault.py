@@ -10,7 +10,7 @@ import pytest
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.evaluation.data_sources import library_data, sealed_rows
 from semblance.core.library.library import Library
-from semblance.core.reports.write_card import card_markdown
+from semblance.core.reports.card_document import card_markdown
 from semblance.core.searches.query import Query
 from semblance.core.workflows.evaluation.scored_metrics import scored_metrics, scores_csv
 from semblance.core.workflows.library.import_source import import_source

@@ -13,7 +13,7 @@ from semblance.app.cli.main import run
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.library.library import Library
 from semblance.core.purpose import PURPOSE
-from semblance.core.reports.dicom.assessment import person_name
+from semblance.core.reports.dicom.structured_report import person_name
 from semblance.core.reports.options import ReportOptions
 from semblance.core.searches.feedback.judgements import Judgement, JudgementKind
 from semblance.core.searches.query import Query
@@ -21,7 +21,7 @@ from semblance.core.searches.search import Search
 from semblance.core.workflows.reports import report_objects
 from semblance.core.workflows.reports.embedded_search import reopen_report
 from semblance.core.workflows.reports.write_reports import write_report_files, write_reports
-from semblance.core.workflows.searches.refine_metric import judge
+from semblance.core.workflows.searches.feedback.refine_metric import judge
 from tests.helpers.mammogram_library import PATIENTS, mammogram_library
 
 LIKED, DISLIKED = JudgementKind.ALIKE, JudgementKind.NOT_ALIKE

@@ -24,14 +24,14 @@ from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.imaging import deidentify_files, describe_image
-from semblance.core.workflows.library.exports import list_exports
+from semblance.core.workflows.library.audit_log import list_exports
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.metrics import metric_exchange
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.network import answer_requests
 from semblance.core.workflows.reports import export_plots, metric_cards, write_reports
-from semblance.core.workflows.searches import refine_metric
+from semblance.core.workflows.searches.feedback import refine_metric
 from semblance.core.workflows.searches.open_metrics import close_loaded_metrics
 from tests.helpers.dicom_files import encoded, save
 from tests.helpers.file_contents import texts_in_bytes, texts_in_file
@@ -365,7 +365,7 @@ def test_the_search_reads_pdfs_and_what_describes_them():
     data = io.BytesIO()
     canvas = Canvas(data, pageCompression=1)
     canvas.setAuthor("Zebrovich")
-    canvas.drawString(50, 500, "Larkspur Lane")
+    canvas.drawString(50, 500, "Larkspur WorkerPool")
     canvas.save()
     assert {"zebrovich", "larkspur"} <= set(planted_in(texts_in_bytes(data.getvalue())))
 

@@ -21,7 +21,7 @@ from semblance.core.library.metric_scores import HASH, hash_of
 from semblance.core.library.records import CATALOGUE
 from semblance.core.metrics.storage import MANIFEST
 from semblance.core.purpose import PURPOSE
-from semblance.core.reports.write_card import card_markdown
+from semblance.core.reports.card_document import card_markdown
 from semblance.core.searches.query import Query
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source

@@ -24,8 +24,8 @@ from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.reports.embedded_search import reopen_report
 from semblance.core.workflows.reports.write_reports import write_reports, write_search_report
-from semblance.core.workflows.searches import refine_metric
 from semblance.core.workflows.searches.batch_queries import all_cases, held_out_cases, listed_cases
+from semblance.core.workflows.searches.feedback import refine_metric
 from semblance.core.workflows.searches.rank_cases import rank_cases
 from tests.helpers.striped_library import striped_library
 from tests.helpers.tables import PLAIN, table_library

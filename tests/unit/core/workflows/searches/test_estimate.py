@@ -12,10 +12,9 @@ from PIL import Image
 
 from semblance.core.errors import BadArguments
 from semblance.core.evaluation.calibration import Calibration
-from semblance.core.evaluation.prior_shift import shift_prior
 from semblance.core.imaging.region import Region
 from semblance.core.library.library import Library
-from semblance.core.metrics.exclude_feature_groups import explained_groups
+from semblance.core.metrics.metric import explained_groups
 from semblance.core.searches.feedback.judgements import comparison_judgement, likeness_judgement
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
@@ -34,11 +33,12 @@ from semblance.core.workflows.searches.estimate import (
     parse_shares,
     prevalences,
     set_prevalences,
+    shift_prior,
     shift_to_prevalence,
 )
+from semblance.core.workflows.searches.feedback.refine_metric import judge
 from semblance.core.workflows.searches.open_metrics import close_loaded_metrics, open_metric
 from semblance.core.workflows.searches.rank_cases import nearest_cases, rank_cases
-from semblance.core.workflows.searches.refine_metric import judge
 from semblance.core.workflows.searches.search_result import Vote
 from tests.helpers.images import striped_folder
 from tests.helpers.tables import PLAIN, table_library
@@ -466,3 +466,28 @@ def test_shares_are_read_from_arguments():
     for texts in (["malignant"], ["=0.1"], ["a=x"], ["a=0.1", "a=0.2"]):
         with pytest.raises(BadArguments, match="how frequent"):
             parse_shares(texts)
+
+
+def test_the_same_prevalence_changes_nothing():
+    assert shift_prior(0.71, 0.62, 0.62) == pytest.approx(0.71)
+
+
+def test_the_odds_change_by_the_ratio_of_the_prior_odds():
+    shifted = shift_prior(0.8, 0.5, 0.1)
+    assert shifted / (1 - shifted) == pytest.approx(4 / 9)
+
+
+def test_shifted_probabilities_are_true_where_the_finding_is_rarer():
+    rng = np.random.default_rng(0)
+
+    def draw(prevalence: float, n: int):
+        truth = rng.random(n) < prevalence
+        return truth, rng.normal(np.where(truth, 1.0, 0.0))
+
+    truth, seen = draw(0.1, 200_000)
+    # Bayes' rule where half of the cases have the finding.
+    probability = 1 / (1 + np.exp(0.5 - seen))
+    shifted = np.array([shift_prior(p, 0.5, 0.1) for p in probability])
+    for low in (0.0, 0.1, 0.2, 0.3):
+        bin_ = (shifted >= low) & (shifted < low + 0.1)
+        assert truth[bin_].mean() == pytest.approx(shifted[bin_].mean(), abs=0.01)

@@ -15,13 +15,13 @@ from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
-from semblance.core.workflows.searches import refine_metric
 from semblance.core.workflows.searches.explain_distance import (
     MOVED,
     explain_distance,
     most_different_groups,
     short_explanations,
 )
+from semblance.core.workflows.searches.feedback import refine_metric
 from semblance.core.workflows.searches.rank_cases import rank_cases
 from tests.helpers.images import striped_folder
 from tests.helpers.tables import PLAIN, table_library

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from semblance.core.library.library import Library
-from semblance.core.metrics.exclude_feature_groups import explained_groups
+from semblance.core.metrics.metric import explained_groups
 from semblance.core.searches.feedback.judgements import likeness_judgement
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
@@ -16,10 +16,10 @@ from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.estimate import NO_MATCH
+from semblance.core.workflows.searches.feedback.refine_metric import judge
 from semblance.core.workflows.searches.match_check import encoder_reference
 from semblance.core.workflows.searches.open_metrics import open_metric
 from semblance.core.workflows.searches.rank_cases import nearest_cases, rank_cases
-from semblance.core.workflows.searches.refine_metric import judge
 from semblance.core.workflows.searches.search_result import ENCODER, METRIC, findings_contradict
 from tests.helpers.images import striped_folder, stripes
 

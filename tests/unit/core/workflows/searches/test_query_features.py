@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from semblance.core.errors import BadInput
+from semblance.core.imaging import open_image
 from semblance.core.reports.options import ReportOptions
 from semblance.core.searches.feedback.judgements import likeness_judgement
 from semblance.core.searches.query import Query
@@ -21,11 +23,11 @@ from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.reports.write_reports import write_search_report
 from semblance.core.workflows.searches.estimate import trained_on
+from semblance.core.workflows.searches.feedback.refine_metric import judge
 from semblance.core.workflows.searches.feedback.refinement_session import open_refinement
 from semblance.core.workflows.searches.open_metrics import open_metric
-from semblance.core.workflows.searches.query_features import embed_query
+from semblance.core.workflows.searches.query_features import embed_query, save_pasted_image
 from semblance.core.workflows.searches.rank_cases import nearest_cases
-from semblance.core.workflows.searches.refine_metric import judge
 from tests.helpers.dicom_files import ROOT, image, save
 from tests.helpers.images import stripes
 from tests.helpers.ranked_searches import ids, ranked
@@ -199,3 +201,19 @@ def test_the_patient_in_the_header_is_hidden(radiology, tmp_path, keys, hidden):
     assert result.same_patient <= len(hidden)
     shown = search(library, tmp_path / "query", hide_same_patient=False)
     assert set(ids(shown)) == set(cases)
+
+
+@pytest.mark.parametrize("shape", [(30, 40), (30, 40, 3)])
+def test_the_saved_image_has_the_pixels_of_the_clipboard(tmp_path, shape):
+    pixels = np.random.default_rng(1).integers(0, 256, shape, dtype=np.uint8)
+    path = save_pasted_image(tmp_path, pixels)
+    assert path.is_relative_to(tmp_path)
+    np.testing.assert_array_equal(np.squeeze(open_image(path).pixels), pixels)
+    assert save_pasted_image(tmp_path, pixels) == path
+    assert save_pasted_image(tmp_path, 255 - pixels) != path
+
+
+def test_an_empty_image_is_refused(tmp_path):
+    with pytest.raises(BadInput, match="0 x 5"):
+        save_pasted_image(tmp_path, np.zeros((5, 0), np.uint8))
+    assert not list(tmp_path.iterdir())

@@ -9,8 +9,7 @@ import pytest
 
 from semblance.core.errors import BadArguments
 from semblance.core.library.library import Library
-from semblance.core.metrics.exclude_feature_groups import exclude_feature_groups, explained_groups
-from semblance.core.metrics.metric import load_metric
+from semblance.core.metrics.metric import exclude_feature_groups, explained_groups, load_metric
 from semblance.core.metrics.storage import save_metric
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search

@@ -18,8 +18,8 @@ from semblance.core.searches.feedback.questions import (
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.searches.feedback import next_question
+from semblance.core.workflows.searches.feedback.refine_metric import judge
 from semblance.core.workflows.searches.rank_cases import RankedSearch, rank_cases
-from semblance.core.workflows.searches.refine_metric import judge
 from tests.helpers.libraries import finding_of
 from tests.helpers.ranked_searches import ranked
 

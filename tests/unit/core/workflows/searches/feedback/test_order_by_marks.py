@@ -15,8 +15,8 @@ from semblance.core.retrieval import feedback_scores
 from semblance.core.searches.feedback.judgements import QueryMarks, comparison_judgement, likeness_judgement
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search, new_ledger
-from semblance.core.workflows.searches import refine_metric
 from semblance.core.workflows.searches.explain_distance import nearest_mark
+from semblance.core.workflows.searches.feedback import refine_metric
 from semblance.core.workflows.searches.open_metrics import close_loaded_metrics, open_metric
 from semblance.core.workflows.searches.rank_cases import nearest_cases, rank_cases
 from semblance.core.workflows.searches.saved_searches import (

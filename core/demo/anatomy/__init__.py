@@ -1,1 +1,0 @@
-"""One body part a file: how its radiograph is composed of bones, soft tissue and air."""

@@ -1,1 +1,0 @@
-"""The objective of class-conditional nearest neighbours (CCML), and its optimisation."""

@@ -1,0 +1,68 @@
+"""The slices of a volume on its card."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QWheelEvent
+from PySide6.QtWidgets import QApplication
+
+from semblance.app.search.similar.card_images import CardSlices
+from semblance.app.widgets.cards.case_grid import CaseGrid
+from semblance.app.widgets.cards.case_model import CaseModel
+from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
+from semblance.core.workflows.library.import_source import import_source
+from semblance.core.workflows.library.library_snapshot import read_snapshot
+from tests.helpers.dicom_files import ct_slice, save
+from tests.helpers.widgets import show_widget
+
+LEFT = Qt.MouseButton.LeftButton
+SHIFT = Qt.KeyboardModifier.ShiftModifier
+
+pytestmark = pytest.mark.usefixtures("forget_volumes")
+
+
+@pytest.fixture
+def grid(qtbot, context, tmp_path):
+    ramp = np.tile(np.arange(16, dtype=np.int16), (16, 1))
+    for number in range(10):
+        save(ct_slice(ramp * 100 + 10 * number, number), tmp_path / "ct" / f"{number}.dcm")
+    import_source(tmp_path / "ct", tmp_path / "lib")
+    context.state.set_library(read_snapshot(tmp_path / "lib"))
+    columns = context.state.columns
+    made = show_widget(qtbot, CaseGrid(), 300, 300)
+    made.set_source(ThumbnailLoader(lambda _rows, done: done([])))
+    made.set_model(CaseModel(columns, columns.sorted_by("id")))
+    made.slices = CardSlices(context, made)
+    return made
+
+
+def turn(grid, notches, modifiers=Qt.KeyboardModifier.ShiftModifier):
+    at = QPointF(grid.card_rect(0).center())
+    place = QPointF(grid.viewport().mapToGlobal(at.toPoint()))
+    event = QWheelEvent(
+        at, place, QPoint(), QPoint(0, 120 * notches), Qt.MouseButton.NoButton, modifiers,
+        Qt.ScrollPhase.NoScrollPhase, False,
+    )  # fmt: skip
+    QApplication.sendEvent(grid.viewport(), event)
+
+
+def test_the_card_shows_the_slice_and_the_case_opens_on_it(grid, context, jobs):
+    row = int(context.state.columns.case_row[0])
+    turn(grid, -2)
+    jobs.run_pending()
+    first = grid.source.get(row).copy()
+    kept = context.state.last_views.get((context.state.path, row))
+    assert kept.place == 7
+    turn(grid, -9)
+    jobs.run_pending()
+    assert context.state.last_views.get((context.state.path, row)).place == 9
+    assert grid.source.get(row) is not None
+    assert not first.isNull()
+
+
+def test_without_shift_the_cards_scroll(grid, context):
+    turn(grid, -2, Qt.KeyboardModifier.NoModifier)
+    row = int(context.state.columns.case_row[0])
+    assert context.state.last_views.get((context.state.path, row)) is None
