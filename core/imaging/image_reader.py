@@ -22,17 +22,10 @@ from semblance.core.imaging.image import Image
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.raster import decode, unit_range
 from semblance.core.imaging.region import Region
+from semblance.core.imaging.stacks import SPACING, FileStack, array_stack, is_volume_shape, stored_spacing
 from semblance.core.imaging.thumbnail import LONGEST, ImageFacts, inspect, inspect_image
 from semblance.core.imaging.tiff_volumes import TiffVolumes, open_tiff_volumes
-from semblance.core.imaging.volume import (
-    SPACING,
-    FileStack,
-    Spacing,
-    Stack,
-    array_stack,
-    is_volume_shape,
-    stored_spacing,
-)
+from semblance.core.imaging.volume import Spacing, Stack
 from semblance.core.imaging.volume_files import VolumeFile, open_volume_file, volume_format
 from semblance.core.imaging.zip_archive import ZipArchive, open_regular_file, read_file
 from semblance.core.language import tr_lazy

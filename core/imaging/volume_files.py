@@ -24,7 +24,8 @@ import numpy.typing as npt
 from semblance.core.errors import BadInput
 from semblance.core.imaging.dicom.geometry import SlicePlane, directions
 from semblance.core.imaging.image import ValueScale, ValueWindow
-from semblance.core.imaging.volume import ArrayStack, StackLocation, array_stack
+from semblance.core.imaging.stacks import array_stack
+from semblance.core.imaging.volume import ArrayStack, StackLocation
 from semblance.core.language import tr_lazy
 from semblance.core.limits import MAX_ARRAY_BYTES, size_text
 

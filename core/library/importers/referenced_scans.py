@@ -14,7 +14,8 @@ from semblance.core.imaging.dicom.dicom_file import open_dicom
 from semblance.core.imaging.dicom.geometry import SlicePlane, distance_between
 from semblance.core.imaging.formats import DICOM, has_image_name, sniff
 from semblance.core.imaging.image_reader import ImageReader
-from semblance.core.imaging.volume import SPACING, Spacing, is_volume_shape, stored_spacing
+from semblance.core.imaging.stacks import SPACING, is_volume_shape, stored_spacing
+from semblance.core.imaging.volume import Spacing
 from semblance.core.language import tr_lazy
 from semblance.core.library.importers.dicom_series import (
     HEADER_TAGS,

@@ -28,7 +28,8 @@ from semblance.core.imaging.image import Image
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.image_reader import ImageReader, shown_slice
 from semblance.core.imaging.region import Region
-from semblance.core.imaging.volume import FileStack, Stack
+from semblance.core.imaging.stacks import FileStack
+from semblance.core.imaging.volume import Stack
 from semblance.core.imaging.zip_archive import open_regular_file
 from semblance.core.language import tr_lazy
 from semblance.core.library.content_hashes import (
