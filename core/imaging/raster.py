@@ -40,10 +40,7 @@ if TYPE_CHECKING:
     from PIL import Image as PILImage
     from PIL import ImageFile
 
-<<<<<<< HEAD
-=======
 
->>>>>>> integration
 #: Samples of a pixel by the colour type of the header.
 _SAMPLES = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
 #: Of the seven passes of interlacing: first column and row, and the distances between them.

@@ -15,12 +15,9 @@ from semblance.core.imaging.outline import Polygon
 from semblance.core.imaging.region import Region, region_of_mask
 from semblance.core.language import tr_lazy
 
-<<<<<<< HEAD
-=======
 Floats = npt.NDArray[np.float64]
 
 
->>>>>>> integration
 DIRECTIONS = 72
 STEPS = 48
 #: Radii that are sampled, as multiples of the expected one.
@@ -74,14 +71,10 @@ def sample_rays(plane: Floats, centre: tuple[float, float], axes: tuple[float, f
 
 
 def best_contour(
-<<<<<<< HEAD
-    rays: Floats, bright: bool, weights: ContourWeights, farthest: Floats | None = None
-=======
     rays: Floats,
     bright: bool,
     weights: ContourWeights,
     farthest: Floats | None = None,
->>>>>>> integration
 ) -> Contour:
     """The closed contour of least cost through ``rays``; ``bright``: the mass is brighter than its surroundings.
 

@@ -7,12 +7,7 @@ import struct
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-<<<<<<< HEAD
-from semblance.core.imaging.dicom.defined_terms import is_defined
-=======
-from semblance.core.imaging.deidentification.kept_values import without_texts
 from semblance.core.imaging.dicom.case_attributes import is_defined
->>>>>>> integration
 from semblance.core.imaging.dicom.identity import LONGEST_NUMBER, Identity
 
 if TYPE_CHECKING:

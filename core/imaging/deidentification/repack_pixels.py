@@ -13,7 +13,6 @@ from semblance.core.imaging.dicom.dicom_file import DicomFile
 from semblance.core.imaging.dicom.frames import without_unused_bits
 from semblance.core.imaging.dicom.identity import Identity
 from semblance.core.imaging.dicom.pixel_layout import PixelLayout, layout_of
-<<<<<<< HEAD
 from semblance.core.imaging.dicom.transfer_syntaxes import (
     DEFLATED_FRAMES,
     EXPLICIT_BIG,
@@ -24,11 +23,7 @@ from semblance.core.imaging.dicom.transfer_syntaxes import (
     PLAIN,
     RLE,
 )
-from semblance.core.imaging.dicom.uncompressed_frames import without_unused_bits
 from semblance.core.language import tr_lazy
-=======
-from semblance.core.imaging.dicom.transfer_syntaxes import EXPLICIT_BIG, PLAIN
->>>>>>> integration
 
 if TYPE_CHECKING:
     from pydicom import Dataset
