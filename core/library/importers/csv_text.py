@@ -215,7 +215,6 @@ class CsvFile:
     def _parts(self) -> Iterator[tuple[Sequence[int], list[list[str]], dict[int, str]]]:
         """The lines on which rows begin that are not blank, the first row included; their cells, none where the row is
         not written as CSV; and why not, by line."""
-        starts: Sequence[int]
         text, line = self._text(), 1 + int(self._begins_with_delimiter)
         starts: Sequence[int]
         if self._begins_with_delimiter:
