@@ -103,7 +103,7 @@ def report(
     from semblance.core.reports.options import ReportOptions, read_logo
     from semblance.core.searches.query import Query
     from semblance.core.searches.search import Search
-    from semblance.core.workflows.metrics.current_metric import current_metric
+    from semblance.core.workflows.metrics.stored_metric import current_metric
     from semblance.core.workflows.reports.write_reports import write_report_files, write_reports
     from semblance.core.workflows.searches.feedback.order_by_marks import check_given_marks
     from semblance.core.workflows.searches.open_metrics import open_search_metric

@@ -116,7 +116,7 @@ def search(
 ) -> None:
     """Search a library for the cases most similar to a case or an image."""
     from semblance.core.searches.query import Query, check_one_query
-    from semblance.core.workflows.metrics.current_metric import current_metric
+    from semblance.core.workflows.metrics.stored_metric import current_metric
     from semblance.core.workflows.searches.explain_distance import result_with_reasons
     from semblance.core.workflows.searches.rank_cases import nearest_cases
 

@@ -58,10 +58,10 @@ class MapPage(QWidget):
         self.setAccessibleName(tr("Map"))
         set_look(self, role="panel")
         self.view = MapView(thumbnails)
-        self._empty = EmptyState()
-        self._pages = QStackedWidget()
-        self._pages.addWidget(self._empty)
-        self._pages.addWidget(self.view)
+        self.empty = EmptyState()
+        self.pages = QStackedWidget()
+        self.pages.addWidget(self.empty)
+        self.pages.addWidget(self.view)
 
         self.title = ElidedLabel(tr("Map"), role="title")
         self.badge = Badge("stale")
@@ -75,8 +75,8 @@ class MapPage(QWidget):
         self.stop_button.setToolTip(tr("Stop and use the map as it is now"))
         for button in (self.clear_button, self.redraw_button, self.stop_button):
             set_look(button, link=True)
-        self._legend = MapLegend()
-        self._legend.show_findings(self._state.columns)
+        self.legend = MapLegend()
+        self.legend.show_findings(self._state.columns)
         self._make_layout()
         self._connect()
         self._refresh()
@@ -90,7 +90,7 @@ class MapPage(QWidget):
         sidebar_layout.addLayout(header)
         sidebar_layout.addWidget(self.facts)
         sidebar_layout.addWidget(self.detail)
-        sidebar_layout.addWidget(self._legend, 1)
+        sidebar_layout.addWidget(self.legend, 1)
         sidebar_layout.addWidget(self.selection_label)
         buttons = hbox(spacing=8)
         for button in (self.clear_button, self.redraw_button, self.stop_button):
@@ -98,7 +98,7 @@ class MapPage(QWidget):
         buttons.addStretch(1)
         sidebar_layout.addLayout(buttons)
         row = hbox(self)
-        row.addWidget(self._pages, 1)
+        row.addWidget(self.pages, 1)
         row.addWidget(self._sidebar)
         self._fit()
 
@@ -108,7 +108,7 @@ class MapPage(QWidget):
         self.view.activated.connect(self._search_with)
         self.view.menu_requested.connect(self.menu_requested)
         self.view.selected.connect(state.set_selected_rows)
-        self._legend.changed.connect(lambda: self.view.show_findings_only(self._legend.ticked_codes()))
+        self.legend.changed.connect(lambda: self.view.show_findings_only(self.legend.ticked_codes()))
         self.clear_button.clicked.connect(lambda: state.set_selected_rows(None))
         self.redraw_button.clicked.connect(self.make)
         self.stop_button.clicked.connect(self._stop_job)
@@ -191,7 +191,7 @@ class MapPage(QWidget):
         elif change & Change.CASES and self._library_map is not None:
             self.view.set_cases(self._state.columns, self._library_map.rows, self._library_map.places)
         if change & Change.CASES:
-            self._legend.show_findings(self._state.columns)
+            self.legend.show_findings(self._state.columns)
         if change & (Change.LIBRARY | Change.CASES | Change.METRIC):
             self._refresh()
         if change & Change.METRIC and self._library_map is None and self._job is None and self.isVisible():
@@ -223,28 +223,28 @@ class MapPage(QWidget):
         self.facts.setText("" if library_map is None else _facts(library_map))
         self.detail.setText("" if library_map is None else _detail(library_map))
         self.detail.setVisible(library_map is not None)
-        self._legend.setVisible(library_map is not None)
+        self.legend.setVisible(library_map is not None)
         self._show_selection()
         if library_map is not None:
-            self._pages.setCurrentWidget(self.view)
+            self.pages.setCurrentWidget(self.view)
             if self._focus_due and self.isVisible():
                 self.take_focus()
         elif self._job is not None:
-            self._empty.show_message(
+            self.empty.show_message(
                 tr("Mapping the library"), tr("It appears in a moment and then improves.")
             )
-            self._pages.setCurrentWidget(self._empty)
+            self.pages.setCurrentWidget(self.empty)
         elif self._problem is not None:
-            self._empty.show_error(self._problem, "", tr("Redraw map"), self.make)
-            self._pages.setCurrentWidget(self._empty)
+            self.empty.show_error(self._problem, "", tr("Redraw map"), self.make)
+            self.pages.setCurrentWidget(self.empty)
         elif metric is None:
-            self._empty.show_message(
+            self.empty.show_message(
                 tr("No metric yet"), tr("Train a metric. The map shows which cases are near.")
             )
-            self._pages.setCurrentWidget(self._empty)
+            self.pages.setCurrentWidget(self.empty)
         else:
-            self._empty.show_message(tr("No map yet"), "", tr("Draw map"), self.make)
-            self._pages.setCurrentWidget(self._empty)
+            self.empty.show_message(tr("No map yet"), "", tr("Draw map"), self.make)
+            self.pages.setCurrentWidget(self.empty)
 
     def take_focus(self) -> None:
         """Move the keyboard to the map, as soon as there is one."""

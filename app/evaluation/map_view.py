@@ -76,12 +76,12 @@ class MapView(QWidget):
         self._points = MapPoints(np.empty(0, dtype=np.int64), np.empty((0, 2), dtype=np.float32))
         self._finding_codes = np.empty(0, dtype=np.int16)
         self._order = np.empty(0, dtype=np.int64)
-        self._markers = MapMarkers(self, thumbnails)
+        self.markers = MapMarkers(self, thumbnails)
         #: ``_is_viewport_set``: the user has zoomed or panned.
         self._viewport: MapViewport | None = None
         self._is_viewport_set = False
         self._image: QImage | None = None
-        self._faded: npt.NDArray[np.bool_] | None = None
+        self.faded: npt.NDArray[np.bool_] | None = None
         self._shown_findings: frozenset[int] | None = None
         self._highlighted: Rows | None = None
         self._stale = False
@@ -118,21 +118,21 @@ class MapView(QWidget):
 
     def set_ranking(self, query: int, ranked: Sequence[int]) -> None:
         """The row of the query (-1: not in the library) and the rows of its similar cases, nearest first."""
-        self._markers.query, self._markers.ranked = query, list(ranked)
+        self.markers.query, self.markers.ranked = query, list(ranked)
         self.update()
 
     def set_current(self, row: int) -> None:
         """Set the current case without emitting a signal; -1 for none."""
-        if row != self._markers.current:
-            self._markers.current = row
+        if row != self.markers.current:
+            self.markers.current = row
             self._update_description()
             self.update()
 
     def current(self) -> int:
-        return self._markers.current
+        return self.markers.current
 
     def hovered(self) -> int:
-        return self._markers.hover
+        return self.markers.hover
 
     def highlight(self, rows: Collection[int] | Rows | None) -> None:
         """Show all other points faded; ``None`` fades none."""
@@ -177,9 +177,9 @@ class MapView(QWidget):
         self.redraw()
 
     def _update_faded(self) -> None:
-        self._faded = None
+        self.faded = None
         if self._highlighted is not None:
-            self._faded = ~np.isin(self._points.rows, self._highlighted)
+            self.faded = ~np.isin(self._points.rows, self._highlighted)
         self.redraw()
 
     def _current_viewport(self) -> MapViewport:
@@ -215,7 +215,7 @@ class MapView(QWidget):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         if self._stale:
             painter.fillRect(self.rect(), colour(theme().panel, 0.45))
-        self._markers.paint(painter, self._columns, self._points)
+        self.markers.paint(painter, self._columns, self._points)
         if len(self._outline) > 1:
             painter.setPen(colour(theme().accent))
             painter.setBrush(colour(theme().accent, 0.12))
@@ -246,7 +246,7 @@ class MapView(QWidget):
             shapes,
             point_width(len(self._points), theme().text_scale ** 0.5 * ratio),
             (background.red(), background.green(), background.blue()),
-            None if self._faded is None else self._faded[order],
+            None if self.faded is None else self.faded[order],
         )
         image = QImage(pixels_drawn.data, size[0], size[1], size[0] * 4, QImage.Format.Format_RGB32).copy()
         image.setDevicePixelRatio(ratio)
@@ -257,7 +257,7 @@ class MapView(QWidget):
     def _set_current(self, index: int) -> None:
         if index != NONE:
             row = int(self._points.rows[index])
-            self._markers.current, self._markers.shows_current_card = row, True
+            self.markers.current, self.markers.shows_current_card = row, True
             self._update_description()
             self.update()
             self.chosen.emit(row)
@@ -270,7 +270,7 @@ class MapView(QWidget):
 
     def _update_description(self) -> None:
         case_count = tr("{n:,} cases", n=len(self._points))
-        description = self._markers.description(self._columns, self._markers.current)
+        description = self.markers.description(self._columns, self.markers.current)
         self.setAccessibleDescription(f"{case_count}; {description or tr('arrow keys choose one')}")
 
     # Mouse
@@ -298,7 +298,7 @@ class MapView(QWidget):
                 self._outline = [self._press_position]
                 self._set_hover(NONE)
                 # While an outline is drawn, the card of the current case is hidden.
-                self._markers.shows_current_card = False
+                self.markers.shows_current_card = False
             if self._outline:
                 self._outline.append(position)
                 self.update()
@@ -327,7 +327,7 @@ class MapView(QWidget):
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         self._press_position, position = None, event.globalPos()
         if event.reason() == QContextMenuEvent.Reason.Keyboard:
-            index = self.points.index_of_row(self._markers.current)
+            index = self.points.index_of_row(self.markers.current)
             if index != NONE:
                 position = self.mapToGlobal(QPointF(*self._points.pixels[index].tolist()).toPoint())
         else:
@@ -346,8 +346,8 @@ class MapView(QWidget):
 
     def _set_hover(self, index: int) -> None:
         row = NONE if index == NONE else int(self._points.rows[index])
-        if row != self._markers.hover:
-            self._markers.hover = row
+        if row != self.markers.hover:
+            self.markers.hover = row
             self.update()
 
     # Keyboard
@@ -355,11 +355,11 @@ class MapView(QWidget):
     def focusInEvent(self, event: QFocusEvent) -> None:
         super().focusInEvent(event)
         if event.reason() in _KEYBOARD_REASONS:
-            self._markers.shows_current_card = True
+            self.markers.shows_current_card = True
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key, middle = Qt.Key(event.key()), (self.width() / 2, self.height() / 2)
-        row = self._markers.current
+        row = self.markers.current
         if key in _ARROWS:
             self._move_current(*_ARROWS[key], pan=bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier))
         elif key in (Qt.Key.Key_Plus, Qt.Key.Key_Equal):
@@ -387,9 +387,9 @@ class MapView(QWidget):
             self.set_viewport(self._current_viewport().panned(-40 * dx, -40 * dy))
             return
         points = self.points
-        index = points.index_of_row(self._markers.current)
+        index = points.index_of_row(self.markers.current)
         if index == NONE:
-            index = points.index_of_row(self._markers.query)
+            index = points.index_of_row(self.markers.query)
         if index == NONE:
             self._set_current(points.nearest(self.width() / 2, self.height() / 2, 1e9, self.selectable))
             return
@@ -399,7 +399,7 @@ class MapView(QWidget):
 
     def _scroll_to_current(self) -> None:
         """Scroll so that the current case is visible."""
-        index = self._points.index_of_row(self._markers.current)
+        index = self._points.index_of_row(self.markers.current)
         if index == NONE:
             return
         x, y = self.points.pixels[index].tolist()

@@ -102,12 +102,12 @@ class EvaluationPanel(Panel):
         self._connect_hardest_queries(self.overview.accuracy, of_finding=False)
         self._connect_hardest_queries(self.overview.roc, of_finding=True)
         self.overview.table_shown.connect(lambda _shown: self._refresh())
-        self._empty = EmptyState()
+        self.empty = EmptyState()
         self._pages = QStackedWidget()
         self._pages.addWidget(self.overview)
         self._outer_pages = QStackedWidget()
         self._outer_pages.addWidget(self._pages)
-        self._outer_pages.addWidget(self._empty)
+        self._outer_pages.addWidget(self.empty)
         self._pages.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)
         column = vbox(self)
         column.addWidget(self.header)
@@ -389,22 +389,22 @@ class EvaluationPanel(Panel):
         if self._metrics or (run is not None and (run.running or run.points)):
             self._outer_pages.setCurrentWidget(self._pages)
             return
-        self._outer_pages.setCurrentWidget(self._empty)
+        self._outer_pages.setCurrentWidget(self.empty)
         if library is None or not len(library.columns):
-            self._empty.show_message(
+            self.empty.show_message(
                 tr("Nothing to evaluate yet"), tr("Open a library, or add images to this one.")
             )
         elif work := extraction_message(self._state):
-            self._empty.show_message(*work)
+            self.empty.show_message(*work)
         elif not library.feature_sets:
-            self._empty.show_message(
+            self.empty.show_message(
                 tr("No features yet"),
                 tr("Metrics are trained on features. Extract them once, in the background."),
                 tr("Extract features…"),
                 self.extract_requested.emit,
             )
         else:
-            self._empty.show_message(
+            self.empty.show_message(
                 tr("No metric yet"),
                 tr("Train a metric. Its scores on held-out cases appear here."),
                 tr("Train a metric"),

@@ -14,7 +14,8 @@ from PySide6.QtWidgets import QDialog, QMenu, QPushButton, QWidget
 
 from semblance.app.library.findings_dialog import FindingsDialog
 from semblance.app.library.label_dialogs import ImportLabelsDialog, SetLabelDialog
-from semblance.app.shell import edit_operations
+from semblance.app.library.list_dialog import ListDialog
+from semblance.app.shell import edit_operations, library_operations
 from semblance.app.shell.actions import available
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_file
@@ -22,10 +23,7 @@ from semblance.app.shell.jobs import WorkerPool
 from semblance.app.shell.local_time import local_time
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import theme
-from semblance.app.widgets.dialog import Dialog, closing_row, dialog_layout, resize_dialog
 from semblance.app.widgets.finding_chips import chip_pixmap
-from semblance.app.widgets.labels import WrappedLabel
-from semblance.app.widgets.tables import PlainTable
 from semblance.core.language import format_number, tr, tr_n, translate, visible
 from semblance.core.library.case_columns import Indices, Rows
 from semblance.core.library.records import Edit
@@ -304,22 +302,18 @@ class EditCommands(QObject):
         return next(iter(self._ids(rows[:1])), "")
 
 
-_COLUMNS = (tr("When"), tr("By"), tr("Edit"))
-_WIDTHS = (150, 110)
-
-
-class EditHistoryDialog(Dialog):
+class EditHistoryDialog(ListDialog):
     """Follows the open library. Undone edits are grey until the next edit takes their place."""
+
+    title = tr("Edit history")
+    size_px = (640, 420)
+    columns = (tr("When"), tr("By"), tr("Edit"))
+    widths = (150, 110)
+    list_name = tr("Edits of the library")
 
     def __init__(self, context: Context, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._context = context
-        self.setWindowTitle(tr("Edit history"))
-        resize_dialog(self, 640, 420)
-        self._summary = WrappedLabel()
-        self.table = PlainTable(_COLUMNS, tr("Edits of the library"))
-        for column, width in enumerate(_WIDTHS):
-            self.table.setColumnWidth(column, theme().px(width))
         self.undo_button = QPushButton(tr("Undo"))
         self.undo_button.clicked.connect(lambda: edit_operations.undo(context))
         self.redo_button = QPushButton(tr("Redo"))
@@ -331,10 +325,7 @@ class EditHistoryDialog(Dialog):
             )
         )
         self.free_button.clicked.connect(self._free)
-        layout = dialog_layout(self)
-        layout.addWidget(self._summary)
-        layout.addWidget(self.table, 1)
-        layout.addLayout(closing_row(self, self.undo_button, self.redo_button, self.free_button))
+        self.complete(self.undo_button, self.redo_button, self.free_button)
         context.state.on_change(Change.LIBRARY | Change.CASES, self, self.refresh)
         self.refresh()
 
@@ -344,14 +335,14 @@ class EditHistoryDialog(Dialog):
         edits = library.edits if library is not None else ()
         in_force = sum(not edit.undone for edit in edits)
         writable = self._context.state.can_edit
-        self._summary.setText(
+        self.summary.setText(
             tr_n("{n} edit, newest first.", "{n} edits, newest first.", len(edits))
             if edits
             else tr("Nothing has been changed by hand in this library.")
         )
         self.table.fill([_cells(edit) for edit in reversed(edits)])
         for row, edit in enumerate(reversed(edits)):
-            for column in range(len(_COLUMNS) if edit.undone else 0):
+            for column in range(len(self.columns) if edit.undone else 0):
                 if (item := self.table.item(row, column)) is not None:
                     item.setForeground(QColor(theme().disabled))
         self.undo_button.setEnabled(writable and in_force > 0)
@@ -387,8 +378,6 @@ class EditHistoryDialog(Dialog):
         )
 
         def done(size: int) -> None:
-            from semblance.app.shell import library_operations
-
             self._context.messages.info(tr("{size} are free again.", size=size_text(size)))
             library_operations.renew(self._context)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -10,13 +10,11 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import (
     QCheckBox,
     QDialog,
-    QHBoxLayout,
-    QLabel,
-    QPushButton,
     QWidget,
 )
 
 from semblance.app.library.import_dialog import ImportDialog, TableSettings, default_library
+from semblance.app.library.list_dialog import ListDialog
 from semblance.app.library.open_server_dialog import OpenServerDialog
 from semblance.app.library.prepare_operations import (
     PreparationView,
@@ -26,13 +24,10 @@ from semblance.app.library.prepare_operations import (
 from semblance.app.shell import library_operations, plot_operations, search_operations
 from semblance.app.shell.actions import available
 from semblance.app.shell.context import Context
-from semblance.app.shell.file_dialogs import choose_file, choose_folder, choose_target
+from semblance.app.shell.file_dialogs import choose_file, choose_folder
 from semblance.app.shell.jobs import WorkerPool
 from semblance.app.shell.messages import Action
 from semblance.app.shell.theme import set_look
-from semblance.app.widgets.dialog import Dialog, closing_row, dialog_layout, resize_dialog
-from semblance.app.widgets.tables import PlainTable
-from semblance.core.csv_cells import csv_text
 from semblance.core.language import tr, tr_n, tr_name
 from semblance.core.library.importers.importer import Recognition
 from semblance.core.library.importers.registry import get_importer
@@ -214,35 +209,23 @@ def open_demo(context: Context) -> None:
     context.follow(job, show)
 
 
-_COLUMNS = (tr("File"), tr("State"), tr("Reason"))
+class UnreadableFilesDialog(ListDialog):
+    """The files that could not be read with their reasons, and on request those that were ignored."""
 
-
-class UnreadableFilesDialog(Dialog):
-    """A table of (file, state, reason). A check box adds the ignored files. The list can be saved as CSV."""
+    title = list_name = tr("Files that could not be read")
+    size_px = (760, 420)
+    columns = (tr("File"), tr("State"), tr("Reason"))
+    widths = (320,)
 
     def __init__(
         self, library: LibrarySnapshot, save: Callable[[Path, str], object], parent: QWidget | None = None
     ) -> None:
-        """``save`` is called with the chosen file and the list as CSV text."""
-        super().__init__(parent)
-        self._library, self._save_text = library, save
-        self.setWindowTitle(tr("Files that could not be read"))
-        resize_dialog(self, 760, 420)
-        self._count = QLabel()
-        set_look(self._count, role="second")
+        super().__init__(parent, save)
+        self._library = library
+        set_look(self.summary, role="second")
         self._show_ignored = QCheckBox(tr("Show ignored files too"))
         self._show_ignored.toggled.connect(self._fill)
-        self.table = PlainTable(_COLUMNS, tr("Files that could not be read"))
-        self.table.setColumnWidth(0, 320)
-        save_list = QPushButton(tr("Save list…"))
-        save_list.clicked.connect(self._save)
-        header = QHBoxLayout()
-        header.addWidget(self._count, 1)
-        header.addWidget(self._show_ignored)
-        column = dialog_layout(self)
-        column.addLayout(header)
-        column.addWidget(self.table, 1)
-        column.addLayout(closing_row(self, save_list))
+        self.complete(beside_summary=[self._show_ignored])
         self._fill()
 
     def rows(self) -> list[tuple[str, str, str]]:
@@ -258,17 +241,11 @@ class UnreadableFilesDialog(Dialog):
 
     def _fill(self) -> None:
         rows = self.rows()
-        self._count.setText(
+        self.summary.setText(
             tr_n("{n} file", "{n} files", len(rows)) if rows else tr("Every file could be read.")
         )
         self.table.fill([(path, state, tr_name(reason)) for path, state, reason in rows])
 
-    def _save(self) -> None:
-        file, _ = choose_target(
-            self,
-            tr("Save list"),
-            tr("{library} unreadable files", library=self._library.name) + ".csv",
-            f"{tr('Table')} (*.csv)",
-        )
-        if file:
-            self._save_text(file, csv_text(_COLUMNS, self.rows()))
+    def list_to_save(self) -> tuple[str, Sequence[str], Sequence[Sequence[str]]]:
+        name = tr("{library} unreadable files", library=self._library.name) + ".csv"
+        return name, self.columns, self.rows()

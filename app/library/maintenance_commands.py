@@ -8,11 +8,11 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import (
-    QPushButton,
     QWidget,
 )
 from shiboken6 import isValid
 
+from semblance.app.library.list_dialog import ListDialog
 from semblance.app.shell import library_operations as libraries
 from semblance.app.shell import plot_operations
 from semblance.app.shell.context import Context
@@ -20,11 +20,8 @@ from semblance.app.shell.file_dialogs import choose_file, choose_target
 from semblance.app.shell.jobs import WorkerPool
 from semblance.app.shell.local_time import local_time
 from semblance.app.shell.state import Change
-from semblance.app.shell.theme import theme
-from semblance.app.widgets.dialog import Dialog, closing_row, dialog_layout, resize_dialog
+from semblance.app.widgets.dialog import dialog_button
 from semblance.app.widgets.labels import WrappedLabel
-from semblance.app.widgets.tables import PlainTable
-from semblance.core.csv_cells import csv_text
 from semblance.core.language import format_number, tr, tr_n, tr_name, translate
 from semblance.core.library.location import LibraryLocation, library_location
 from semblance.core.library.records import SUFFIX
@@ -233,36 +230,24 @@ class MaintenanceCommands(QObject):
         return dialog
 
 
-_PROBLEM_COLUMNS = (tr("Part"), tr("Found"), tr("What to do"))
-_PROBLEM_WIDTHS = (100, 360)
-
-
-class VerifyDialog(Dialog):
-    """A table of problems, each with its remedy or what was repaired."""
+class VerifyDialog(ListDialog):
+    """The problems of a library, each with its remedy or what was repaired. ``repair_requested``."""
 
     repair_requested = Signal()
 
+    title = tr("Verify library")
+    size_px = (860, 440)
+    columns = (tr("Part"), tr("Found"), tr("What to do"))
+    widths = (100, 360)
+    list_name = tr("Findings")
+
     def __init__(self, save: Callable[[Path, str], object], parent: QWidget | None = None) -> None:
-        """``save`` is called with the chosen file and the list as CSV text."""
-        super().__init__(parent)
-        self._save_text = save
+        super().__init__(parent, save)
         self._result: VerificationResult | None = None
-        self.setWindowTitle(tr("Verify library"))
-        resize_dialog(self, 860, 440)
-        self._summary = WrappedLabel(tr("Verifying…"))
-        self.table = PlainTable(_PROBLEM_COLUMNS, tr("Findings"))
-        for column, width in enumerate(_PROBLEM_WIDTHS):
-            self.table.setColumnWidth(column, theme().px(width))
-        self._usable = WrappedLabel(role="second")
-        self.repair_button = QPushButton(tr("Repair"))
-        self.repair_button.clicked.connect(self._request_repair)
-        self.save_list = QPushButton(tr("Save list…"))
-        self.save_list.clicked.connect(self._save)
-        layout = dialog_layout(self)
-        layout.addWidget(self._summary)
-        layout.addWidget(self.table, 1)
-        layout.addWidget(self._usable)
-        layout.addLayout(closing_row(self, self.repair_button, self.save_list))
+        self.summary.setText(tr("Verifying…"))
+        self.usable = WrappedLabel(role="second")
+        self.repair_button = dialog_button(tr("Repair"), self._request_repair)
+        self.complete(self.repair_button, below=[self.usable])
         self._enable(writable=False)
 
     def show_result(self, result: VerificationResult, *, writable: bool) -> None:
@@ -280,8 +265,8 @@ class VerifyDialog(Dialog):
             if result.moved_to
             else ""
         )
-        self._summary.setText(f"{summary} {tr('Checked: {what}.', what=translate(result.counted))}{moved}")
-        self._usable.setText(tr("Can be used: {what}", what=" ".join(map(translate, result.works))))
+        self.summary.setText(f"{summary} {tr('Checked: {what}.', what=translate(result.counted))}{moved}")
+        self.usable.setText(tr("Can be used: {what}", what=" ".join(map(translate, result.works))))
         top_left = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop
         self.table.fill([_problem_cells(problem) for problem in result.findings], top_left)
         self.table.resizeRowsToContents()
@@ -289,24 +274,23 @@ class VerifyDialog(Dialog):
 
     def fail(self) -> None:
         """Show that the library could not be verified. The message bar says why."""
-        self._summary.setText(tr("The library could not be verified."))
+        self.summary.setText(tr("The library could not be verified."))
         self._enable(writable=False)
 
     def _enable(self, *, writable: bool) -> None:
         problems = self._result.findings if self._result is not None else []
         self.repair_button.setEnabled(writable and any(not problem.repaired for problem in problems))
-        self.save_list.setEnabled(bool(problems))
+        self.save_button.setEnabled(bool(problems))
 
     def _request_repair(self) -> None:
-        self._summary.setText(tr("Repairing…"))
+        self.summary.setText(tr("Repairing…"))
         self.repair_button.setEnabled(False)
         self.repair_requested.emit()
 
-    def _save(self) -> None:
-        file, _ = choose_target(self, tr("Save list"), "check.csv", f"{tr('Table')} (*.csv)")
-        if file and self._result is not None:
-            rows = [(*_problem_cells(problem), " ".join(problem.files)) for problem in self._result.findings]
-            self._save_text(file, csv_text((*_PROBLEM_COLUMNS, tr("Files")), rows))
+    def list_to_save(self) -> tuple[str, Sequence[str], Sequence[Sequence[str]]]:
+        findings = self._result.findings if self._result is not None else []
+        rows = [(*_problem_cells(problem), " ".join(problem.files)) for problem in findings]
+        return "check.csv", (*self.columns, tr("Files")), rows
 
 
 def _problem_cells(problem: Problem) -> tuple[str, str, str]:
@@ -317,12 +301,13 @@ def _problem_cells(problem: Problem) -> tuple[str, str, str]:
     )
 
 
-_EXPORT_COLUMNS = (tr("When"), tr("By"), tr("What"), tr("Kind of file"), tr("Files"), tr("Patients"))
-_EXPORT_WIDTHS = (150, 100, 150, 150, 60)
+class ExportLogDialog(ListDialog):
+    """The exports, the newest first. Rows can be copied."""
 
-
-class ExportLogDialog(Dialog):
-    """The log of exports, the newest first. Rows can be copied, and the list can be saved as CSV."""
+    title = list_name = tr("Export log")
+    size_px = (760, 420)
+    columns = (tr("When"), tr("By"), tr("What"), tr("Kind of file"), tr("Files"), tr("Patients"))
+    widths = (150, 100, 150, 150, 60)
 
     def __init__(
         self,
@@ -330,39 +315,25 @@ class ExportLogDialog(Dialog):
         save: Callable[[Path, str], object],
         parent: QWidget | None = None,
     ) -> None:
-        """``exports`` come from :func:`semblance.core.workflows.library.audit_log.list_exports`; ``save`` is called
-        with the chosen file and the list as CSV text."""
-        super().__init__(parent)
-        self._save_text = save
+        """``exports`` come from :func:`semblance.core.workflows.library.audit_log.list_exports`."""
+        super().__init__(parent, save)
         self._rows = [_export_cells(export) for export in reversed(exports)]
-        self.setWindowTitle(tr("Export log"))
-        resize_dialog(self, 760, 420)
         count = tr_n("{n} export", "{n} exports", len(exports))
-        self._summary = WrappedLabel(
+        self.summary.setText(
             tr("{exports}, newest first. File names are not logged.", exports=count)
             if exports
             else tr("Nothing has been exported from this library.")
         )
-        self.table = PlainTable(_EXPORT_COLUMNS, tr("Export log"))
-        for column, width in enumerate(_EXPORT_WIDTHS):
-            self.table.setColumnWidth(column, theme().px(width))
         self.table.fill(self._rows)
-        self.copy_button = QPushButton(tr("Copy"))
-        self.copy_button.setToolTip(tr("Copy the selected rows, or all rows (Ctrl+C)"))
-        self.copy_button.clicked.connect(self.table.copy)
-        self.save_list = QPushButton(tr("Save list…"))
-        self.save_list.clicked.connect(self._save)
-        for button in (self.copy_button, self.save_list):
+        self.copy_button = dialog_button(
+            tr("Copy"), self.table.copy, tr("Copy the selected rows, or all rows (Ctrl+C)")
+        )
+        for button in (self.copy_button, self.save_button):
             button.setEnabled(bool(exports))
-        layout = dialog_layout(self)
-        layout.addWidget(self._summary)
-        layout.addWidget(self.table, 1)
-        layout.addLayout(closing_row(self, self.copy_button, self.save_list))
+        self.complete(self.copy_button)
 
-    def _save(self) -> None:
-        file, _ = choose_target(self, tr("Save list"), "exports.csv", f"{tr('Table')} (*.csv)")
-        if file:
-            self._save_text(file, csv_text(_EXPORT_COLUMNS, self._rows))
+    def list_to_save(self) -> tuple[str, Sequence[str], Sequence[Sequence[str]]]:
+        return "exports.csv", self.columns, self._rows
 
 
 def _export_cells(export: Mapping[str, Any]) -> tuple[str, ...]:

@@ -67,13 +67,13 @@ class MetricCardDialog(Dialog):
         self.document = card_document(metric)
         self._text = card_markdown(self.document)
         self._others = {other.name: other for other in others if other.name != metric.name}
-        self._area = QScrollArea()
-        self._area.setAccessibleName(tr("Contents of the card"))
-        self._area.setWidgetResizable(True)
-        self._area.setFrameShape(QFrame.Shape.NoFrame)
-        self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
+        self.area = QScrollArea()
+        self.area.setAccessibleName(tr("Contents of the card"))
+        self.area.setWidgetResizable(True)
+        self.area.setFrameShape(QFrame.Shape.NoFrame)
+        self.area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
         column = dialog_layout(self)
-        column.addWidget(self._area, 1)
+        column.addWidget(self.area, 1)
         column.addLayout(self._buttons())
         self._show_card()
 
@@ -111,7 +111,7 @@ class MetricCardDialog(Dialog):
         for section in self.document.sections:
             column.addWidget(_section_widget(section))
         column.addStretch(1)
-        self._area.setWidget(page)
+        self.area.setWidget(page)
 
     def _show_comparison(self, widget: QWidget) -> None:
         page = QWidget()
@@ -119,7 +119,7 @@ class MetricCardDialog(Dialog):
         column.setContentsMargins(12, 8, 12, 8)
         column.addWidget(widget)
         column.addStretch(1)
-        self._area.setWidget(page)
+        self.area.setWidget(page)
 
     def _choose_file(self) -> None:
         file, _ = choose_target(

@@ -338,18 +338,18 @@ class PrepareSliderDialog(Dialog):
         self._features.addItems([feature_set.name for feature_set in library.feature_sets])
         self._features.setCurrentText(features)
         self._features.setAccessibleName(tr("Feature set"))
-        self._name = QLineEdit(unique_name(DEFAULT_NAME, used_names))
-        self._name.setAccessibleName(tr("Name of the slider"))
-        self._problem = WrappedLabel(role="error")
+        self.name_field = QLineEdit(unique_name(DEFAULT_NAME, used_names))
+        self.name_field.setAccessibleName(tr("Name of the slider"))
+        self.problem = WrappedLabel(role="error")
         fields = form()
         fields.addRow(tr("Features"), self._features)
-        fields.addRow(tr("Name"), self._name)
+        fields.addRow(tr("Name"), self.name_field)
         self.prepare_button = accept_button(tr("Prepare"))
         self.prepare_button.clicked.connect(self.accept)
         column = dialog_layout(self)
         column.addWidget(explanation)
         column.addLayout(fields)
-        column.addWidget(self._problem)
+        column.addWidget(self.problem)
         column.addLayout(action_row(self, self.prepare_button))
         # Without this, Qt computes the height of the dialog for a wrong width of the text.
         explanation.ensurePolished()
@@ -363,16 +363,16 @@ class PrepareSliderDialog(Dialog):
                 "cases each."
             )
         )
-        self._name.textChanged.connect(self._update)
+        self.name_field.textChanged.connect(self._update)
         self._update()
 
     def request(self) -> TrainRequest:
         """The request to train the steps of the slider."""
-        return TrainRequest("bdm_v", self._name.text().strip(), self._features.currentText())
+        return TrainRequest("bdm_v", self.name_field.text().strip(), self._features.currentText())
 
     def _update(self) -> None:
-        name = self._name.text().strip()
+        name = self.name_field.text().strip()
         notice = tr("This replaces the slider {name}.", name=name) if name in self._sliders else ""
-        self._problem.setText(self._refusal or notice or ("" if name else tr("Enter a name.")))
-        self._problem.setVisible(bool(self._problem.text()))
+        self.problem.setText(self._refusal or notice or ("" if name else tr("Enter a name.")))
+        self.problem.setVisible(bool(self.problem.text()))
         self.prepare_button.setEnabled(bool(name) and not self._refusal)

@@ -49,7 +49,7 @@ class ManageMetricsDialog(Dialog):
         self.duplicate_button = dialog_button(tr("Duplicate"), self.duplicate)
         self.delete_button = dialog_button(tr("Delete"), self.delete)
         self.undo_button = dialog_button(tr("Undo"), partial(edit_operations.undo, context))
-        self._note = WrappedLabel(role="second")
+        self.note = WrappedLabel(role="second")
         buttons = vbox(spacing=8)
         for button in (self.rename_button, self.duplicate_button, self.delete_button):
             buttons.addWidget(button)
@@ -59,7 +59,7 @@ class ManageMetricsDialog(Dialog):
         middle.addLayout(buttons)
         layout = dialog_layout(self)
         layout.addLayout(middle, 1)
-        layout.addWidget(self._note)
+        layout.addWidget(self.note)
         layout.addLayout(closing_row(self, self.undo_button))
         context.state.on_change(Change.LIBRARY | Change.CASES | Change.METRIC, self, self.refresh)
         self.refresh()
@@ -103,7 +103,7 @@ class ManageMetricsDialog(Dialog):
             if n
             else ""
         )
-        self._note.setText(note if writable else state.why_not_edited)
+        self.note.setText(note if writable else state.why_not_edited)
 
     def _metrics_on(self, feature_set: str) -> int:
         library = self._context.state.library

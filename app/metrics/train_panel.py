@@ -41,8 +41,8 @@ from semblance.core.metrics.registry import grouped_learners, learners
 from semblance.core.metrics.steps.sequence import chosen_steps, default_steps, parse_steps, steps_text
 from semblance.core.parameters import Parameter, Value
 from semblance.core.workflows.features.fuse_features import can_be_fused
-from semblance.core.workflows.metrics.supervision import check_accepts_judgements
 from semblance.core.workflows.metrics.train_request import HELD_OUT, TrainRequest
+from semblance.core.workflows.metrics.training_data import check_accepts_judgements
 
 if TYPE_CHECKING:
     from semblance.app.widgets.plots.live_curve import LiveCurve
@@ -86,9 +86,9 @@ class TrainPanel(Panel):
     def __init__(self, context: Context) -> None:
         super().__init__(tr("Train"))
         self._context, self._state = context, context.state
-        self._learner_rows = {learner.name: _LearnerRow(learner) for learner in learners()}
+        self.learner_rows = {learner.name: _LearnerRow(learner) for learner in learners()}
         #: The parameters of learners that were ticked, by name.
-        self._forms: dict[str, ParameterForm] = {}
+        self.forms: dict[str, ParameterForm] = {}
         #: The library and the metric's name of each running training.
         self._running: dict[Job, tuple[LibraryLocation | None, str]] = {}
         #: The learner that was ticked for the open library, until others are ticked.
@@ -96,9 +96,9 @@ class TrainPanel(Panel):
         self._make_data_fields()
         self._make_buttons()
         self._make_layout()
-        for learner_row in self._learner_rows.values():
+        for learner_row in self.learner_rows.values():
             learner_row.box.toggled.connect(self._update_learners)
-        self._learner_rows[DEFAULT_LEARNER].box.setChecked(True)
+        self.learner_rows[DEFAULT_LEARNER].box.setChecked(True)
         self._state.changed.connect(self._follow_state)
         self._choose_default_learner()
         self._update_learners()
@@ -121,27 +121,27 @@ class TrainPanel(Panel):
         self._features = NoWheelComboBox()
         self._features.setAccessibleName(tr("Feature set"))
         self._features.currentTextChanged.connect(lambda _text: self._follow_features())
-        self._further = FurtherSetsField()
-        self._further.changed.connect(self._choose_default_steps)
-        self._steps = NoWheelComboBox()
-        self._steps.setEditable(True)
-        self._steps.addItems(STEPS)
-        self._steps.setAccessibleName(tr("Steps fitted on the training data"))
-        self._steps.setToolTip(tr("Fitted on the training data only and stored in the metric"))
-        self._steps.currentTextChanged.connect(lambda _text: self._update_buttons())
-        self._split_form = ParameterForm(SPLIT)
-        self._split_form.valuesChanged.connect(self._update_split_label)
-        self._split_form.valuesChanged.connect(self._update_buttons)
-        self._name = QLineEdit()
-        self._name.setAccessibleName(tr("Name of the new metric"))
-        self._name.setPlaceholderText(tr("named after the learner"))
+        self.further_sets = FurtherSetsField()
+        self.further_sets.changed.connect(self._choose_default_steps)
+        self.steps_box = NoWheelComboBox()
+        self.steps_box.setEditable(True)
+        self.steps_box.addItems(STEPS)
+        self.steps_box.setAccessibleName(tr("Steps fitted on the training data"))
+        self.steps_box.setToolTip(tr("Fitted on the training data only and stored in the metric"))
+        self.steps_box.currentTextChanged.connect(lambda _text: self._update_buttons())
+        self.split_form = ParameterForm(SPLIT)
+        self.split_form.valuesChanged.connect(self._update_split_label)
+        self.split_form.valuesChanged.connect(self._update_buttons)
+        self.name_field = QLineEdit()
+        self.name_field.setAccessibleName(tr("Name of the new metric"))
+        self.name_field.setPlaceholderText(tr("named after the learner"))
         self.sources = TrainingDataSection(self._state)
         self.sources.changed.connect(self._update_buttons)
-        self._split = WrappedLabel(role="small")
+        self.split_label = WrappedLabel(role="small")
 
     def _make_buttons(self) -> None:
-        self._problem = WrappedLabel(role="error")
-        self._problem.hide()
+        self.problem_label = WrappedLabel(role="error")
+        self.problem_label.hide()
         self.train_button = QPushButton(tr("Train"))
         set_look(self.train_button, primary=True)
         self.train_button.clicked.connect(self.train)
@@ -166,13 +166,13 @@ class TrainPanel(Panel):
         for paper, group in groupby(papers, key=lambda learner: learner.paper):
             content_layout.addWidget(ElidedLabel(paper, role="third"))
             for learner in group:
-                content_layout.addWidget(self._learner_rows[learner.name])
+                content_layout.addWidget(self.learner_rows[learner.name])
         self.compared_header = SectionHeader(tr("To compare with"), collapsible=True)
         self.compared_header.expanded.connect(self._show_compared_learners)
         self.compared_header.set_expanded(False)
         content_layout.addWidget(self.compared_header)
         for learner in compared:
-            content_layout.addWidget(self._learner_rows[learner.name])
+            content_layout.addWidget(self.learner_rows[learner.name])
         self._show_compared_learners(False)
         self._forms_layout = vbox(spacing=8)
         content_layout.addLayout(self._forms_layout)
@@ -184,14 +184,14 @@ class TrainPanel(Panel):
         data.setVerticalSpacing(6)
         for label, field in (
             (tr("Features"), self._features),
-            (tr("Together with"), self._further),
-            (tr("Steps"), self._steps),
-            (tr("Name"), self._name),
+            (tr("Together with"), self.further_sets),
+            (tr("Steps"), self.steps_box),
+            (tr("Name"), self.name_field),
         ):
             data.addRow(label, field)
         content_layout.addLayout(data)
-        content_layout.addWidget(self._split_form)
-        content_layout.addWidget(self._split)
+        content_layout.addWidget(self.split_form)
+        content_layout.addWidget(self.split_label)
         content_layout.addStretch(1)
         bottom_bar = QFrame()
         set_look(bottom_bar, role="bar")
@@ -205,7 +205,7 @@ class TrainPanel(Panel):
                 row.addWidget(button)
             row.addStretch(1)
         bottom = vbox(bottom_bar, spacing=8, margins=(12, 8, 12, 8))
-        bottom.addWidget(self._problem)
+        bottom.addWidget(self.problem_label)
         bottom.addLayout(stop_buttons)
         bottom.addLayout(buttons)
         self._bottom_layout = bottom
@@ -216,27 +216,27 @@ class TrainPanel(Panel):
     def _show_compared_learners(self, is_expanded: bool) -> None:
         """Show all learners to compare with, or only the ticked ones."""
         for learner in grouped_learners()[1]:
-            learner_row = self._learner_rows[learner.name]
+            learner_row = self.learner_rows[learner.name]
             learner_row.setVisible(is_expanded or learner_row.box.isChecked())
 
     def features(self) -> str:
         """The chosen feature set, or several as on the command line, in the order of the library."""
         library, chosen = self._state.library, self._features.currentText()
-        ticked = self._further.ticked
+        ticked = self.further_sets.ticked
         if library is None or not ticked:
             return chosen
         return ",".join(one.name for one in library.feature_sets if one.name in (chosen, *ticked))
 
     def chosen_learners(self) -> list[str]:
         """Names of the ticked learners."""
-        return [name for name, learner_row in self._learner_rows.items() if learner_row.box.isChecked()]
+        return [name for name, learner_row in self.learner_rows.items() if learner_row.box.isChecked()]
 
     def _learner_classes(self) -> list[type[LearnerDeclaration]]:
-        return [self._learner_rows[name].learner for name in self.chosen_learners()]
+        return [self.learner_rows[name].learner for name in self.chosen_learners()]
 
     def set_learners(self, names: Sequence[str]) -> None:
         """Tick these learners and untick all others."""
-        for name, learner_row in self._learner_rows.items():
+        for name, learner_row in self.learner_rows.items():
             learner_row.box.setChecked(name in names)
 
     def train(self) -> None:
@@ -246,15 +246,15 @@ class TrainPanel(Panel):
         running_names = [name for path, name in self._running.values() if path == self._state.path]
         used_names = [metric.name for metric in self._state.library.metrics] + running_names
         for name in self.chosen_learners():
-            learner = self._learner_rows[name].learner
-            metric = unique_name(self._name.text().strip() or tr_name(learner.title), used_names)
+            learner = self.learner_rows[name].learner
+            metric = unique_name(self.name_field.text().strip() or tr_name(learner.title), used_names)
             used_names.append(metric)
             settings = self.sources.settings_in_use(learner, dict(self._settings_of(name)))
             request = TrainRequest(
                 name,
                 metric,
                 self.features() or None,
-                self._steps.currentText().strip(),
+                self.steps_box.currentText().strip(),
                 settings=settings,
                 seed=self._split_value("seed"),
                 held_out=self._split_value("held_out") / 100,
@@ -285,31 +285,31 @@ class TrainPanel(Panel):
         self._update_buttons()
 
     def _split_value(self, name: str) -> int:
-        value = self._split_form.values().get(name) if self._split_form.is_valid() else None
+        value = self.split_form.values().get(name) if self.split_form.is_valid() else None
         return value if isinstance(value, int) else int(str(_DEFAULTS[name]))
 
     def _settings_of(self, name: str) -> Mapping[str, Value]:
-        return self._forms[name].values() if name in self._forms else {}
+        return self.forms[name].values() if name in self.forms else {}
 
     def _update_learners(self) -> None:
         chosen_learners = self.chosen_learners()
         self._show_compared_learners(self.compared_header.is_expanded())
         for name in chosen_learners:
             self._make_form(name)
-        for name, form in self._forms.items():
+        for name, form in self.forms.items():
             form.setVisible(name in chosen_learners)
         self._update_buttons()
 
     def _make_form(self, name: str) -> None:
         """Add the form with the parameters of a learner, in the order of the learners."""
-        learner = self._learner_rows[name].learner
-        if name in self._forms or not learner.parameters:
+        learner = self.learner_rows[name].learner
+        if name in self.forms or not learner.parameters:
             return
         form = ParameterForm(learner.parameters, title=tr_name(learner.title))
         form.valuesChanged.connect(self._update_buttons)
-        order = list(self._learner_rows)
-        index = sum(order.index(other) < order.index(name) for other in self._forms)
-        self._forms[name] = form
+        order = list(self.learner_rows)
+        index = sum(order.index(other) < order.index(name) for other in self.forms)
+        self.forms[name] = form
         self._forms_layout.insertWidget(index, form)
 
     def _choose_default_learner(self) -> None:
@@ -328,19 +328,19 @@ class TrainPanel(Panel):
         library, chosen = self._state.library, self._features.currentText()
         sets = library.feature_sets if library is not None else ()
         names = [one.name for one in sets if can_be_fused(one.extractor) and "," not in one.name]
-        self._further.set_names([name for name in names if name != chosen] if chosen in names else [])
-        self._data.setRowVisible(self._further, bool(self._further.names))
+        self.further_sets.set_names([name for name in names if name != chosen] if chosen in names else [])
+        self._data.setRowVisible(self.further_sets, bool(self.further_sets.names))
 
     def _choose_default_steps(self) -> None:
         extractor = self._extractor()
         if extractor:
             labelled = bool(self._state.columns.findings)
-            self._steps.setCurrentText(steps_text(default_steps(extractor, labelled=labelled)))
+            self.steps_box.setCurrentText(steps_text(default_steps(extractor, labelled=labelled)))
             self._update_split_label()
 
     def _extractor(self) -> str:
         """The extractor of the chosen features; "" without any."""
-        if self._further.ticked:
+        if self.further_sets.ticked:
             return Fusion.name
         library, chosen = self._state.library, self._features.currentText()
         sets = library.feature_sets if library is not None else ()
@@ -372,7 +372,7 @@ class TrainPanel(Panel):
         labelled = int(columns.finding_counts[:-1].sum()) if len(columns) else 0
         held_out = round(labelled * self._split_value("held_out") / 100)
         unit = tr("by patient") if columns.patients_known else tr("by case, patients unknown")
-        self._split.setText(
+        self.split_label.setText(
             tr(
                 "about {training:,} training, {held_out:,} held out {how}",
                 training=labelled - held_out,
@@ -385,7 +385,7 @@ class TrainPanel(Panel):
 
     def _update_buttons(self) -> None:
         settings = [
-            {} if name in self._forms and not self._forms[name].is_valid() else dict(self._settings_of(name))
+            {} if name in self.forms and not self.forms[name].is_valid() else dict(self._settings_of(name))
             for name in self.chosen_learners()
         ]
         held_out = self._split_value("held_out") / 100
@@ -394,7 +394,7 @@ class TrainPanel(Panel):
         missing = self._missing_condition()
         can_train = self._check() and bool(chosen_learners)
         self.train_button.setEnabled(can_train and not missing)
-        self.train_button.setToolTip(plain_tip(missing or self._problem.text()))
+        self.train_button.setToolTip(plain_tip(missing or self.problem_label.text()))
         self.train_button.setText(
             tr("Train") if len(chosen_learners) < 2 else tr("Train {n} metrics", n=len(chosen_learners))
         )
@@ -428,17 +428,17 @@ class TrainPanel(Panel):
         """Return whether the ticked learners can be trained, and show the problem if not."""
         problem = ""
         try:
-            self._check_steps(self._steps.currentText())
+            self._check_steps(self.steps_box.currentText())
         except BadArguments as error:
             problem = str(error)
-        set_look(self._steps, error=bool(problem))
+        set_look(self.steps_box, error=bool(problem))
         if not problem and not self.chosen_learners() and self._state.library is not None:
             problem = tr("No learner is ticked. Tick one above, or one of those to compare with.")
         if not problem and self._state.library is not None:
             problem = self.sources.problem(self._learner_classes())
-        self._problem.setText(problem)
-        self._problem.setVisible(bool(problem))
-        forms = [self._split_form, *(self._forms[n] for n in self.chosen_learners() if n in self._forms)]
+        self.problem_label.setText(problem)
+        self.problem_label.setVisible(bool(problem))
+        forms = [self.split_form, *(self.forms[n] for n in self.chosen_learners() if n in self.forms)]
         return not problem and all(form.is_valid() for form in forms)
 
 

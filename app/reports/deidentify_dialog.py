@@ -127,7 +127,7 @@ class DeidentifyDialog(Dialog):
         self.review.setChecked(True)
         self.review.toggled.connect(self._update)
         self.pixels.setChecked(self._context.settings.blacks_out_text)
-        self._pixels_note = WrappedLabel(role="second")
+        self.pixels_note = WrappedLabel(role="second")
         self.project = _line(tr("Project"), workflow.PROJECT)
         self._key_note = WrappedLabel(role="second")
         self.kind.currentIndexChanged.connect(self._update)
@@ -154,7 +154,7 @@ class DeidentifyDialog(Dialog):
         for title, field in (
             (tr("Text in images"), self.pixels),
             ("", self.review),
-            ("", self._pixels_note),
+            ("", self.pixels_note),
             (tr("Project"), self.project),
             ("", self._key_note),
         ):
@@ -397,7 +397,7 @@ class DeidentifyDialog(Dialog):
             text = tr("It takes about a second for each image. Small, faint and oblique text may be missed.")
         else:
             text = tr("Text burnt into images stays. Look at the images before you pass them on.")
-        self._pixels_note.setText(text)
+        self.pixels_note.setText(text)
         if of_library:
             key = tr("Codes are made with the library's own key, which is never in the folder.")
         else:

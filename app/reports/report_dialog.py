@@ -80,16 +80,16 @@ class ReportDialog(Dialog):
         self.setMinimumWidth(theme().px(520))
         self._make_fields()
         self._rows = form()
-        self._rows.addRow(tr("Query"), self._query_box)
-        self._rows.addRow(tr("Format"), self._format_box)
-        self._rows.addRow(tr("Estimate"), self._estimate)
-        self._rows.addRow(tr("Page"), self._page)
-        self._rows.addRow(tr("Clinic"), self._clinic)
+        self._rows.addRow(tr("Query"), self.query_box)
+        self._rows.addRow(tr("Format"), self.format_box)
+        self._rows.addRow(tr("Estimate"), self.estimate)
+        self._rows.addRow(tr("Page"), self.page)
+        self._rows.addRow(tr("Clinic"), self.clinic)
         self._rows.addRow(tr("Logo"), self._logo_row())
-        self._rows.addRow(tr("Comment"), self._comment)
-        self._rows.addRow(tr("Patients"), self._identified)
-        self._rows.addRow("", self._free_text)
-        self._rows.addRow("", self._clean_pixels)
+        self._rows.addRow(tr("Comment"), self.comment)
+        self._rows.addRow(tr("Patients"), self.identified)
+        self._rows.addRow("", self.free_text)
+        self._rows.addRow("", self.clean_pixels)
         self._rows.addRow("", self._privacy)
         self._error = ErrorLine()
         self.create_button = accept_button(tr("Create report…"))
@@ -102,112 +102,112 @@ class ReportDialog(Dialog):
 
     def cases(self) -> tuple[str, ...]:
         """The cases used as queries, one report each. Empty for the present query."""
-        return self._queries[self._query_box.currentIndex()].cases
+        return self._queries[self.query_box.currentIndex()].cases
 
     def file_suffix(self) -> str:
         """The suffix of the files, without the dot."""
-        chosen = str(self._format_box.currentData())
+        chosen = str(self.format_box.currentData())
         return "dcm" if chosen in DICOM_FORMS else chosen
 
     def _dicom_object(self) -> str:
-        chosen = str(self._format_box.currentData())
+        chosen = str(self.format_box.currentData())
         return chosen if chosen in DICOM_FORMS else "pdf"
 
     def _estimate_assessment(self) -> str:
         is_asked = self._dicom_object() == ASSESSMENT and not self.cases()
-        return str(self._estimate.currentData()) if is_asked else ""
+        return str(self.estimate.currentData()) if is_asked else ""
 
     def _make_fields(self) -> None:
-        self._query_box = QComboBox()
-        self._query_box.setAccessibleName(tr("Cases to report"))
+        self.query_box = QComboBox()
+        self.query_box.setAccessibleName(tr("Cases to report"))
         for queries in self._queries:
-            self._query_box.addItem(queries.text)
-        self._format_box = QComboBox()
-        self._format_box.setAccessibleName(tr("Format of the report"))
+            self.query_box.addItem(queries.text)
+        self.format_box = QComboBox()
+        self.format_box.setAccessibleName(tr("Format of the report"))
         for suffix, name in FORMATS:
-            self._format_box.addItem(name, suffix)
-        self._estimate = QComboBox()
-        self._estimate.setAccessibleName(tr("What you say of the estimate"))
+            self.format_box.addItem(name, suffix)
+        self.estimate = QComboBox()
+        self.estimate.setAccessibleName(tr("What you say of the estimate"))
         for word, name in ESTIMATES:
-            self._estimate.addItem(name, word)
-        self._page = QComboBox()
-        self._page.setAccessibleName(tr("Size of the pages"))
-        self._page.addItems(PAGES)
-        self._clinic = QLineEdit(self._settings.text("report_clinic"))
-        self._clinic.setPlaceholderText(tr("printed at the top (optional)"))
-        self._clinic.setAccessibleName(tr("Name of the clinic"))
-        self._logo = QLineEdit(self._settings.text("report_logo"))
-        self._logo.setPlaceholderText(tr("PNG or JPEG file (optional)"))
-        self._logo.setAccessibleName(tr("File of the logo"))
-        self._comment = QPlainTextEdit()
-        self._comment.setPlaceholderText(tr("your own comment, printed after the query"))
-        self._comment.setAccessibleName(tr("Comment"))
-        self._comment.setTabChangesFocus(True)
-        self._comment.setFixedHeight(theme().px(88))
-        self._identified = QCheckBox(tr("Include patient identifiers"))
-        self._free_text = QCheckBox(tr("Include free text"))
-        self._clean_pixels = QCheckBox(tr("Black out text in images"))
-        self._clean_pixels.setChecked(self._settings.blacks_out_text)
+            self.estimate.addItem(name, word)
+        self.page = QComboBox()
+        self.page.setAccessibleName(tr("Size of the pages"))
+        self.page.addItems(PAGES)
+        self.clinic = QLineEdit(self._settings.text("report_clinic"))
+        self.clinic.setPlaceholderText(tr("printed at the top (optional)"))
+        self.clinic.setAccessibleName(tr("Name of the clinic"))
+        self.logo = QLineEdit(self._settings.text("report_logo"))
+        self.logo.setPlaceholderText(tr("PNG or JPEG file (optional)"))
+        self.logo.setAccessibleName(tr("File of the logo"))
+        self.comment = QPlainTextEdit()
+        self.comment.setPlaceholderText(tr("your own comment, printed after the query"))
+        self.comment.setAccessibleName(tr("Comment"))
+        self.comment.setTabChangesFocus(True)
+        self.comment.setFixedHeight(theme().px(88))
+        self.identified = QCheckBox(tr("Include patient identifiers"))
+        self.free_text = QCheckBox(tr("Include free text"))
+        self.clean_pixels = QCheckBox(tr("Black out text in images"))
+        self.clean_pixels.setChecked(self._settings.blacks_out_text)
         if is_text_detector_installed():
-            self._clean_pixels.setToolTip(tr("Takes about a second for each image."))
+            self.clean_pixels.setToolTip(tr("Takes about a second for each image."))
         else:
             # If the settings ask for it, only the person can say that text stays.
-            self._clean_pixels.setEnabled(self._clean_pixels.isChecked())
-            self._clean_pixels.setToolTip(tr('Not installed. Run pip install "semblance[ocr]"'))
+            self.clean_pixels.setEnabled(self.clean_pixels.isChecked())
+            self.clean_pixels.setToolTip(tr('Not installed. Run pip install "semblance[ocr]"'))
         self._privacy = WrappedLabel(role="small")
-        self._format_box.setCurrentIndex(
-            max(0, self._format_box.findData(self._settings.text("report_form", "pdf")))
+        self.format_box.setCurrentIndex(
+            max(0, self.format_box.findData(self._settings.text("report_form", "pdf")))
         )
-        self._page.setCurrentText(self._settings.text("report_page", PAGES[0]))
-        self._format_box.currentIndexChanged.connect(self._update)
-        self._query_box.currentIndexChanged.connect(self._update)
-        self._identified.toggled.connect(self._update)
-        self._free_text.toggled.connect(self._update)
-        self._clean_pixels.toggled.connect(self._update)
+        self.page.setCurrentText(self._settings.text("report_page", PAGES[0]))
+        self.format_box.currentIndexChanged.connect(self._update)
+        self.query_box.currentIndexChanged.connect(self._update)
+        self.identified.toggled.connect(self._update)
+        self.free_text.toggled.connect(self._update)
+        self.clean_pixels.toggled.connect(self._update)
 
     def _logo_row(self) -> QHBoxLayout:
         choose_button = QPushButton(tr("Choose…"))
         choose_button.clicked.connect(self._choose_logo)
         row = hbox(spacing=8)
-        row.addWidget(self._logo, 1)
+        row.addWidget(self.logo, 1)
         row.addWidget(choose_button)
         return row
 
     def _update(self) -> None:
-        with_images = self._format_box.currentData() not in WITHOUT_IMAGES
-        is_assessment = self._format_box.currentData() == ASSESSMENT
-        hides_text = with_images and self._clean_pixels.isChecked()
-        identified = self._identified.isChecked()
+        with_images = self.format_box.currentData() not in WITHOUT_IMAGES
+        is_assessment = self.format_box.currentData() == ASSESSMENT
+        hides_text = with_images and self.clean_pixels.isChecked()
+        identified = self.identified.isChecked()
         warning = [IDENTIFIED if identified else DE_IDENTIFIED]
         if with_images and (hides_text or not identified):
             warning.append(TEXT_HIDDEN if hides_text else TEXT_STAYS)
-        warning += [FREE_TEXT] if self._free_text.isChecked() else []
+        warning += [FREE_TEXT] if self.free_text.isChecked() else []
         warning = [ASSESSED, *warning] if is_assessment else warning
         # The estimate of one query is assessed.
-        self._rows.setRowVisible(self._estimate, is_assessment and not self.cases())
-        self._rows.setRowVisible(self._clean_pixels, with_images)
+        self._rows.setRowVisible(self.estimate, is_assessment and not self.cases())
+        self._rows.setRowVisible(self.clean_pixels, with_images)
         self._privacy.setText(" ".join(warning))
-        has_pages = self._format_box.currentData() in ("pdf", "dcm", "all")
-        self._rows.setRowVisible(self._page, has_pages)
+        has_pages = self.format_box.currentData() in ("pdf", "dcm", "all")
+        self._rows.setRowVisible(self.page, has_pages)
         self._error.set_error(None)
 
     def _choose_logo(self) -> None:
         if file := choose_file(self, tr("Logo"), f"{tr('Images')} (*.png *.jpg *.jpeg)"):
-            self._logo.setText(str(file))
+            self.logo.setText(str(file))
 
     def _accept_options(self) -> None:
         """Check the options, choose the target, and accept."""
         try:
-            logo = self._logo.text().strip()
+            logo = self.logo.text().strip()
             self.options = ReportOptions(
-                self._page.currentText(),
-                self._clinic.text().strip(),
+                self.page.currentText(),
+                self.clinic.text().strip(),
                 read_logo(Path(logo).expanduser()) if logo else None,
-                self._comment.toPlainText().strip(),
-                self._identified.isChecked(),
-                self._free_text.isChecked(),
+                self.comment.toPlainText().strip(),
+                self.identified.isChecked(),
+                self.free_text.isChecked(),
                 self._dicom_object(),
-                self._clean_pixels.isChecked() and self._format_box.currentData() not in WITHOUT_IMAGES,
+                self.clean_pixels.isChecked() and self.format_box.currentData() not in WITHOUT_IMAGES,
                 self._estimate_assessment(),
                 self._settings.text(AUTHOR),
             )
@@ -218,7 +218,7 @@ class ReportDialog(Dialog):
         if file:
             self.target = file
             for key, value in (
-                ("report_form", str(self._format_box.currentData())),
+                ("report_form", str(self.format_box.currentData())),
                 ("report_page", self.options.page),
                 ("report_clinic", self.options.clinic),
                 ("report_logo", logo),

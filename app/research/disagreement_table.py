@@ -42,13 +42,13 @@ class DisagreementTable(QWidget):
         self.table.row_entered.connect(lambda row: self.chosen.emit(self.model.disagreement(row).row))
         self._note = ElidedLabel(role="second")
         self._note.setContentsMargins(12, 6, 12, 6)
-        self._empty = EmptyState()
+        self.empty = EmptyState()
         content = QWidget()
         content_layout = vbox(content)
         content_layout.addWidget(self._note)
         content_layout.addWidget(self.table, 1)
         self._pages = QStackedWidget()
-        self._pages.addWidget(self._empty)
+        self._pages.addWidget(self.empty)
         self._pages.addWidget(content)
         vbox(self).addWidget(self._pages)
         self._restyle()
@@ -92,15 +92,15 @@ class DisagreementTable(QWidget):
     def show_error(self, error: SemblanceError, button: str, then: Callable[[], object]) -> None:
         """Show an error instead of the table."""
         self.model.set_rows(no_cases(), ("", ""), ())
-        self._empty.show_error(error, "", button, then)
-        self._pages.setCurrentWidget(self._empty)
+        self.empty.show_error(error, "", button, then)
+        self._pages.setCurrentWidget(self.empty)
 
     def show_message(
         self, title: str, text: str, button: str = "", then: Callable[[], object] | None = None
     ) -> None:
         """Show a message instead of the table."""
         self.model.set_rows(no_cases(), ("", ""), ())
-        self._empty.show_message(title, text, button, then)
+        self.empty.show_message(title, text, button, then)
         self._pages.setCurrentIndex(0)
 
     def _restyle(self) -> None:

@@ -81,8 +81,8 @@ class EncodersDialog(ResultDialog):
         self._pages = QStackedWidget()
         self._pages.addWidget(self.table)
         self._pages.addWidget(self.empty)
-        self._facts = WrappedLabel(role="second")
-        self._problems = WrappedLabel(role="error", selectable=True)
+        self.facts = WrappedLabel(role="second")
+        self.problems = WrappedLabel(role="error", selectable=True)
         self._make_buttons()
         self._make_layout()
         self.compare_button.setFocus()
@@ -105,7 +105,7 @@ class EncodersDialog(ResultDialog):
     def _make_layout(self) -> None:
         layout = self.content
         layout.addWidget(self._pages, 1)
-        layout.addWidget(self._facts)
+        layout.addWidget(self.facts)
         layout.addWidget(
             WrappedLabel(
                 tr(
@@ -116,7 +116,7 @@ class EncodersDialog(ResultDialog):
                 "small",
             )
         )
-        layout.addWidget(self._problems)
+        layout.addWidget(self.problems)
         self.complete(
             self.compare_button, self.add_button, self.remove_button, beside_help=(self.copy_button,)
         )
@@ -267,11 +267,11 @@ class EncodersDialog(ResultDialog):
             },
         )
         self._pages.setCurrentWidget(self.table)
-        self._facts.setText(self._facts_text())
-        self._facts.setVisible(bool(document))
+        self.facts.setText(self._facts_text())
+        self.facts.setVisible(bool(document))
         problems = self._problem_lines()
-        self._problems.setText("\n".join(problems))
-        self._problems.setVisible(bool(problems))
+        self.problems.setText("\n".join(problems))
+        self.problems.setVisible(bool(problems))
         self.update_buttons()
 
     def _facts_text(self) -> str:

@@ -65,7 +65,7 @@ class ExperimentResults(QWidget):
     def __init__(self, context: Context, thumbnails: ThumbnailSource | None = None) -> None:
         super().__init__()
         self._context = context
-        self._document: Mapping[str, Any] = {}
+        self.document: Mapping[str, Any] = {}
         self._drawn_ranks: tuple[Any, ...] = ()
         self._redraw = one_shot(self, self._draw_ranks, 120)
         self._make_widgets(thumbnails)
@@ -97,13 +97,13 @@ class ExperimentResults(QWidget):
         self.ranks.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
         # Otherwise the image would widen the window with every drawing.
         self.ranks.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self._ranks_note = WrappedLabel(role="second")
+        self.ranks_note = WrappedLabel(role="second")
         self.row = QComboBox()
         self.row.hide()
         self.row.setAccessibleName(tr("Learner whose worst queries are shown"))
         self.queries = ResultTable(tr("Worst queries. Press Enter to view the case"))
         self.findings = ResultTable(tr("Worst findings"))
-        self._worst_note = ElidedLabel(role="second")
+        self.worst_note = ElidedLabel(role="second")
         self.notes = WrappedLabel()
         self.notes.setAlignment(Qt.AlignmentFlag.AlignTop)
         self.notes.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
@@ -111,7 +111,7 @@ class ExperimentResults(QWidget):
         self.tabs = QTabWidget()
         self.tabs.setDocumentMode(True)
         self.tabs.addTab(self.scores, tr("Scores"))
-        self.tabs.addTab(self._page(self.test, self._ranks_note, self.ranks), tr("Ranks"))
+        self.tabs.addTab(self._page(self.test, self.ranks_note, self.ranks), tr("Ranks"))
         self._differences_note = ElidedLabel(role="second")
         self.tabs.addTab(self._page(self.score, self._differences_note, self.differences), tr("Differences"))
         worst_splitter = self._worst_splitter = QSplitter(Qt.Orientation.Horizontal)
@@ -125,7 +125,7 @@ class ExperimentResults(QWidget):
         worst_splitter.addWidget(side_column)
         worst_splitter.setStretchFactor(0, 2)
         worst_splitter.setStretchFactor(1, 1)
-        self.tabs.addTab(self._page(self.row, self._worst_note, worst_splitter), tr("Worst queries"))
+        self.tabs.addTab(self._page(self.row, self.worst_note, worst_splitter), tr("Worst queries"))
         self.tabs.addTab(self.notes, tr("Notes"))
 
     def _page(self, box: QComboBox, note: QWidget, content: QWidget) -> QWidget:
@@ -154,7 +154,7 @@ class ExperimentResults(QWidget):
 
     def show_document(self, document: Mapping[str, Any]) -> None:
         """Show a partial or complete document."""
-        self._document = document
+        self.document = document
         names = list(dict.fromkeys(row["protocol"] for row in document["results"]))
         _set_choices(self.protocol, {name: protocol_title(name) for name in names})
         self.protocol.setVisible(len(names) > 1)
@@ -207,7 +207,7 @@ class ExperimentResults(QWidget):
         self.row.blockSignals(blocked)
 
     def _show_protocol(self) -> None:
-        scores = compared_scores(self._document, self._protocol)
+        scores = compared_scores(self.document, self._protocol)
         _set_choices(self.score, {name: score_title(name) for name in scores})
         self._show_tab()
 
@@ -219,14 +219,14 @@ class ExperimentResults(QWidget):
     def _show_tab(self) -> None:
         """Fill the visible tab only, because filling all tables of a large experiment takes too long."""
         protocol, tab = self._protocol, self.tabs.currentIndex()
-        if not self._document or not protocol:
+        if not self.document or not protocol:
             return
         if tab == 0:
-            show_scores(self.scores, self._document, protocol)
+            show_scores(self.scores, self.document, protocol)
         elif tab == 1:
             self._draw_ranks()
         elif tab == 2:
-            show_differences(self.differences, self._document, protocol, self.score.currentData() or "")
+            show_differences(self.differences, self.document, protocol, self.score.currentData() or "")
             has_scores = self.score.count() > 0
             self._differences_note.setText(
                 tr(
@@ -241,8 +241,8 @@ class ExperimentResults(QWidget):
             self._show_worst_queries()
 
     def _show_worst_queries(self) -> None:
-        show_worst(self.queries, self.findings, self._document, self.row.currentIndex())
-        worst_queries = self._document.get("worst_queries", ())
+        show_worst(self.queries, self.findings, self.document, self.row.currentIndex())
+        worst_queries = self.document.get("worst_queries", ())
         index = self.row.currentIndex()
         score = score_title(worst_queries[index]["score"]) if 0 <= index < len(worst_queries) else ""
         text = (
@@ -250,18 +250,16 @@ class ExperimentResults(QWidget):
             if score
             else tr("Shown when the experiment ends or is cancelled.")
         )
-        self._worst_note.setText(text)
+        self.worst_note.setText(text)
         self._worst_splitter.setVisible(bool(score))
 
     def _show_finding(self, row: int) -> None:
         """Show the worst queries of the finding in ``row``."""
-        worst_findings = self._document.get("worst_findings", ())
+        worst_findings = self.document.get("worst_findings", ())
         if 0 <= self.row.currentIndex() < len(worst_findings):
             finding = worst_findings[self.row.currentIndex()]["findings"][row]
             show_queries(self.queries, finding["queries"], worst_findings[self.row.currentIndex()]["score"])
-            self._worst_note.setText(
-                tr("Worst queries of the finding {finding}.", finding=finding["finding"])
-            )
+            self.worst_note.setText(tr("Worst queries of the finding {finding}.", finding=finding["finding"]))
 
     def _show_preview(self, row: int) -> None:
         """Show the image of a query if its library is open."""
@@ -270,7 +268,7 @@ class ExperimentResults(QWidget):
         is_open = case is not None and open_library is not None and library == str(open_library)
         self.preview.show_case(case if is_open else None, item.text() if item is not None else "")
         if item is not None and not is_open:
-            self._worst_note.setText(
+            self.worst_note.setText(
                 tr("A row of a table has no image.")
                 if case is None
                 else tr("Open {name} to see its images.", name=library_location(library).name)
@@ -279,34 +277,34 @@ class ExperimentResults(QWidget):
     def _enter_query(self, row: int) -> None:
         case, library = self.queries.case(row), self._library()
         if case is None:
-            self._worst_note.setText(tr("A row of a table has no image."))
+            self.worst_note.setText(tr("A row of a table has no image."))
         elif library:
             self.case_requested.emit(library, case)
 
     def _library(self) -> str:
         """The path of the library whose worst queries are shown, or an empty text for a table."""
-        worst_queries, index = self._document.get("worst_queries", ()), self.row.currentIndex()
+        worst_queries, index = self.document.get("worst_queries", ()), self.row.currentIndex()
         if not 0 <= index < len(worst_queries):
             return ""
         cases = next(
-            (entry for entry in self._document["cases"] if entry["name"] == worst_queries[index]["cases"]),
+            (entry for entry in self.document["cases"] if entry["name"] == worst_queries[index]["cases"]),
             None,
         )
         return str(cases["source"]["path"]).rpartition(" → ")[2] if cases and cases["source"] else ""
 
     def _draw_ranks(self) -> None:
-        tests = self._document.get("over_tables", ())
+        tests = self.document.get("over_tables", ())
         index = self.test.currentIndex()
         if not 0 <= index < len(tests):
             self.ranks.clear()
-            self._ranks_note.setText(
+            self.ranks_note.setText(
                 tr("Ranks need two learners, measured on two tables or feature sets.")
-                if "over_tables" in self._document
+                if "over_tables" in self.document
                 else tr("Shown when the experiment ends or is cancelled.")
             )
             return
         test = tests[index]
-        self._ranks_note.setText(
+        self.ranks_note.setText(
             tr(
                 "Friedman's test over {tables} tables: chi-squared {statistic:.2f}, p {p:.3g}. Learners "
                 "joined by a bar do not differ (Nemenyi, 0.05).",

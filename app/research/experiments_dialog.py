@@ -48,7 +48,7 @@ class ExperimentsDialog(ResultDialog):
     ) -> None:
         super().__init__(context, parent)
         self._folder: Path | None = None
-        self._document: Mapping[str, Any] = {}
+        self.document: Mapping[str, Any] = {}
         self.setWindowFlag(Qt.WindowType.WindowMaximizeButtonHint)
         state = context.state
         self.form = ExperimentForm(state.library, state.features, context.settings.text(_SCHEDULER))
@@ -76,8 +76,8 @@ class ExperimentsDialog(ResultDialog):
             tr("The same with names of cases and folders…"), lambda: self._choose_export(identified=True)
         )
         self.export_button.setMenu(exports)
-        self._problem = WrappedLabel(role="error")
-        self._title_label, self._state_label = ElidedLabel(role="title"), ElidedLabel(role="second")
+        self.problem = WrappedLabel(role="error")
+        self._title_label, self.state_label = ElidedLabel(role="title"), ElidedLabel(role="second")
         self.badge = Badge("held-out")
         self.results = ExperimentResults(context, thumbnails)
         self.results.case_requested.connect(self._view_case)
@@ -96,7 +96,7 @@ class ExperimentsDialog(ResultDialog):
         header = hbox(spacing=8)
         header.addWidget(self._title_label)
         header.addWidget(self.badge)
-        header.addWidget(self._state_label, 1)
+        header.addWidget(self.state_label, 1)
         header.addWidget(self.results.protocol)
         empty = EmptyState()
         empty.show_message(
@@ -116,7 +116,7 @@ class ExperimentsDialog(ResultDialog):
         row.addWidget(self._sidebar)
         row.addLayout(results, 1)
         self.content.addLayout(row, 1)
-        self.content.addWidget(self._problem)
+        self.content.addWidget(self.problem)
         self._fit()
         self.complete(self.run_button, self.resume_button, self.open_button, self.export_button)
 
@@ -183,7 +183,7 @@ class ExperimentsDialog(ResultDialog):
 
     def _read_comparisons(self) -> None:
         """Read a cancelled experiment again, because documents of parts have no comparisons."""
-        if not self.running and self._folder is not None and self._document.get("complete") is False:
+        if not self.running and self._folder is not None and self.document.get("complete") is False:
             self.open_experiment(self._folder)
 
     def open_experiment(self, folder: Path) -> None:
@@ -239,7 +239,7 @@ class ExperimentsDialog(ResultDialog):
                 )
             )
             # The message bar of the main window is behind this window.
-            self._state_label.setText(
+            self.state_label.setText(
                 tr("Wrote {files} files into {folder}", files=len(files), folder=target.name)
             )
 
@@ -262,7 +262,7 @@ class ExperimentsDialog(ResultDialog):
 
     def show_document(self, document: Mapping[str, Any]) -> None:
         """Show a partial or complete document."""
-        self._document = document
+        self.document = document
         self._pages.setCurrentIndex(1)
         self.results.show_document(document)
         self.update_buttons()
@@ -283,9 +283,9 @@ class ExperimentsDialog(ResultDialog):
         return ""
 
     def update_buttons(self) -> None:
-        running, document, problem = self.running, self._document, self._problem_text()
-        self._problem.setText(problem)
-        self._problem.setVisible(bool(problem) and not running)
+        running, document, problem = self.running, self.document, self._problem_text()
+        self.problem.setText(problem)
+        self.problem.setVisible(bool(problem) and not running)
         complete = bool(document) and bool(document["complete"])
         self.resume_button.setVisible(bool(document) and not complete and not running)
         enable_widgets(
@@ -302,7 +302,7 @@ class ExperimentsDialog(ResultDialog):
         self.badge.set_kind(BADGES["known" if patients == {"known"} else "unknown"])
         cells = document["cells"]
         self._title_label.setText(str(document["experiment"]))
-        self._state_label.setText(
+        self.state_label.setText(
             tr(
                 "{done} of {total} cells{failed}, {state}",
                 done=cells["done"],

@@ -402,7 +402,7 @@ class RankColumns(QAbstractScrollArea):
         self._columns, self._rankings, self._names = columns, (left, right), names
         self._digits = tuple(digits_for([case.distance for case in cases]) for cases in (left, right))
         self._hover = NONE
-        if not any(case.row == self._current for cases in self._shown for case in cases):
+        if not any(case.row == self._current for cases in self.shown for case in cases):
             self._current = left[0].row if left else NONE
             self._side = LEFT
         self._update_scroll_bar()
@@ -447,15 +447,15 @@ class RankColumns(QAbstractScrollArea):
             self.current_changed.emit(row)
 
     @property
-    def _shown(self) -> tuple[Sequence[ComparedCase], Sequence[ComparedCase]]:
+    def shown(self) -> tuple[Sequence[ComparedCase], Sequence[ComparedCase]]:
         return self._rankings[LEFT][: self._depth], self._rankings[RIGHT][: self._depth]
 
     def _index_of_row(self, side: int, row: int) -> int:
-        return next((index for index, case in enumerate(self._shown[side]) if case.row == row), NONE)
+        return next((index for index, case in enumerate(self.shown[side]) if case.row == row), NONE)
 
     def description(self, side: int, index: int) -> str:
         """A text that describes a row, for tooltips and screen readers."""
-        case = self._shown[side][index]
+        case = self.shown[side][index]
         case_index = self._columns.index_of_row(case.row)
         parts = [
             tr("{name}: rank {rank}", name=self._names[side], rank=case.rank),
@@ -494,7 +494,7 @@ class RankColumns(QAbstractScrollArea):
 
     def _update_scroll_bar(self) -> None:
         geometry = self.current_geometry
-        count = max(len(cases) for cases in self._shown)
+        count = max(len(cases) for cases in self.shown)
         bar = self.verticalScrollBar()
         bar.setRange(0, max(0, geometry.height_of(count) - self.viewport().height()))
         bar.setPageStep(max(1, self.viewport().height() - geometry.row))
@@ -534,10 +534,10 @@ class RankColumns(QAbstractScrollArea):
             (self._bar_maximum(LEFT), self._bar_maximum(RIGHT)),
             self._digits,
         )
-        rows_painter.make_images(self._shown)
+        rows_painter.make_images(self.shown)
         highlighted_rows = {self._current, self._hover} - {NONE}
-        rows_painter.draw_lines(self._shown, self._min_move, highlighted_rows)
-        for side, cases in enumerate(self._shown):
+        rows_painter.draw_lines(self.shown, self._min_move, highlighted_rows)
+        for side, cases in enumerate(self.shown):
             for index, case in enumerate(cases):
                 rows_painter.draw_row(
                     side,
@@ -553,7 +553,7 @@ class RankColumns(QAbstractScrollArea):
 
     def _bar_maximum(self, side: int) -> float:
         """The distance of a full bar: a little more than the largest distance shown."""
-        cases = self._shown[side]
+        cases = self.shown[side]
         return cases[-1].distance * 1.25 if cases else 1.0
 
     def _images_ready(self, rows: frozenset[int]) -> None:
@@ -568,10 +568,10 @@ class RankColumns(QAbstractScrollArea):
         geometry = self.current_geometry
         for side in (LEFT, RIGHT):
             index = geometry.index_at(side, point)
-            if index is not None and index < len(self._shown[side]):
+            if index is not None and index < len(self.shown[side]):
                 return side, index
         nearest: tuple[float, int] | None = None
-        for index, case in enumerate(self._shown[LEFT]):
+        for index, case in enumerate(self.shown[LEFT]):
             if geometry.is_joined(case, self._min_move) and case.other is not None:
                 distance = abs(geometry.line_y_at(index, case.other - 1, point.x()) - point.y())
                 if distance <= _HIT_DISTANCE and (nearest is None or distance < nearest[0]):
@@ -585,7 +585,7 @@ class RankColumns(QAbstractScrollArea):
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         hit = self._case_at(event.position().toPoint())
-        self._set_hover(NONE if hit is None else self._shown[hit[0]][hit[1]].row)
+        self._set_hover(NONE if hit is None else self.shown[hit[0]][hit[1]].row)
 
     def leaveEvent(self, event: QEvent) -> None:
         self._set_hover(NONE)
@@ -593,7 +593,7 @@ class RankColumns(QAbstractScrollArea):
     def mousePressEvent(self, event: QMouseEvent) -> None:
         hit = self._case_at(event.position().toPoint())
         if hit is not None:
-            self.set_current(self._shown[hit[0]][hit[1]].row, hit[0])
+            self.set_current(self.shown[hit[0]][hit[1]].row, hit[0])
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         if (
@@ -613,7 +613,7 @@ class RankColumns(QAbstractScrollArea):
             hit = self._case_at(self.viewport().mapFromGlobal(position))
             if hit is None:
                 return
-            self.set_current(self._shown[hit[0]][hit[1]].row, hit[0])
+            self.set_current(self.shown[hit[0]][hit[1]].row, hit[0])
         if self._current != NONE:
             self.menu_requested.emit(self._current, position)
 
@@ -630,7 +630,7 @@ class RankColumns(QAbstractScrollArea):
     # Keyboard
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        cases = self._shown[self._side]
+        cases = self.shown[self._side]
         page = max(1, self.viewport().height() // self.current_geometry.row - 1)
         steps = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1, Qt.Key.Key_PageUp: -page, Qt.Key.Key_PageDown: page}
         jumps = {Qt.Key.Key_Home: 0, Qt.Key.Key_End: len(cases) - 1}
@@ -649,14 +649,14 @@ class RankColumns(QAbstractScrollArea):
     def focusNextPrevChild(self, following: bool) -> bool:
         """Tab goes through both columns before it leaves the widget."""
         target = RIGHT if following else LEFT
-        if self.hasFocus() and self._side != target and self._shown[target]:
+        if self.hasFocus() and self._side != target and self.shown[target]:
             self._change_column(target)
             return True
         return super().focusNextPrevChild(following)
 
     def _change_column(self, side: int) -> None:
         """Move to the other column: to the same case, or to the same rank if the case is not there."""
-        cases = self._shown[side]
+        cases = self.shown[side]
         if side == self._side or not cases:
             return
         index = self._index_of_row(side, self._current)

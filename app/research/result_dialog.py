@@ -66,7 +66,7 @@ class ResultDialog(Dialog):
         self.content = dialog_layout(self)
         if self.introduction:
             self.content.addWidget(WrappedLabel(self.introduction))
-        self._error = ErrorLine()
+        self.error_line = ErrorLine()
         self.progress = ProgressLine()
         self.progress.cancel_requested.connect(self.cancel)
         self.progress.hide()
@@ -74,7 +74,7 @@ class ResultDialog(Dialog):
     def complete(self, *buttons: QPushButton, beside_help: tuple[QPushButton, ...] = ()) -> None:
         """Add the error, the progress, a row of ``buttons``, and the row with Help and Close; then show what the open
         library has, and whenever another one is opened."""
-        self.content.addWidget(self._error)
+        self.content.addWidget(self.error_line)
         self.content.addWidget(self.progress)
         if buttons:
             row = hbox(spacing=8)
@@ -111,7 +111,7 @@ class ResultDialog(Dialog):
         job = self._context.jobs.run(
             title, workflow, path, *values, pool=WorkerPool.READ, channel=self.channel, quiet=True
         )
-        self._error.set_error(None)
+        self.error_line.set_error(None)
         job.done.connect(then)
         job.failed.connect(self.show_error)
 
@@ -141,7 +141,7 @@ class ResultDialog(Dialog):
         **options: Any,
     ) -> Job:
         """Run ``workflow`` as :meth:`run` does, but on ``values`` alone."""
-        self._error.set_error(None)
+        self.error_line.set_error(None)
         job = self._context.jobs.run(title, workflow, *values, pool=pool, channel=self.channel, **options)
         self._job, self._focus_before = job, self.focusWidget()
         job.changed.connect(lambda: self.progress.show_job(job))
@@ -163,7 +163,7 @@ class ResultDialog(Dialog):
 
     def show_error(self, error: SemblanceError) -> None:
         """Show why a job failed."""
-        self._error.set_error(error)
+        self.error_line.set_error(error)
 
     def _end(self, job: Job) -> None:
         if self._job is job:

@@ -91,7 +91,7 @@ class TwoMetricsPage(FullPage):
         self.columns = RankColumns()
         self.columns.set_source(thumbnails)
         self.disagreements = DisagreementTable()
-        self._empty = EmptyState()
+        self.empty = EmptyState()
         self._make_layout()
         self._connect()
         self._update_metrics()
@@ -107,13 +107,13 @@ class TwoMetricsPage(FullPage):
         scroll_area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         sidebar_layout.addWidget(scroll_area, 1)
 
-        self._pages = QStackedWidget()
-        for widget in (self.columns, self.disagreements, self._empty):
-            self._pages.addWidget(widget)
+        self.pages = QStackedWidget()
+        for widget in (self.columns, self.disagreements, self.empty):
+            self.pages.addWidget(widget)
         right_layout = vbox()
         right_layout.addWidget(self.headers)
         right_layout.addWidget(HLine())
-        right_layout.addWidget(self._pages, 1)
+        right_layout.addWidget(self.pages, 1)
         body = hbox()
         body.addWidget(self._sidebar)
         body.addWidget(HLine(vertical=True))
@@ -247,13 +247,13 @@ class TwoMetricsPage(FullPage):
 
     def _show_message(self, title: str, text: str) -> None:
         self._comparison = None
-        self._empty.show_message(title, text)
-        self._pages.setCurrentWidget(self._empty)
+        self.empty.show_message(title, text)
+        self.pages.setCurrentWidget(self.empty)
         self._show()
 
     def _start_comparison(self, left: str, right: str) -> None:
         if not self._is_outdated:
-            self._pages.setCurrentWidget(self.columns if self._comparison is not None else self._empty)
+            self.pages.setCurrentWidget(self.columns if self._comparison is not None else self.empty)
             return
         self._is_outdated = False
         state = self._state
@@ -283,14 +283,14 @@ class TwoMetricsPage(FullPage):
         self._comparison = compared
         self._show()
         if self.scope.value() == ONE_QUERY:
-            self._pages.setCurrentWidget(self.columns)
+            self.pages.setCurrentWidget(self.columns)
 
     def _show_error(self, error: SemblanceError) -> None:
         self._show_message(error.message, error.hint)
-        self._empty.copy_details.set_error(error)
+        self.empty.copy_details.set_error(error)
 
     def _show_all(self, left: str, right: str) -> None:
-        self._pages.setCurrentWidget(self.disagreements)
+        self.pages.setCurrentWidget(self.disagreements)
         refined = REFINED in (left, right)
         if refined and self._shared_refinement == ((), 0.0, ()):
             self._is_table_outdated = True

@@ -72,7 +72,7 @@ def test_a_dropped_folder_is_seen_marked_compared_and_reported(
             if not isinstance(dialog, ReportDialog):
                 QTimer.singleShot(20, create)
                 return
-            formats = dialog._format_box
+            formats = dialog.format_box
             formats.setCurrentIndex(formats.findData("json"))
             qtbot.mouseClick(dialog.create_button, LEFT)
 

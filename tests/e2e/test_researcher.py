@@ -87,7 +87,7 @@ def test_a_table_is_dropped_tested_compared_and_exported(
         form.learners.tick(["rca", "euclidean"])
         form.numbers.set_values({"repeats": 2})
         qtbot.mouseClick(dialog.run_button, LEFT)
-        wait_for(window, lambda: dialog._document.get("complete"))
+        wait_for(window, lambda: dialog.document.get("complete"))
         dialog.export(tmp_path / "export")
         wait_for(window, (tmp_path / "export" / "scores.csv").exists)
         scores = (tmp_path / "export" / "scores.csv").read_text(encoding="utf-8")

@@ -238,7 +238,7 @@ class Player:
         wait_until_idle(self.window)
 
     def tick_metricboost(self) -> None:
-        rows = self.panels.side.train._learner_rows
+        rows = self.panels.side.train.learner_rows
         for name in ("bdm_v", "metricboost"):
             box = rows[name].box
             # The box may be wider than its text.

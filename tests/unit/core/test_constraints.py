@@ -26,13 +26,13 @@ def test_findings_become_signs_with_an_empty_diagonal():
     assert from_findings(["a", "b", "a"]).dense().tolist() == [[0, -1, 1], [-1, 0, -1], [1, -1, 0]]
 
 
-@pytest.mark.parametrize("unknown", [None, ""])
-def test_a_case_without_a_finding_is_unknown_to_all(unknown):
-    assert from_findings(np.array(["a", unknown, "a"], dtype=object)).dense().tolist() == [
-        [0, 0, 1],
-        [0, 0, 0],
-        [1, 0, 0],
-    ]
+def test_a_case_without_a_finding_is_unknown_to_all():
+    for unknown in [None, ""]:
+        assert from_findings(np.array(["a", unknown, "a"], dtype=object)).dense().tolist() == [
+            [0, 0, 1],
+            [0, 0, 0],
+            [1, 0, 0],
+        ], unknown
 
 
 def test_codes_follow_sorted_names_whatever_their_type():
@@ -70,9 +70,8 @@ def test_counts_equal_those_of_the_matrix():
     }
 
 
-@pytest.mark.parametrize(
-    ("pairs", "words"),
-    [
+def test_pairs_that_make_no_sense_are_refused():
+    for pairs, words in [
         ([[0, 3, 1]], "outside 0 to 2"),
         ([[-1, 0, 1]], "outside 0 to 2"),
         ([[1, 1, 1]], "Case 1 is paired with itself"),
@@ -80,23 +79,21 @@ def test_counts_equal_those_of_the_matrix():
         ([[0, 1, 1], [1, 0, -1]], "rows 0 and 1 is called similar and dissimilar"),
         ([[0, 1]], "table"),
         ([[0.0, 1.0, 1.0]], "table"),
-    ],
-)
-def test_pairs_that_make_no_sense_are_refused(pairs, words):
-    with pytest.raises(BadInput, match=words):
-        no_findings(3).with_pairs(np.array(pairs))
+    ]:
+        with pytest.raises(BadInput, match=words):
+            no_findings(3).with_pairs(np.array(pairs))
 
 
 def test_no_pairs_change_nothing():
     assert not no_findings(3).with_pairs(np.empty((0, 3), dtype=np.int64)).dense().any()
 
 
-@pytest.mark.parametrize("k", [1, 5, 44, 100])
-def test_visual_pairs_equal_plain_loops(k):
-    X, _ = naive.problem()
-    assert [tuple(pair) for pair in visual_neighbour_pairs(X, k).tolist()] == naive.visual_neighbour_pairs(
-        X, k
-    )
+def test_visual_pairs_equal_plain_loops():
+    for k in [1, 5, 44, 100]:
+        X, _ = naive.problem()
+        assert [
+            tuple(pair) for pair in visual_neighbour_pairs(X, k).tolist()
+        ] == naive.visual_neighbour_pairs(X, k), k
 
 
 def test_visual_pairs_of_repeated_and_far_off_rows_go_by_row_number():
@@ -188,15 +185,15 @@ def test_drawn_pairs_are_different_true_and_of_both_kinds():
     assert {(i, j): value for i, j, value in everything.tolist()} == truth
 
 
-@pytest.mark.parametrize("rare", ["similar", "dissimilar"])
-def test_rare_kinds_of_pairs_are_drawn_too(rare):
-    y = np.arange(300) if rare == "similar" else np.zeros(300, dtype=int)
-    y[0] = 1
-    y[1] = 1 if rare == "similar" else 0
-    pairs = sample_pairs([str(one) for one in y], 50, seed=0)
-    assert len({(i, j) for i, j, _ in pairs.tolist()}) == 50
-    assert ((pairs[:, 2] > 0) == (rare == "similar")).sum() >= 1
-    assert all(value == (1 if y[i] == y[j] else -1) for i, j, value in pairs.tolist())
+def test_rare_kinds_of_pairs_are_drawn_too():
+    for rare in ["similar", "dissimilar"]:
+        y = np.arange(300) if rare == "similar" else np.zeros(300, dtype=int)
+        y[0] = 1
+        y[1] = 1 if rare == "similar" else 0
+        pairs = sample_pairs([str(one) for one in y], 50, seed=0)
+        assert len({(i, j) for i, j, _ in pairs.tolist()}) == 50, rare
+        assert ((pairs[:, 2] > 0) == (rare == "similar")).sum() >= 1, rare
+        assert all(value == (1 if y[i] == y[j] else -1) for i, j, value in pairs.tolist()), rare
 
 
 def test_drawn_pairs_are_equally_likely():

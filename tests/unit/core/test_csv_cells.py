@@ -11,8 +11,6 @@ import re
 import unicodedata
 from pathlib import Path
 
-import pytest
-
 from semblance.core.csv_cells import csv_line, csv_text, original_text, safe_text
 from semblance.core.library.importers.csv_text import CsvFile
 
@@ -95,7 +93,7 @@ def test_a_header_is_a_cell_too():
 
 def read_back(written):
     opened = CsvFile(io.BytesIO(written.encode()), "t.csv", ",")
-    return [row.cells for row in opened.records()]
+    return [list(row) for block in opened.blocks(header=False) for row in zip(*block.columns, strict=True)]
 
 
 def test_a_table_is_read_as_it_was_written():
@@ -118,13 +116,13 @@ def test_text_of_any_characters_can_be_told_again():
         ) or (NUMBER.fullmatch(text)), text
 
 
-@pytest.mark.parametrize("number", [-1, 0, 12, -1.5, 1e-300, -2.5e20, 1 / 3, True])
-def test_numbers_stay_numbers(number):
-    written = csv_text(("id", "x"), [("t", number)])
-    expected = "yes" if number is True else repr(number)
-    assert written == f"id,x\nt,{expected}\n"
-    assert read_back(written)[1] == ["t", expected]
-    assert safe_text(expected) == expected
+def test_numbers_stay_numbers():
+    for number in [-1, 0, 12, -1.5, 1e-300, -2.5e20, 1 / 3, True]:
+        written = csv_text(("id", "x"), [("t", number)])
+        expected = "yes" if number is True else repr(number)
+        assert written == f"id,x\nt,{expected}\n", number
+        assert read_back(written)[1] == ["t", expected], number
+        assert safe_text(expected) == expected, number
 
 
 def test_long_text_without_a_formula_takes_no_long_time():

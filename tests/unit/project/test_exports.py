@@ -6,7 +6,7 @@ from pathlib import Path
 
 CORE = Path(__file__).resolve().parents[3] / "core"
 #: Files that write into the library itself, not for the user.
-INTERNAL = {"measuring_order.py", "pasted_image.py"}
+INTERNAL = {"measuring_order.py", "query_features.py"}
 WRITES = ("write_file(", "write_report(", "write_backup(")
 
 

@@ -72,7 +72,7 @@ def test_the_map_is_computed_when_first_shown_and_improves(panel, jobs):
     assert "neighbours" in kinds[1:]
     assert panel.map.metric == "plain"
     assert not panel.map.growing
-    assert panel._pages.currentWidget() is panel.view
+    assert panel.pages.currentWidget() is panel.view
     assert "of the 10 nearest preserved" in panel.facts.text()
     assert not panel.is_stale
     panel.hide()
@@ -108,7 +108,7 @@ def test_the_query_and_its_similar_cases_are_marked(mapped):
     query = Query(case=mapped.state.columns.ids[4])
     mapped.state.set_query(query)
     mapped.state.set_ranked_search(unrefined_search(nearest_cases(mapped.trained, "plain", query, k=12)))
-    markers = mapped.view._markers
+    markers = mapped.view.markers
     assert markers.query == int(mapped.state.columns.case_row[4])
     assert markers.ranked == [case.row for case in mapped.state.ranking.ranked]
 
@@ -116,13 +116,13 @@ def test_the_query_and_its_similar_cases_are_marked(mapped):
 def test_cases_selected_elsewhere_are_highlighted(mapped):
     rows = mapped.map.rows[3:6]
     mapped.highlight_rows(rows)
-    assert mapped.view._faded.sum() == len(mapped.map.rows) - 3
+    assert mapped.view.faded.sum() == len(mapped.map.rows) - 3
     mapped.highlight_rows(rows[:1])
-    assert mapped.view._faded is None
+    assert mapped.view.faded is None
 
 
 def test_unticked_findings_are_hidden(mapped):
-    box = mapped._legend._boxes[0]
+    box = mapped.legend._boxes[0]
     box.click()
     shown_codes = mapped.state.columns.finding[mapped.view.selectable]
     assert 0 not in shown_codes.tolist()
@@ -153,8 +153,8 @@ def test_a_failure_is_explained(panel, jobs, monkeypatch):
     monkeypatch.setattr(map_library, "map_library", fails)
     panel.show()
     jobs.run_pending()
-    assert panel._pages.currentWidget() is panel._empty
-    assert panel._empty._title.text() == "A map needs at least 3 cases."
+    assert panel.pages.currentWidget() is panel.empty
+    assert panel.empty._title.text() == "A map needs at least 3 cases."
 
 
 def test_the_map_is_saved_as_image_and_table_without_case_names(mapped, jobs, tmp_path):

@@ -66,7 +66,7 @@ def click(qtbot, table, row: int) -> None:
 
 
 def test_the_empty_panel_shows_the_next_step(panel, context, qtbot):
-    empty = panel._empty
+    empty = panel.empty
     assert empty.isVisible()
     context.state.set_library(replace(LIBRARY, metrics=(), feature_sets=()))
     with qtbot.waitSignal(panel.extract_requested):
@@ -272,7 +272,7 @@ def test_a_narrow_panel_hides_the_table(panel, context, qtbot):
 
 def test_the_first_training_shows_its_curve(panel, context, qtbot):
     context.state.set_library(replace(LIBRARY, metrics=()))
-    assert panel._empty.isVisible()
+    assert panel.empty.isVisible()
     context.state.set_training(TrainingRun("first", "bdm", 10, (CurvePoint(1, 2.0, 0.5),)))
     assert panel.overview.isVisible()
     qtbot.waitUntil(lambda: panel.overview.curve.note == "round 1 of 10")
@@ -318,7 +318,7 @@ def test_another_library_clears_the_panel(panel, context):
     assert labels(panel)["table"] == ["other"]
     context.state.set_library(None)
     assert labels(panel) == {"accuracy": [], "roc": [], "table": []}
-    assert panel._empty.isVisible()
+    assert panel.empty.isVisible()
     assert panel.header._subtitle.text() == ""
 
 

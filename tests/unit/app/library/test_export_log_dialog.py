@@ -43,7 +43,7 @@ def test_exports_are_listed_newest_first_and_can_be_copied_and_saved(qtbot, save
     qtbot.mouseClick(dialog.copy_button, Qt.MouseButton.LeftButton)
     assert len(QGuiApplication.clipboard().text().splitlines()) == 3
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_args: (str(tmp_path / "e.csv"), ""))
-    qtbot.mouseClick(dialog.save_list, Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(dialog.save_button, Qt.MouseButton.LeftButton)
     ((path, text),) = saved
     assert path == tmp_path / "e.csv"
     assert text.splitlines()[0] == "When,By,What,Kind of file,Files,Patients"
@@ -53,4 +53,4 @@ def test_exports_are_listed_newest_first_and_can_be_copied_and_saved(qtbot, save
 def test_without_exports_nothing_can_be_copied_or_saved(qtbot, saved):
     dialog = open_dialog(qtbot, [], saved)
     assert not dialog.copy_button.isEnabled()
-    assert not dialog.save_list.isEnabled()
+    assert not dialog.save_button.isEnabled()

@@ -90,7 +90,7 @@ def test_a_failed_verification_says_so(library):
         dialog = window.parts.commands.maintenance.verify()
         while window.jobs.active:
             screenshot.QCoreApplication.processEvents()
-        assert dialog._summary.text() == "The library could not be verified."
+        assert dialog.summary.text() == "The library could not be verified."
         assert any("is missing: there is no file" in m.what for m in window.context.messages.history)
         shutil.move(library / "gone", library / "catalogue.sqlite")
         dialog.accept()

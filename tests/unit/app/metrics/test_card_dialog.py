@@ -109,4 +109,4 @@ def test_the_authors_of_judgements_are_shown_but_not_written(metrics):
 def test_the_card_does_not_scroll_sideways(open_dialog, qtbot):
     dialog = open_dialog()
     qtbot.waitExposed(dialog)
-    assert dialog._area.horizontalScrollBar().maximum() == 0
+    assert dialog.area.horizontalScrollBar().maximum() == 0

@@ -134,9 +134,9 @@ def test_the_dialog_reports_a_replaced_slider_and_a_missing_name(window):
     dialog = PrepareSliderDialog(window.state.library, "raw", window)
     assert dialog.request() == TrainRequest("bdm_v", "BDM+V slider", "raw")
     assert dialog.prepare_button.isEnabled()
-    dialog._name.setText("between")
-    assert "This replaces the slider" in dialog._problem.text()
-    dialog._name.setText("  ")
+    dialog.name_field.setText("between")
+    assert "This replaces the slider" in dialog.problem.text()
+    dialog.name_field.setText("  ")
     assert not dialog.prepare_button.isEnabled()
     dialog.deleteLater()
 

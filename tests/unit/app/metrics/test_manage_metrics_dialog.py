@@ -47,7 +47,7 @@ def test_all_is_changed_and_undone(dialog, context):
     assert listed(dialog)["first"] == ["m", "m copy"]
     assert dialog.tree.chosen() == ("m copy", True)
     dialog.tree.choose("second", False)
-    assert "also deletes the 1 metric" in dialog._note.text()
+    assert "also deletes the 1 metric" in dialog.note.text()
     dialog.delete_button.click()
     context.jobs.run_pending()
     assert listed(dialog) == {"first": ["m", "m copy"]}

@@ -58,11 +58,11 @@ def requests(monkeypatch):
 
 
 def check_box(panel, learner) -> QCheckBox:
-    return panel._learner_rows[learner].box
+    return panel.learner_rows[learner].box
 
 
 def forms(panel) -> dict[str, ParameterForm]:
-    return {name: form for name, form in panel._forms.items() if form.isVisible()}
+    return {name: form for name, form in panel.forms.items() if form.isVisible()}
 
 
 def field(panel, name) -> QLineEdit:
@@ -70,7 +70,7 @@ def field(panel, name) -> QLineEdit:
 
 
 def problem(panel) -> str:
-    return panel._problem.text() if panel._problem.isVisible() else ""
+    return panel.problem_label.text() if panel.problem_label.isVisible() else ""
 
 
 def press(qtbot, button) -> None:
@@ -79,7 +79,7 @@ def press(qtbot, button) -> None:
 
 def test_every_learner_is_offered_with_one_line_of_advice(panel):
     for learner in learners():
-        labels = [label.text() for label in panel._learner_rows[learner.name].findChildren(QLabel)]
+        labels = [label.text() for label in panel.learner_rows[learner.name].findChildren(QLabel)]
         assert labels == [learner.summary]
         assert "\n" not in learner.summary
         assert learner.summary
@@ -91,7 +91,7 @@ def test_without_findings_to_learn_from_the_learner_that_needs_none_is_ticked(pa
     library = snapshot(findings=("Liver",))
     context.state.set_library(library)
     assert panel.chosen_learners() == [UNSUPERVISED_LEARNER]
-    assert panel._learner_rows[UNSUPERVISED_LEARNER].isVisible()
+    assert panel.learner_rows[UNSUPERVISED_LEARNER].isVisible()
     context.state.set_library(LIBRARY)
     assert panel.chosen_learners() == [DEFAULT_LEARNER]
     panel.set_learners(["bdm", "ccml"])
@@ -120,7 +120,7 @@ def test_learners_are_grouped_by_paper(panel):
     assert list(headers) == papers
     top = {paper: header.mapTo(panel, header.rect().topLeft()).y() for paper, header in headers.items()}
     for learner in grouped_learners()[0]:
-        box = panel._learner_rows[learner.name]
+        box = panel.learner_rows[learner.name]
         y = box.mapTo(panel, box.rect().topLeft()).y()
         assert max((paper for paper in papers if top[paper] < y), key=top.get) == learner.paper
         assert headers[learner.paper].isVisible()
@@ -128,14 +128,14 @@ def test_learners_are_grouped_by_paper(panel):
 
 def test_learners_to_compare_with_are_collapsed_unless_ticked(qtbot, panel):
     papers, others = grouped_learners()
-    visible = [name for name, row in panel._learner_rows.items() if row.isVisible()]
+    visible = [name for name, row in panel.learner_rows.items() if row.isVisible()]
     assert visible == [learner.name for learner in learners() if learner in papers]
     panel.compared_header.set_expanded(True)
-    assert all(panel._learner_rows[learner.name].isVisible() for learner in others)
+    assert all(panel.learner_rows[learner.name].isVisible() for learner in others)
     panel.set_learners(["euclidean"])
     panel.compared_header.set_expanded(False)
-    assert panel._learner_rows["euclidean"].isVisible()
-    assert not panel._learner_rows["l1"].isVisible()
+    assert panel.learner_rows["euclidean"].isVisible()
+    assert not panel.learner_rows["l1"].isVisible()
 
 
 def test_only_the_parameters_of_ticked_learners_are_shown(qtbot, panel):
@@ -172,7 +172,7 @@ def test_the_button_is_disabled_if_nothing_can_be_trained_and_says_why(panel, co
 
 
 def test_an_unknown_step_is_reported_and_trains_nothing(qtbot, panel, requests, jobs):
-    steps = panel._steps.lineEdit()
+    steps = panel.steps_box.lineEdit()
     steps.selectAll()
     qtbot.keyClicks(steps, "standardise,magic")
     assert "'magic' is not a step." in problem(panel)
@@ -204,9 +204,9 @@ def test_a_metric_of_a_library_on_a_server_gets_its_search_index(
 
 
 def test_an_invalid_parameter_trains_nothing(qtbot, panel, requests, jobs):
-    form = panel._forms[DEFAULT_LEARNER]
+    form = panel.forms[DEFAULT_LEARNER]
     name = next(
-        p.name for p in panel._learner_rows[DEFAULT_LEARNER].learner.parameters if isinstance(p.default, int)
+        p.name for p in panel.learner_rows[DEFAULT_LEARNER].learner.parameters if isinstance(p.default, int)
     )
     editor = form.editor(name)
     editor.selectAll()
@@ -221,7 +221,7 @@ def test_an_invalid_parameter_trains_nothing(qtbot, panel, requests, jobs):
 
 
 def test_an_invalid_split_trains_nothing(qtbot, panel, requests, jobs):
-    editor = panel._split_form.editor("held_out")
+    editor = panel.split_form.editor("held_out")
     editor.selectAll()
     qtbot.keyClicks(editor, "99")
     assert not panel.train_button.isEnabled()
@@ -256,8 +256,8 @@ def test_a_typed_name_is_used(qtbot, panel, requests, jobs):
 
 
 def test_settings_reach_the_training(panel, requests, jobs):
-    panel._forms[DEFAULT_LEARNER].set_values({"rounds": 7})
-    panel._split_form.set_values({"seed": 42})
+    panel.forms[DEFAULT_LEARNER].set_values({"rounds": 7})
+    panel.split_form.set_values({"seed": 42})
     panel.train()
     jobs.run_pending()
     (request,) = requests
@@ -318,18 +318,18 @@ def test_the_split_is_described(panel, context, patients, how):
     names = [f"P{n}" if patients else None for n in range(CASES)]
     columns = case_columns(range(CASES), list(LIBRARY.columns.ids), ["a", "b"] * 50, names, [0] * CASES)
     context.state.set_library(replace(LIBRARY, columns=columns))
-    assert panel._split.text() == f"about 70 training, 30 held out {how}"
-    panel._split_form.set_values({"held_out": 50})
-    assert panel._split.text() == f"about 50 training, 50 held out {how}"
+    assert panel.split_label.text() == f"about 70 training, 30 held out {how}"
+    panel.split_form.set_values({"held_out": 50})
+    assert panel.split_label.text() == f"about 50 training, 50 held out {how}"
     context.state.set_library(None)
-    assert panel._split.text() == ""
+    assert panel.split_label.text() == ""
 
 
 def test_steps_follow_the_chosen_features(panel, context):
-    assert panel._steps.currentText() == "standardise,pca:200"
+    assert panel.steps_box.currentText() == "standardise,pca:200"
     raw = replace(LIBRARY.feature_sets[0], name="numbers", extractor="raw")
     context.state.set_library(replace(LIBRARY, metrics=(), feature_sets=(raw,)))
-    assert panel._steps.currentText() == "standardise"
+    assert panel.steps_box.currentText() == "standardise"
 
 
 def test_several_feature_sets_are_trained_as_on_the_command_line(panel, context, requests, jobs):
@@ -346,23 +346,23 @@ def test_several_feature_sets_are_trained_as_on_the_command_line(panel, context,
     ]
     context.state.set_library(replace(LIBRARY, feature_sets=tuple(sets)))
     context.state.set_features("encoder")
-    assert panel._further.names == ["shape", "gabor"], (
+    assert panel.further_sets.names == ["shape", "gabor"], (
         "what gives no row of numbers for an image is not offered"
     )
-    assert panel._further.isVisible()
-    panel._further._boxes["gabor"].click()
-    panel._further._boxes["shape"].click()
-    assert panel._steps.currentText() == "sets"
+    assert panel.further_sets.isVisible()
+    panel.further_sets._boxes["gabor"].click()
+    panel.further_sets._boxes["shape"].click()
+    assert panel.steps_box.currentText() == "sets"
     assert panel.features() == "shape,gabor,encoder"
     context.state.set_features("gabor")
-    assert panel._further.names == ["shape", "encoder"]
-    panel._further._boxes["shape"].setChecked(False)
-    assert (panel.features(), panel._steps.currentText()) == ("gabor", "standardise,pca:200")
+    assert panel.further_sets.names == ["shape", "encoder"]
+    panel.further_sets._boxes["shape"].setChecked(False)
+    assert (panel.features(), panel.steps_box.currentText()) == ("gabor", "standardise,pca:200")
     context.state.set_features("gabor,encoder")
-    assert panel._further.names == []
+    assert panel.further_sets.names == []
     assert panel.features() == "gabor,encoder"
     context.state.set_features("encoder")
-    panel._further._boxes["gabor"].click()
+    panel.further_sets._boxes["gabor"].click()
     panel.train_button.click()
     jobs.run_pending()
     assert (requests[0].features, requests[0].steps) == ("gabor,encoder", "sets")
@@ -371,10 +371,10 @@ def test_several_feature_sets_are_trained_as_on_the_command_line(panel, context,
 def test_local_descriptors_need_a_codebook(panel, context):
     feature_set = replace(LIBRARY.feature_sets[0], name="words", extractor="visual_words")
     context.state.set_library(replace(LIBRARY, metrics=(), feature_sets=(feature_set,)))
-    assert panel._steps.currentText() == "codebook:200"
-    assert not panel._problem.text()
-    panel._steps.setCurrentText("standardise")
-    assert "counted first" in panel._problem.text()
+    assert panel.steps_box.currentText() == "codebook:200"
+    assert not panel.problem_label.text()
+    panel.steps_box.setCurrentText("standardise")
+    assert "counted first" in panel.problem_label.text()
     assert not panel.train_button.isEnabled()
 
 

@@ -56,11 +56,11 @@ def texts(dialog) -> str:
 
 def test_the_dialog_describes_what_is_left_out(dialog):
     assert DE_IDENTIFIED in texts(dialog)
-    dialog._identified.setChecked(True)
+    dialog.identified.setChecked(True)
     assert IDENTIFIED in texts(dialog)
     assert DE_IDENTIFIED not in texts(dialog)
     assert FREE_TEXT not in texts(dialog)
-    dialog._free_text.setChecked(True)
+    dialog.free_text.setChecked(True)
     assert FREE_TEXT in texts(dialog)
 
 
@@ -71,16 +71,16 @@ def test_text_in_images_is_blacked_out_if_that_is_chosen(qtbot, settings, chosen
         dialog = ReportDialog(query_selections("c000", [], []), settings)
         qtbot.addWidget(dialog)
         dialog.show()
-        assert dialog._clean_pixels.isChecked() == start
+        assert dialog.clean_pixels.isChecked() == start
         assert (TEXT_STAYS in texts(dialog)) == (not start)
-        dialog._clean_pixels.setChecked(True)
+        dialog.clean_pixels.setChecked(True)
         assert TEXT_HIDDEN in texts(dialog)
         qtbot.mouseClick(dialog.create_button, Qt.MouseButton.LeftButton)
         assert dialog.options.clean_pixels
     dialog = ReportDialog(query_selections("c000", [], []), settings)
     qtbot.addWidget(dialog)
-    dialog._format_box.setCurrentIndex(dialog._format_box.findData("csv"))
-    assert not dialog._clean_pixels.isVisibleTo(dialog)
+    dialog.format_box.setCurrentIndex(dialog.format_box.findData("csv"))
+    assert not dialog.clean_pixels.isVisibleTo(dialog)
     qtbot.mouseClick(dialog.create_button, Qt.MouseButton.LeftButton)
     assert not dialog.options.clean_pixels
 
@@ -92,14 +92,14 @@ def test_text_in_images_stays_only_by_choice_where_nothing_can_find_it(qtbot, se
         dialog = ReportDialog(query_selections("c000", [], []), settings)
         qtbot.addWidget(dialog)
         # Who asked for it in the settings gets an error instead of a report with text, or unticks it.
-        assert (dialog._clean_pixels.isEnabled(), dialog._clean_pixels.isChecked()) == (asked, asked)
-        assert "semblance[ocr]" in dialog._clean_pixels.toolTip()
+        assert (dialog.clean_pixels.isEnabled(), dialog.clean_pixels.isChecked()) == (asked, asked)
+        assert "semblance[ocr]" in dialog.clean_pixels.toolTip()
 
 
 def test_one_report_gets_the_suffix_of_its_format(dialog, chosen_titles, tmp_path, qtbot):
-    dialog._format_box.setCurrentIndex(dialog._format_box.findData("json"))
-    dialog._comment.setPlainText("  Seen.  ")
-    dialog._clinic.setText("Ward 7")
+    dialog.format_box.setCurrentIndex(dialog.format_box.findData("json"))
+    dialog.comment.setPlainText("  Seen.  ")
+    dialog.clinic.setText("Ward 7")
     qtbot.mouseClick(dialog.create_button, Qt.MouseButton.LeftButton)
     assert dialog.result() == ReportDialog.DialogCode.Accepted
     assert dialog.target == tmp_path / "mine.json"
@@ -110,7 +110,7 @@ def test_one_report_gets_the_suffix_of_its_format(dialog, chosen_titles, tmp_pat
 
 
 def test_several_reports_are_written_into_a_folder(dialog, chosen_titles, tmp_path, qtbot):
-    dialog._query_box.setCurrentIndex(1)
+    dialog.query_box.setCurrentIndex(1)
     qtbot.keyClick(dialog, Qt.Key.Key_Return)
     assert chosen_titles == ["Folder for the reports"]
     assert dialog.cases() == ("c1", "c2")
@@ -121,24 +121,24 @@ def test_the_letterhead_is_stored_but_not_the_privacy_options(
     dialog, chosen_titles, settings, qtbot, tmp_path
 ):
     Image.new("RGB", (9, 9)).save(tmp_path / "logo.png")
-    dialog._logo.setText(str(tmp_path / "logo.png"))
-    dialog._clinic.setText("Ward 7")
-    dialog._page.setCurrentText("letter")
-    dialog._identified.setChecked(True)
-    dialog._free_text.setChecked(True)
+    dialog.logo.setText(str(tmp_path / "logo.png"))
+    dialog.clinic.setText("Ward 7")
+    dialog.page.setCurrentText("letter")
+    dialog.identified.setChecked(True)
+    dialog.free_text.setChecked(True)
     dialog.create_button.click()
     assert dialog.options.free_text
     second = ReportDialog(query_selections("c000", [], []), settings)
     qtbot.addWidget(second)
-    assert second._clinic.text() == "Ward 7"
-    assert second._page.currentText() == "letter"
-    assert not second._identified.isChecked()
-    assert not second._free_text.isChecked()
-    assert second._query_box.count() == 1
+    assert second.clinic.text() == "Ward 7"
+    assert second.page.currentText() == "letter"
+    assert not second.identified.isChecked()
+    assert not second.free_text.isChecked()
+    assert second.query_box.count() == 1
 
 
 def test_a_missing_logo_is_reported(dialog, chosen_titles, tmp_path):
-    dialog._logo.setText(str(tmp_path / "gone.png"))
+    dialog.logo.setText(str(tmp_path / "gone.png"))
     dialog.create_button.click()
     assert "There is no logo" in texts(dialog)
     assert dialog.isVisible()
@@ -146,22 +146,22 @@ def test_a_missing_logo_is_reported(dialog, chosen_titles, tmp_path):
 
 
 def test_the_page_size_is_hidden_without_pages(dialog):
-    assert dialog._page.isVisible()
-    dialog._format_box.setCurrentIndex(dialog._format_box.findData("html"))
-    assert not dialog._page.isVisible()
+    assert dialog.page.isVisible()
+    dialog.format_box.setCurrentIndex(dialog.format_box.findData("html"))
+    assert not dialog.page.isVisible()
 
 
 def test_an_assessment_says_what_it_is_and_asks_for_the_estimate(dialog, settings, qtbot, chosen_titles):
     settings.set_text("author", "anna")
-    assert not dialog._estimate.isVisible()
-    dialog._format_box.setCurrentIndex(dialog._format_box.findData("assessment"))
-    assert dialog._estimate.isVisible()
+    assert not dialog.estimate.isVisible()
+    dialog.format_box.setCurrentIndex(dialog.format_box.findData("assessment"))
+    assert dialog.estimate.isVisible()
     assert ASSESSED in texts(dialog)
-    dialog._estimate.setCurrentIndex(dialog._estimate.findData("rejected"))
+    dialog.estimate.setCurrentIndex(dialog.estimate.findData("rejected"))
     # Of several queries nothing is said of an estimate.
-    dialog._query_box.setCurrentIndex(1)
-    assert not dialog._estimate.isVisible()
-    dialog._query_box.setCurrentIndex(0)
+    dialog.query_box.setCurrentIndex(1)
+    assert not dialog.estimate.isVisible()
+    dialog.query_box.setCurrentIndex(0)
     qtbot.mouseClick(dialog.create_button, Qt.MouseButton.LeftButton)
     assert (dialog.options.dicom, dialog.options.estimate, dialog.options.reader) == (
         "assessment",
@@ -172,8 +172,8 @@ def test_an_assessment_says_what_it_is_and_asks_for_the_estimate(dialog, setting
 
 
 def test_of_another_format_nothing_is_said_of_the_estimate(dialog, qtbot, chosen_titles):
-    dialog._format_box.setCurrentIndex(dialog._format_box.findData("assessment"))
-    dialog._estimate.setCurrentIndex(dialog._estimate.findData("accepted"))
-    dialog._format_box.setCurrentIndex(dialog._format_box.findData("sr"))
+    dialog.format_box.setCurrentIndex(dialog.format_box.findData("assessment"))
+    dialog.estimate.setCurrentIndex(dialog.estimate.findData("accepted"))
+    dialog.format_box.setCurrentIndex(dialog.format_box.findData("sr"))
     qtbot.mouseClick(dialog.create_button, Qt.MouseButton.LeftButton)
     assert dialog.options.estimate == ""

@@ -94,7 +94,7 @@ def test_scores_have_intervals_and_say_on_what_they_were_measured(dialog, contex
     assert random[5:] == ["−0.100 (−0.220 to +0.020)", "0.080"]
     measured = dialog.table.item(0, 7).data(Qt.ItemDataRole.AccessibleTextRole)
     assert "held-out patients" in measured
-    assert "200 cases, 5 random halves" in dialog._facts.text()
+    assert "200 cases, 5 random halves" in dialog.facts.text()
     assert not dialog.progress.isVisible()
     assert dialog.compare_button.hasFocus()
     failed = next(row for row in range(dialog.table.rowCount()) if texts(dialog)[row][0] == "Gabor")
@@ -104,7 +104,7 @@ def test_scores_have_intervals_and_say_on_what_they_were_measured(dialog, contex
 def test_unknown_patients_are_reported(dialog, context, requests):
     requests[1][0] = document(encoder("encoder", 0.68), patients="unknown")
     compare(dialog, context)
-    assert "one patient may be on both sides" in dialog._facts.text()
+    assert "one patient may be on both sides" in dialog.facts.text()
     assert "unknown patients" in dialog.table.item(0, 7).data(Qt.ItemDataRole.AccessibleTextRole)
 
 
@@ -145,9 +145,9 @@ def test_encoders_and_cases_that_failed_are_named_with_the_reason(dialog, contex
     )
     compare(dialog, context)
     assert next(row for row in texts(dialog) if row[0] == "Gabor")[1] == "failed"
-    assert "Gabor: It is broken." in dialog._problems.text()
-    assert "1 case was left out" in dialog._problems.text()
-    assert "It is damaged." in dialog._problems.text()
+    assert "Gabor: It is broken." in dialog.problems.text()
+    assert "1 case was left out" in dialog.problems.text()
+    assert "It is damaged." in dialog.problems.text()
 
 
 def test_too_few_cases_are_an_error_whose_details_can_be_copied(dialog, context, requests):

@@ -79,24 +79,25 @@ def test_the_form_can_be_run_at_once(dialog):
     assert spec.protocols[0].protocol == "full"
 
 
-@pytest.mark.parametrize(
-    ("change", "expected"),
-    [
-        (lambda d: d.form.learners.tick([]), "No learner is named."),
-        (lambda d: d.form.cases.tick([]), "Specify what to measure on."),
-        (lambda d: d.form.protocols.tick([]), "names no protocols"),
-        (lambda d: d.form.grid.setPlainText("lda.rounds=2"), "does not name one of the learners"),
-        (lambda d: d.form.grid.setPlainText("bdm_v.rounds=x"), "'rounds' cannot be 'x'"),
-        (lambda d: d.form.steps.setCurrentText("polish"), "'polish' is not a step."),
-        (lambda d: d.name.setText("a/b"), "a name without slashes"),
-        (lambda d: d.name.setText(""), "a name without slashes"),
-    ],
-)
-def test_a_problem_of_the_form_is_shown_beside_the_button(dialog, change, expected):
-    change(dialog)
-    assert not dialog.run_button.isEnabled()
-    assert expected in dialog._problem.text()
-    assert dialog._problem.isVisible()
+def test_a_problem_of_the_form_is_shown_beside_the_button(dialog):
+    form = dialog.form
+    for change, undo, expected in (
+        (lambda: form.learners.tick([]), lambda: form.learners.tick(["bdm_v"]), "No learner is named."),
+        (lambda: form.cases.tick([]), lambda: form.cases.tick(form.cases.keys()[:1]), "what to measure on"),
+        (lambda: form.protocols.tick([]), lambda: form.protocols.tick(["full"]), "names no protocols"),
+        (lambda: form.grid.setPlainText("lda.rounds=2"), form.grid.clear, "name one of the learners"),
+        (lambda: form.grid.setPlainText("bdm_v.rounds=x"), form.grid.clear, "'rounds' cannot be 'x'"),
+        (lambda: form.steps.setCurrentText("polish"), form.steps.clearEditText, "'polish' is not a step."),
+        (lambda: dialog.name.setText("a/b"), lambda: dialog.name.setText("a"), "a name without slashes"),
+        (lambda: dialog.name.setText(""), lambda: dialog.name.setText("a"), "a name without slashes"),
+    ):
+        change()
+        assert not dialog.run_button.isEnabled(), expected
+        assert expected in dialog.problem.text()
+        assert dialog.problem.isVisible()
+        undo()
+        assert dialog.run_button.isEnabled(), expected
+        assert not dialog.problem.isVisible()
 
 
 def test_parameter_grids_and_transfer(dialog, tmp_path):
@@ -132,7 +133,7 @@ def test_running_an_experiment_fills_the_table(dialog, context, tmp_path):
     context.jobs.run_pending()
     assert not dialog.progress.isVisible()
     assert dialog.focusWidget() is dialog.run_button
-    assert dialog._state_label.text() == "4 of 4 cells, complete"
+    assert dialog.state_label.text() == "4 of 4 cells, complete"
     assert dialog.badge.kind == "held-out"
     rows = cell_texts(dialog.results.scores)
     assert [row[:3] for row in rows] == [["a", "LDA", "2 of 2"], ["a", "Euclidean", "2 of 2"]] or [
@@ -141,7 +142,7 @@ def test_running_an_experiment_fills_the_table(dialog, context, tmp_path):
     assert all("(" in row[3] for row in rows)
     assert context.messages.history[-1].what == "Experiment experiment-1: 4 cells done."
     dialog.results.tabs.setCurrentIndex(1)
-    assert "two tables" in dialog.results._ranks_note.text()
+    assert "two tables" in dialog.results.ranks_note.text()
 
 
 def test_ranks_over_several_tables_are_drawn(finished_dialog, context):
@@ -149,7 +150,7 @@ def test_ranks_over_several_tables_are_drawn(finished_dialog, context):
     context.jobs.run_pending()
     assert not finished_dialog.results.ranks.pixmap().isNull()
     assert "Euclidean" in finished_dialog.results.ranks.accessibleName()
-    assert "over 2 tables" in finished_dialog.results._ranks_note.text()
+    assert "over 2 tables" in finished_dialog.results.ranks_note.text()
 
 
 def test_differences_are_shown_for_each_score(finished_dialog):
@@ -172,7 +173,7 @@ def test_worst_queries_and_findings(finished_dialog):
     finding = finished_dialog.results.findings.item(0, 0).text()
     assert {row[1] for row in cell_texts(finished_dialog.results.queries)} == {finding}
     finished_dialog.results.queries.setCurrentCell(0, 0)
-    assert finished_dialog.results._worst_note.text() == "A row of a table has no image."
+    assert finished_dialog.results.worst_note.text() == "A row of a table has no image."
 
 
 def test_a_case_is_opened_by_double_click_and_enter(qtbot, dialog, context, tmp_path):
@@ -197,7 +198,7 @@ def test_an_incomplete_experiment_is_resumed(dialog, context, tmp_path):
     cell_files[0].unlink()
     dialog.open_experiment(tmp_path / "home" / "experiment-1")
     context.jobs.run_pending()
-    assert dialog._state_label.text() == "1 of 2 cells, interrupted"
+    assert dialog.state_label.text() == "1 of 2 cells, interrupted"
     assert dialog.resume_button.isVisible()
     dialog.resume_button.click()
     dialog.cancel()
@@ -205,7 +206,7 @@ def test_an_incomplete_experiment_is_resumed(dialog, context, tmp_path):
     context.jobs.run_pending()
     dialog.resume_button.click()
     context.jobs.run_pending()
-    assert dialog._state_label.text() == "2 of 2 cells, complete"
+    assert dialog.state_label.text() == "2 of 2 cells, complete"
     assert not dialog.resume_button.isVisible()
 
 
@@ -236,7 +237,7 @@ def test_export(finished_dialog, context, tmp_path):
     context.jobs.run_pending()
     assert (tmp_path / "x" / "repeat.sh").is_file()
     assert "files into" in context.messages.history[-1].what
-    assert finished_dialog._state_label.text().endswith("files into x")
+    assert finished_dialog.state_label.text().endswith("files into x")
 
 
 def test_fields_and_tables_have_accessible_names(dialog):
@@ -253,7 +254,7 @@ def test_fields_and_tables_have_accessible_names(dialog):
 
 
 def test_missing_results_hide_their_tables(qtbot, finished_dialog):
-    partial = dict(finished_dialog.results._document)
+    partial = dict(finished_dialog.results.document)
     for key in ("over_tables", "comparisons", "worst_queries", "worst_findings"):
         del partial[key]
     finished_dialog.results.show_document(partial)
@@ -261,4 +262,4 @@ def test_missing_results_hide_their_tables(qtbot, finished_dialog):
         finished_dialog.results.tabs.setCurrentIndex(tab)
         assert not getattr(finished_dialog.results, hidden).isVisible()
     assert not finished_dialog.results.queries.isVisible()
-    assert "Shown when the experiment ends" in finished_dialog.results._ranks_note.text()
+    assert "Shown when the experiment ends" in finished_dialog.results.ranks_note.text()

@@ -70,4 +70,4 @@ def test_an_error_is_shown_with_its_remedy(dialog, asked, context):
     asked["report"] = BadInput("No.", "Do this.")
     dialog.load()
     context.jobs.run_pending()
-    assert dialog._error.text == "No. Do this."
+    assert dialog.error_line.text == "No. Do this."

@@ -41,7 +41,7 @@ def test_a_worst_query_opens_its_image(qtbot, window):
     dialog.form.learners.tick(["euclidean"])
     dialog.form.numbers.set_values({"repeats": 1})
     dialog.run_button.click()
-    wait_for(window, lambda: dialog._document and dialog._document["complete"])
+    wait_for(window, lambda: dialog.document and dialog.document["complete"])
     dialog.results.tabs.setCurrentIndex(3)
     dialog.results.queries.setCurrentCell(0, 0)
     assert dialog.results.preview.isVisible()
@@ -55,7 +55,7 @@ def test_a_worst_query_opens_its_image(qtbot, window):
     window.context.actions["experiments"].trigger()
     assert window.findChildren(ExperimentsDialog) == [dialog]
     assert dialog.isVisible()
-    assert dialog._document["complete"]
+    assert dialog.document["complete"]
 
 
 def test_a_case_of_another_library_names_it(window):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtWidgets import QLabel, QPushButton
+from PySide6.QtWidgets import QPushButton
 
 from semblance.app.research.agreement_dialog import AgreementDialog
 from semblance.app.research.encoders_dialog import EncodersDialog
@@ -12,8 +12,8 @@ from semblance.app.research.outcomes_dialog import OutcomesDialog
 from semblance.app.research.reader_studies_dialog import ReaderStudiesDialog
 from semblance.app.research.result_dialog import ResultDialog
 from semblance.app.research.vault_dialog import VaultDialog
-from semblance.app.widgets.message_lines import ErrorLine
 from semblance.core.errors import BadInput
+from tests.helpers.scored_snapshots import snapshot
 from tests.helpers.widgets import show_widget
 
 KINDS = [
@@ -32,50 +32,63 @@ def give(value: object, reporter: object = None) -> object:
     return value
 
 
-@pytest.fixture(params=KINDS, ids=lambda kind: kind.__name__)
-def dialog(request, qtbot, context):
-    return show_widget(qtbot, request.param(context), 900, 600)
+def give_path(path: object, value: object, reporter: object = None) -> object:
+    return path, value
 
 
-def test_every_dialog_of_results_is_tested_here():
+def test_every_dialog_of_results_shows_progress_failures_and_help(qtbot, context):
     assert set(ResultDialog.__subclasses__()) == set(KINDS)
     assert len({kind.channel for kind in KINDS}) == len({kind.help_page for kind in KINDS}) == len(KINDS)
+    for kind in KINDS:
+        dialog, helped = show_widget(qtbot, kind(context), 900, 600), []
+        dialog.help_requested.connect(lambda helped=helped: helped.append(True))
+        next(one for one in dialog.findChildren(QPushButton) if one.text() == "Help").click()
+        assert helped == [True], kind
+        assert not dialog.progress.isVisible(), kind
+        dialog.start("Working", print, give, BadInput("It broke.", "Mend it."))
+        assert dialog.progress.isVisible(), kind
+        context.jobs.run_pending()
+        assert not dialog.progress.isVisible(), kind
+        dialog.close()
 
 
-def test_a_job_shows_its_progress_until_its_result_arrives(dialog, context):
+@pytest.fixture
+def dialog(qtbot, context):
+    return show_widget(qtbot, AgreementDialog(context), 900, 600)
+
+
+def test_a_job_shows_its_progress_until_its_result_arrives_or_it_is_cancelled(dialog, context):
     found = []
-    assert not dialog.progress.isVisible()
-    dialog.start("Working", found.append, give, 7)
-    assert dialog.running
-    assert dialog.progress.isVisible()
-    context.jobs.run_pending()
-    assert found == [7]
-    assert not dialog.running
-    assert not dialog.progress.isVisible()
-
-
-def test_a_job_can_be_cancelled(dialog, context):
-    found = []
-    dialog.start("Working", found.append, give, 7)
-    dialog.cancel()
-    context.jobs.run_pending()
-    assert not found
-    assert not dialog.running
-    assert not dialog.progress.isVisible()
+    for cancelled in (False, True):
+        dialog.start("Working", found.append, give, 7)
+        assert dialog.running
+        assert dialog.progress.isVisible()
+        if cancelled:
+            dialog.cancel()
+        context.jobs.run_pending()
+        assert found == [7]
+        assert not dialog.running
+        assert not dialog.progress.isVisible()
 
 
 def test_a_failure_is_shown_with_its_remedy_until_the_next_job(dialog, context):
     dialog.start("Working", print, give, BadInput("It broke.", "Mend it."))
     context.jobs.run_pending()
-    shown = " ".join(label.text() for label in dialog.findChildren(QLabel) if label.isVisible())
-    assert "It broke." in shown
-    assert "Mend it." in shown
+    assert dialog.error_line.isVisible()
+    assert dialog.error_line.text == "It broke. Mend it."
     dialog.start("Working", lambda _: None, give, 7)
-    errors = [line.text for line in dialog.findChildren(ErrorLine)]
-    assert not any(errors)
+    assert not dialog.error_line.isVisible()
 
 
-def test_help_shows_the_page_of_the_dialog(dialog, qtbot):
-    button = next(one for one in dialog.findChildren(QPushButton) if one.text() == "Help")
-    with qtbot.waitSignal(dialog.help_requested):
-        button.click()
+def test_jobs_on_the_library_run_on_the_open_one(dialog, context):
+    found = []
+    assert dialog.run("Working", found.append, give_path, 7) is None
+    dialog.read("Reading", found.append, give_path, 8)
+    assert found == [None]
+    context.state.set_library(snapshot())
+    context.jobs.run_pending()
+    dialog.run("Working", found.append, give_path, 7)
+    context.jobs.run_pending()
+    dialog.read("Reading", found.append, give_path, 8)
+    context.jobs.run_pending()
+    assert found[1:] == [(context.state.path, 7), (context.state.path, 8)]

@@ -55,12 +55,12 @@ def _order(panel, metric):
 def _joined_cases(columns):
     """The cases at the left that have a line to the right."""
     return [
-        case for case in columns._shown[LEFT] if columns.current_geometry.is_joined(case, columns._min_move)
+        case for case in columns.shown[LEFT] if columns.current_geometry.is_joined(case, columns._min_move)
     ]
 
 
 def _ids(panel, side):
-    return [case.case_id for case in panel.columns._shown[side]]
+    return [case.case_id for case in panel.columns.shown[side]]
 
 
 def _move_mouse(widget, point):
@@ -81,7 +81,7 @@ def test_each_column_is_the_ranking_of_its_metric(panel):
     assert _ids(panel, LEFT) == _order(panel, "plain")[:15]
     assert _ids(panel, RIGHT) == _order(panel, "other")[:15]
     left, right = _order(panel, "plain"), _order(panel, "other")
-    for case in panel.columns._shown[RIGHT]:
+    for case in panel.columns.shown[RIGHT]:
         assert case.rise == left.index(case.case_id) - right.index(case.case_id)
     joined = set(left[:15]) & set(right[:15])
     assert {case.case_id for case in _joined_cases(panel.columns)} == joined
@@ -99,7 +99,7 @@ def test_the_facts_count_the_shown_cases(panel):
     texts = {case[0]: case[1:] for case in panel.facts.texts() if case[0]}
     own_finding = panel.state.columns.finding_name(0)
     counts = [
-        str(sum(case.finding == own_finding for case in panel.columns._shown[side][:10]))
+        str(sum(case.finding == own_finding for case in panel.columns.shown[side][:10]))
         for side in (LEFT, RIGHT)
     ]
     assert texts[f"10 nearest, {own_finding}"] == counts
@@ -112,20 +112,20 @@ def test_the_facts_count_the_shown_cases(panel):
 def test_the_keyboard_moves_through_both_columns(panel, qtbot):
     columns = panel.columns
     columns.setFocus()
-    assert columns.current() == columns._shown[LEFT][0].row
+    assert columns.current() == columns.shown[LEFT][0].row
     qtbot.keyClick(columns, Qt.Key.Key_Down)
     qtbot.keyClick(columns, Qt.Key.Key_Down)
-    assert (columns.current(), columns._side) == (columns._shown[LEFT][2].row, LEFT)
+    assert (columns.current(), columns._side) == (columns.shown[LEFT][2].row, LEFT)
     joined = _joined_cases(columns)[0]
     columns.set_current(joined.row, LEFT)
     qtbot.keyClick(columns, Qt.Key.Key_Tab)
     assert (columns.current(), columns._side) == (joined.row, RIGHT)
     qtbot.keyClick(columns, Qt.Key.Key_End)
-    assert columns.current() == columns._shown[RIGHT][14].row
+    assert columns.current() == columns.shown[RIGHT][14].row
     qtbot.keyClick(columns, Qt.Key.Key_Home)
     with qtbot.waitSignal(panel.compare_requested) as note:
         qtbot.keyClick(columns, Qt.Key.Key_Return)
-    assert note.args == [columns._shown[RIGHT][0].row]
+    assert note.args == [columns.shown[RIGHT][0].row]
     with qtbot.waitSignal(panel.closed):
         qtbot.keyClick(columns, Qt.Key.Key_Escape)
 
@@ -134,7 +134,7 @@ def test_the_mouse_hits_rows_and_lines(panel, qtbot):
     columns = panel.columns
     geometry = columns.current_geometry
     _move_mouse(columns.viewport(), geometry.row_rect(RIGHT, 4).center())
-    assert columns.hovered() == columns._shown[RIGHT][4].row
+    assert columns.hovered() == columns.shown[RIGHT][4].row
     case = _joined_cases(columns)[0]
     start, end = geometry.end_points(case.rank - 1, case.other - 1)
     middle = QPoint(round((start.x() + end.x()) / 2), round((start.y() + end.y()) / 2))
@@ -142,8 +142,8 @@ def test_the_mouse_hits_rows_and_lines(panel, qtbot):
     assert columns.hovered() in {one.row for one in _joined_cases(columns)}
     _move_mouse(columns.viewport(), QPoint(round((start.x() + end.x()) / 2), columns.viewport().height() - 1))
     qtbot.mouseClick(columns.viewport(), Qt.MouseButton.LeftButton, pos=geometry.row_rect(LEFT, 3).center())
-    assert columns.current() == columns._shown[LEFT][3].row
-    assert columns._shown[LEFT][3].case_id in columns.accessibleDescription()
+    assert columns.current() == columns.shown[LEFT][3].row
+    assert columns.shown[LEFT][3].case_id in columns.accessibleDescription()
     with qtbot.waitSignal(panel.compare_requested):
         qtbot.mouseDClick(
             columns.viewport(), Qt.MouseButton.LeftButton, pos=geometry.row_rect(LEFT, 3).center()
@@ -156,7 +156,7 @@ def test_fifty_ranks_scroll(panel):
     assert _ids(panel, LEFT) == _order(panel, "plain")
     bar = panel.columns.verticalScrollBar()
     assert bar.maximum() > 0
-    panel.columns.set_current(panel.columns._shown[LEFT][-1].row)
+    panel.columns.set_current(panel.columns.shown[LEFT][-1].row)
     assert bar.value() > 0
 
 
@@ -197,9 +197,9 @@ def test_the_table_of_all_queries_opens_a_query(panel, jobs, qtbot):
 
 def test_the_table_can_be_cancelled_and_recomputed(panel, jobs, qtbot):
     qtbot.keyClick(panel.scope, Qt.Key.Key_Right)
-    panel.disagreements._empty._button.click()
-    assert panel.disagreements._empty._title.text() == "Cancelled"
-    panel.disagreements._empty._button.click()
+    panel.disagreements.empty._button.click()
+    assert panel.disagreements.empty._title.text() == "Cancelled"
+    panel.disagreements.empty._button.click()
     jobs.run_pending()
     assert panel.disagreements.model.rowCount() == 40
 
@@ -237,7 +237,7 @@ def test_the_refined_search_can_be_compared(panel, jobs):
     state.change_search(concepts=(("round", 0.5),))
     jobs.run_pending()
     panel._refresh()
-    assert "There is nothing to show for other queries" in panel.disagreements._empty.accessibleName()
+    assert "There is nothing to show for other queries" in panel.disagreements.empty.accessibleName()
 
 
 def test_a_query_from_outside_is_compared(panel, jobs, tmp_path):
@@ -252,8 +252,8 @@ def test_with_one_metric_a_message_is_shown(panel, jobs, trained):
     snapshot = panel.state.library
     panel.state.renew_library(replace(snapshot, metrics=snapshot.metrics[:1]))
     jobs.run_pending()
-    assert panel._pages.currentWidget() is panel._empty
-    assert "Train another" in panel._empty._text.text()
+    assert panel.pages.currentWidget() is panel.empty
+    assert "Train another" in panel.empty._text.text()
 
 
 def test_the_estimate_is_that_of_the_counted_finding(panel):
@@ -303,7 +303,7 @@ def test_all_images_are_loaded_when_scaling_is_slow(panel, qtbot, monkeypatch):
     columns.viewport().update()
     is_visible = [
         case.row
-        for cases in columns._shown
+        for cases in columns.shown
         for index, case in enumerate(cases)
         if columns.current_geometry.is_visible(index)
     ]

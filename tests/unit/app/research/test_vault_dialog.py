@@ -94,7 +94,7 @@ def test_a_refusal_is_shown_with_its_remedy(dialog, monkeypatch, context):
     dialog.seal()
     context.jobs.run_pending()
     context.jobs.run_pending()
-    assert dialog._error.text == "Too few. Import more."
+    assert dialog.error_line.text == "Too few. Import more."
 
 
 def test_a_later_opening_is_marked(dialog, stored, context):

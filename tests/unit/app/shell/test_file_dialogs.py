@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QFileDialog, QWidget
 
+from semblance.app.shell import file_dialogs
 from semblance.app.shell.file_dialogs import choose_file, choose_folder, choose_target
 from semblance.app.shell.settings import Settings
 
@@ -60,3 +61,15 @@ def test_a_folder_that_is_gone_or_not_to_be_remembered_is_not_begun_with(qtbot, 
     choose_file(parent, "Open")
     choose_file(parent, "Open")
     assert begun == [str(Path.home())] * 4
+
+
+@pytest.mark.parametrize(
+    ("others", "said"),
+    [((), "Saved {}."), (("b.dcm", "c.dcm"), "Saved {} and 2 more files beside it.")],
+)
+def test_further_files_of_a_report_are_counted_in_the_message(context, jobs, tmp_path, others, said):
+    out = tmp_path / "a.dcm"
+    files = [out, *(tmp_path / name for name in others)]
+    file_dialogs.report_saved_file(context, jobs.run("Writing", lambda **_: files), out)
+    jobs.run_pending()
+    assert context.messages.history[-1].what == said.format(out)

@@ -1,5 +1,8 @@
+"""What a window does after its first paint."""
+
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +17,8 @@ from semblance.app.screenshot import wait_until_idle
 from semblance.app.shell.library_operations import close_library
 from semblance.app.shell.settings import Settings
 from semblance.app.shell.theme import theme
+from semblance.app.window.main_window import MainWindow
+from semblance.app.window.preload import LATER_MODULES
 from semblance.core.searches.query import Query
 from semblance.core.workflows.library.import_source import recognise_source
 from tests.helpers.dicom_files import image, save
@@ -23,6 +28,10 @@ from tests.helpers.windows import flush, open_window, search_first_case, wait_fo
 pytestmark = pytest.mark.usefixtures("without_processes")
 
 LEFT = Qt.MouseButton.LeftButton
+
+#: What is built, by the object that has it.
+PANELS = ("thumbnails", "concepts", "ranking", "library", "query", "side", "evaluation")
+PARTS = ("case_links", "search_view")
 
 
 def drop(widget: QWidget, path: Path) -> None:
@@ -103,13 +112,13 @@ def test_f1_opens_the_page_of_the_panel_with_the_focus(qtbot, library, panel):
             "library": window.panels.library.search,
             "query": window.panels.query.view,
             "train": window.panels.side.train.train_button,
-            "evaluation": window.panels.evaluation.header._help,
+            "evaluation": window.panels.evaluation.header.help_button,
             "ranking": window.panels.ranking.grid,
         }[panel]
         where.setFocus()
         assert where.hasFocus()
         qtbot.keyClick(where, Qt.Key.Key_F1)
-        text = window.parts.commands._help.page.toPlainText()
+        text = window.parts.commands.help_dialog.page.toPlainText()
         assert text.casefold().startswith({"ranking": "similar cases"}.get(panel, panel))
 
 
@@ -117,7 +126,7 @@ def test_the_palette_runs_a_command_by_keyboard(qtbot, library):
     with open_window(library) as window:
         window.activateWindow()
         qtbot.keyClick(window, Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier)
-        field = window.parts.commands._palette.field
+        field = window.parts.commands.palette.field
         assert field.hasFocus()
         qtbot.keyClicks(field, "close libr")
         qtbot.keyClick(field, Qt.Key.Key_Return)
@@ -294,4 +303,25 @@ def test_a_file_is_added_by_the_menu_and_the_next_dialog_begins_beside_it(librar
 def test_recent_libraries_have_images_when_no_library_is_open(library):
     with open_window(library) as window:
         close_library(window.context)
-        wait_for(window, lambda: any(not p.pixmap().isNull() for p in window.start_page._previews.values()))
+        wait_for(window, lambda: any(not p.pixmap().isNull() for p in window.start_page.previews.values()))
+
+
+def test_the_end_of_building_a_window_is_emitted(qapp, private_home):
+    window = MainWindow()
+    built: list[bool] = []
+
+    def record() -> None:
+        parts = window.parts
+        built.append("docks" in vars(parts.layout))
+        built.extend(name in vars(parts.panels) for name in PANELS)
+        built.extend(name in vars(parts) for name in PARTS)
+
+    window.show()
+    window.start(None, record)
+    assert built == [] and "parts" not in vars(window)
+    wait_until_idle(window)
+    assert built and all(built)
+    assert sys.modules.keys() >= set(LATER_MODULES)
+    window.close()
+    window.deleteLater()
+    flush()

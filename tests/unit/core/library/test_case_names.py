@@ -1,22 +1,17 @@
 from __future__ import annotations
 
-import pytest
-
 from semblance.core.library.case_names import case_name, date_name, kind_name, series_name
 
 
-@pytest.mark.parametrize(
-    ("header", "kind"),
-    [
+def test_an_image_is_called_what_it_is_of():
+    for header, kind in [
         (("CT", "CHEST", "", ""), "Chest CT"),
         (("MG", "BREAST", "R", "CC"), "Mammogram R CC"),
         (("NM", "WHOLE BODY", "", ""), "Whole body scintigram"),
         (("XYZ", "LEFT_BIG_TOE", "", ""), "Left big toe XYZ"),
         (("", "", "", ""), ""),
-    ],
-)
-def test_an_image_is_called_what_it_is_of(header, kind):
-    assert kind_name(*header) == kind
+    ]:
+        assert kind_name(*header) == kind, header
 
 
 def test_a_series_is_named_by_its_description_unless_that_repeats_the_study():

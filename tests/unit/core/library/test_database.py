@@ -186,18 +186,15 @@ def test_a_disk_that_fills_while_numbers_are_written(path, monkeypatch):
 # Errors in words
 
 
-@pytest.mark.parametrize(
-    ("raised", "says"),
-    [
+def test_errors_of_the_system_are_described_in_words():
+    for raised, says in [
         (OSError(28, "No space left on device"), "disk holding .* is full"),
         (OSError(30, "Read-only file system"), "cannot be written to.*Copy it"),
         (PermissionError(13, "Permission denied"), "cannot be written to.*Copy it"),
         (OSError(5, "Input/output error"), "could not be used: Input/output error.*Check the disk"),
-    ],
-)
-def test_errors_of_the_system_are_described_in_words(raised, says):
-    with pytest.raises(SemblanceError, match=says), plain_errors(Path("/some/lib/catalogue.sqlite")):
-        raise raised
+    ]:
+        with pytest.raises(SemblanceError, match=says), plain_errors(Path("/some/lib/catalogue.sqlite")):
+            raise raised
 
 
 def test_same_name_given_by_two_programs_is_not_reported_as_damage(path):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import unicodedata
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,43 +11,39 @@ from semblance.core.library.findings import FindingNames, finding_key
 from semblance.core.normal_text import is_missing, is_missing_finding
 
 
-@pytest.mark.parametrize(
-    "spellings",
-    [
+def test_spellings_of_one_finding():
+    for spellings in [
         ["Malignant", "MALIGNANT", "malignant ", "mali\u200bgnant", "\ufeffMalignant"],
         ["1", "1.0", "1,0", "1.00", " 1", "01", "001.0"],
         ["Läsion", unicodedata.normalize("NFD", "Läsion"), "LÄSION", "L\u00e4sion\u00a0"],
         ["benign  mass", "Benign mass", "benign\tmass", "benign\u00a0mass"],
         ["True", "TRUE", "true"],
         [" Benign", "benign.", "BENIGN"],
-    ],
-)
-def test_spellings_of_one_finding(spellings):
-    names = FindingNames()
-    assert len({names.name(one) for one in spellings}) == 1
-    (note,) = names.notes
-    assert "findings=exact" in note
-    assert " ".join(spellings[0].replace("\ufeff", "").split()) in note
-    exact = FindingNames(exact=True)
-    assert len({exact.name(one) for one in ("Malignant", "MALIGNANT", "malignant", "1", "1.0", "nan")}) == 6
-    assert exact.notes == []
+    ]:
+        names = FindingNames()
+        assert len({names.name(one) for one in spellings}) == 1, spellings
+        (note,) = names.notes
+        assert "findings=exact" in note, spellings
+        assert " ".join(spellings[0].replace("\ufeff", "").split()) in note, spellings
+        exact = FindingNames(exact=True)
+        assert (
+            len({exact.name(one) for one in ("Malignant", "MALIGNANT", "malignant", "1", "1.0", "nan")}) == 6
+        ), spellings
+        assert exact.notes == [], spellings
 
 
-@pytest.mark.parametrize(
-    "findings",
-    [
+def test_different_findings():
+    for findings in [
         ["a", "A"],
         ["polyp a", "polyp A"],
         ["1", "10", "1.5", "1.10", "1.000", "-1", "0"],
         ["b", "b.", "T1", "T1.5"],
         ["+", "-"],
         ["B", "b"],
-    ],
-)
-def test_different_findings(findings):
-    names = FindingNames()
-    assert [names.name(one) for one in findings] == findings
-    assert names.notes == []
+    ]:
+        names = FindingNames()
+        assert [names.name(one) for one in findings] == findings, findings
+        assert names.notes == [], findings
 
 
 def test_a_finding_that_the_library_has_keeps_its_name():
@@ -60,15 +55,13 @@ def test_a_finding_that_the_library_has_keeps_its_name():
     ]
 
 
-@pytest.mark.parametrize(
-    "text", ["nan", "NaN", "NA", "n/a", "?", "#N/A", "null", "<NA>", " ", "unknown", ".", "None"]
-)
-def test_texts_that_stand_for_no_finding(text):
-    names = FindingNames()
-    assert names.name(text) is None
-    assert names.name("normal") == "normal"
-    assert [f"'{text}'" in note for note in names.notes] == ([True] if text.strip() else [])
-    assert is_missing(text)
+def test_texts_that_stand_for_no_finding():
+    for text in ["nan", "NaN", "NA", "n/a", "?", "#N/A", "null", "<NA>", " ", "unknown", ".", "None"]:
+        names = FindingNames()
+        assert names.name(text) is None, text
+        assert names.name("normal") == "normal", text
+        assert [f"'{text}'" in note for note in names.notes] == ([True] if text.strip() else []), text
+        assert is_missing(text), text
 
 
 def test_what_is_missing_as_a_number_may_be_a_finding():

@@ -391,19 +391,19 @@ class Together(Pixels):
         return np.array([[n] * 64 for n in prepared], dtype=np.float32)
 
 
-@pytest.mark.parametrize("count", [0, 1, 3, 7])
-def test_all_come_back_in_order_by_threes(count):
-    extractor = Together()
-    batch = ImageBatch(extractor)
-    for n in range(count):
-        batch.add(100 + n, f"c{n}", n)
-    rows, values, contents = batch.measured()
-    assert rows.tolist() == [100 + n for n in range(count)]
-    assert values.shape == (count, 64)
-    assert values[:, 0].tolist() == list(range(count))
-    assert contents == [f"c{n}" for n in range(count)]
-    assert extractor.sizes == [3] * (count // 3) + [count % 3] * (count % 3 > 0)
-    assert batch.failures == []
+def test_all_come_back_in_order_by_threes():
+    for count in [0, 1, 3, 7]:
+        extractor = Together()
+        batch = ImageBatch(extractor)
+        for n in range(count):
+            batch.add(100 + n, f"c{n}", n)
+        rows, values, contents = batch.measured()
+        assert rows.tolist() == [100 + n for n in range(count)], count
+        assert values.shape == (count, 64), count
+        assert values[:, 0].tolist() == list(range(count)), count
+        assert contents == [f"c{n}" for n in range(count)], count
+        assert extractor.sizes == [3] * (count // 3) + [count % 3] * (count % 3 > 0), count
+        assert batch.failures == [], count
 
 
 def test_one_that_fails_is_recorded_and_the_others_stay():

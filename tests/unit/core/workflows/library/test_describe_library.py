@@ -42,21 +42,18 @@ def test_a_library_is_described_in_the_shape_scripts_rely_on(tmp_path, monkeypat
         describe_library(tmp_path / "gone")
 
 
-@pytest.mark.parametrize(
-    ("describe", "known"),
-    [
+def test_what_there_is_is_listed_with_a_word_on_each():
+    for describe, known in [
         (describe_learners, {"euclidean", "bdm", "bdm_v"}),
         (describe_extractors, {"gabor", "colour_edge_texture", "raw"}),
         (describe_kinds, {"folder", "table", "corel", "medmnist"}),
         (describe_protocols, {"bdm"}),
-    ],
-)
-def test_what_there_is_is_listed_with_a_word_on_each(describe, known):
-    document = describe()
-    json.dumps(document, allow_nan=False)
-    assert known <= {item["name"] for item in document}
-    for item in document:
-        assert item["title"]
-        assert item.get("summary") or item["when_to_use"]
-        for parameter in item.get("parameters", []):
-            assert parameter["meaning"].endswith(".")
+    ]:
+        document = describe()
+        json.dumps(document, allow_nan=False)
+        assert known <= {item["name"] for item in document}, describe
+        for item in document:
+            assert item["title"], describe
+            assert item.get("summary") or item["when_to_use"], describe
+            for parameter in item.get("parameters", []):
+                assert parameter["meaning"].endswith("."), describe

@@ -424,9 +424,8 @@ def record_of(card: dict, learner: str = "bdm_v") -> MetricRecord:
     return MetricRecord(1, "mine 30 %", learner, 1, Path("a.metric"), card, np.arange(3), None)
 
 
-@pytest.mark.parametrize(
-    ("card", "learner", "says"),
-    [
+def test_a_metric_no_command_can_train_gets_other_advice():
+    for card, learner, says in [
         ({}, "clicks", "make it again from its judgements"),
         ({}, "from tomorrow", "this version has no learner 'from tomorrow'"),
         ({}, "bdm_v", "If it was imported, import its file again. Otherwise train it again with"),
@@ -435,10 +434,8 @@ def record_of(card: dict, learner: str = "bdm_v") -> MetricRecord:
         ({"asked": {}, "parameters": {"training_cases": 4000}}, "bdm_v", r"--name 'mine 30 %'\)"),
         ({"asked": "odd", "parameters": [], "split": 3}, "bdm_v", "with the settings on its card"),
         ({"asked": {"steps": "none", "else": "x"}}, "bdm_v", r"--steps none\)"),
-    ],
-)
-def test_a_metric_no_command_can_train_gets_other_advice(card, learner, says):
-    assert re.search(says, retraining_advice(record_of(card, learner)))
+    ]:
+        assert re.search(says, retraining_advice(record_of(card, learner))), card
 
 
 def test_window_only_training_is_not_advised_as_a_command(library):
