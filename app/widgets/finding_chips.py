@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QFontMetricsF, QPainter, QPaintEvent, QPixmap
@@ -18,7 +19,10 @@ from semblance.app.shell.theme import (
     theme_signals,
 )
 from semblance.core.language import tr, visible
-from semblance.core.library.case_columns import NO_FINDING, CaseColumns
+
+if TYPE_CHECKING:
+    # It loads NumPy, and the window imports this module before the first paint.
+    from semblance.core.library.case_columns import CaseColumns
 
 SIDE = 14
 UNKNOWN = "?"
@@ -105,6 +109,8 @@ def finding_code(finding: str | None, columns: CaseColumns) -> tuple[int, str]:
     """Code and letter of a finding; those of an unknown finding for ``None`` or one not in the library."""
     if finding is not None and finding in columns.findings:
         return columns.findings.index(finding), columns.letters[finding]
+    from semblance.core.library.case_columns import NO_FINDING
+
     return NO_FINDING, UNKNOWN
 
 
