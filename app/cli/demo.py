@@ -12,7 +12,7 @@ from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import Reporter
 from semblance.core.workflows.demo import demo_query, make_demo
-from semblance.core.workflows.metrics.current_metric import current_metric
+from semblance.core.workflows.metrics.stored_metric import current_metric
 from semblance.core.workflows.reports.write_reports import write_search_report
 
 

@@ -26,7 +26,7 @@ from semblance.core.workflows.library import prepare_library
 from semblance.core.workflows.library.import_and_prepare import PreparedImport
 from semblance.core.workflows.library.import_source import ImportResult
 from semblance.core.workflows.library.prepare_library import Preparation
-from semblance.core.workflows.metrics.current_metric import set_current_metric
+from semblance.core.workflows.metrics.stored_metric import set_current_metric
 
 #: Findings whose numbers of cases are named after an import.
 MAX_FINDINGS = 3

@@ -8,11 +8,11 @@ from pathlib import Path
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QDialog, QWidget
 
-from semblance.app.metrics import extract_dialog
+from semblance.app.metrics import emphasis_slider, extract_dialog
 from semblance.app.metrics.card_dialog import MetricCardDialog
+from semblance.app.metrics.emphasis_slider import PrepareSliderDialog
 from semblance.app.metrics.extract_dialog import ExtractDialog
 from semblance.app.metrics.manage_metrics_dialog import ManageMetricsDialog
-from semblance.app.metrics.slider_operations import PrepareSliderDialog, prepare_slider
 from semblance.app.shell import file_dialogs, library_operations, search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_file, choose_target
@@ -122,5 +122,5 @@ class MetricCommands(QObject):
             return
         dialog = PrepareSliderDialog(state.library, state.features, self._parent)
         if dialog.exec() == QDialog.DialogCode.Accepted:
-            prepare_slider(self._context, dialog.request())
+            emphasis_slider.prepare_slider(self._context, dialog.request())
         dialog.deleteLater()

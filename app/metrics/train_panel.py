@@ -41,8 +41,8 @@ from semblance.core.metrics.registry import grouped_learners, learners
 from semblance.core.metrics.steps.sequence import chosen_steps, default_steps, parse_steps, steps_text
 from semblance.core.parameters import Parameter, Value
 from semblance.core.workflows.features.fuse_features import can_be_fused
-from semblance.core.workflows.metrics.supervision import check_accepts_judgements
 from semblance.core.workflows.metrics.train_request import HELD_OUT, TrainRequest
+from semblance.core.workflows.metrics.training_data import check_accepts_judgements
 
 if TYPE_CHECKING:
     from semblance.app.widgets.plots.live_curve import LiveCurve

@@ -13,7 +13,7 @@ from semblance.core.language import tr, tr_name
 from semblance.core.library.location import LibraryLocation, ServerAddress
 from semblance.core.workflows.evaluation.scored_metrics import compared_accuracies
 from semblance.core.workflows.metrics import train_metric
-from semblance.core.workflows.metrics.current_metric import set_current_metric
+from semblance.core.workflows.metrics.stored_metric import set_current_metric
 from semblance.core.workflows.metrics.train_metric import TrainResult
 from semblance.core.workflows.metrics.train_request import TrainRequest, has_same_settings
 from semblance.core.workflows.metrics.training_curve import CurvePoint

@@ -21,7 +21,6 @@ from semblance.app.shell.theme import (
 from semblance.core.language import tr, visible
 
 if TYPE_CHECKING:
-    # It loads NumPy, and the window imports this module before the first paint.
     from semblance.core.library.case_columns import CaseColumns
 
 SIDE = 14
@@ -107,10 +106,11 @@ class FindingChip(QWidget):
 
 def finding_code(finding: str | None, columns: CaseColumns) -> tuple[int, str]:
     """Code and letter of a finding; those of an unknown finding for ``None`` or one not in the library."""
-    if finding is not None and finding in columns.findings:
-        return columns.findings.index(finding), columns.letters[finding]
+    # With it comes numpy, for which the first paint does not wait.
     from semblance.core.library.case_columns import NO_FINDING
 
+    if finding is not None and finding in columns.findings:
+        return columns.findings.index(finding), columns.letters[finding]
     return NO_FINDING, UNKNOWN
 
 

@@ -43,9 +43,9 @@ class FocusRing(QObject):
 
     def __init__(self, app: QApplication) -> None:
         super().__init__(app)
-        self._target: QWidget | None = None
+        self.target: QWidget | None = None
         self._filtered: list[QWidget] = []
-        self._overlay: _RingOverlay | None = None
+        self.overlay: _RingOverlay | None = None
         self._last_input = _LastInput(self)
         app.focusChanged.connect(self._move_to)
         app.focusWindowChanged.connect(self._last_input.watch)
@@ -55,8 +55,8 @@ class FocusRing(QObject):
         by_mouse = self._last_input.is_mouse or QApplication.mouseButtons() != Qt.MouseButton.NoButton
         if new is None or by_mouse or not _has_ring(new):
             return
-        self._target = new
-        self._overlay = _RingOverlay(new.window())
+        self.target = new
+        self.overlay = _RingOverlay(new.window())
         widget: QWidget | None = new
         while widget is not None and not widget.isWindow():
             widget.installEventFilter(self)
@@ -69,21 +69,21 @@ class FocusRing(QObject):
             if isValid(widget):
                 widget.removeEventFilter(self)
         self._filtered = []
-        self._target = None
-        if self._overlay is not None and isValid(self._overlay):
-            self._overlay.hide()
-            self._overlay.deleteLater()
-        self._overlay = None
+        self.target = None
+        if self.overlay is not None and isValid(self.overlay):
+            self.overlay.hide()
+            self.overlay.deleteLater()
+        self.overlay = None
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() in _GEOMETRY_EVENTS:
             self._place()
-        elif event.type() == QEvent.Type.MouseButtonPress and watched is self._target:
+        elif event.type() == QEvent.Type.MouseButtonPress and watched is self.target:
             self._clear()
         return False
 
     def _place(self) -> None:
-        widget, overlay = self._target, self._overlay
+        widget, overlay = self.target, self.overlay
         if widget is None or overlay is None or not (isValid(widget) and isValid(overlay)):
             return
         window = widget.window()

@@ -46,17 +46,17 @@ class _BaseHeader(QFrame):
         super().__init__(parent)
         set_look(self, role="header")
         self._row = hbox(self, spacing=8, margins=(12, 0, 8, 0))
-        self._help = header_button("help", tr("Help for this panel (F1)"))
-        self._help.clicked.connect(self.help_requested)
+        self.help_button = header_button("help", tr("Help for this panel (F1)"))
+        self.help_button.clicked.connect(self.help_requested)
         # Shown without a parent it would be a window for a moment.
         if not help_button:
-            self._help.hide()
+            self.help_button.hide()
         theme_signals.changed.connect(self._fit)
         self._fit()
 
     def add_action(self, widget: QWidget) -> None:
         """Add a button, check box or badge at the right, before help."""
-        self._row.insertWidget(self._row.indexOf(self._help), widget)
+        self._row.insertWidget(self._row.indexOf(self.help_button), widget)
 
     def add_leading(self, widget: QWidget) -> None:
         """Add a button before the title."""
@@ -89,7 +89,7 @@ class PanelHeader(_BaseHeader):
         self._row.addWidget(self._title)
         self._row.addWidget(self._subtitle)
         self._row.addStretch(1)
-        self._row.addWidget(self._help)
+        self._row.addWidget(self.help_button)
 
     def set_title(self, title: str) -> None:
         self._title.setText(title)
@@ -150,7 +150,7 @@ class TabHeader(_BaseHeader):
         self._row.addWidget(self._tab_choice)
         self._row.addStretch(1)
         self._row.addWidget(self._subtitle)
-        self._row.addWidget(self._help)
+        self._row.addWidget(self.help_button)
 
         self._fit_width()
 

@@ -33,12 +33,12 @@ class SectionHeader(QWidget):
     ) -> None:
         super().__init__(parent)
         self._toggle: QToolButton | None = None
-        self._title = ElidedLabel(title, role="second" if collapsible else "title")
-        self._note = ElidedLabel(note, role="third")
-        self._note.setAlignment(Qt.AlignmentFlag.AlignRight)
+        self.title = ElidedLabel(title, role="second" if collapsible else "title")
+        self.note = ElidedLabel(note, role="third")
+        self.note.setAlignment(Qt.AlignmentFlag.AlignRight)
         # It takes the space that the title leaves. A shortened hint would be useless, so it is hidden then.
-        self._note.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-        self._note.set_short_text(" ")
+        self.note.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.note.set_short_text(" ")
         self._action = QPushButton(action)
         self._action.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self._action.clicked.connect(self.action_requested)
@@ -46,9 +46,9 @@ class SectionHeader(QWidget):
         layout = hbox(self, spacing=2 if collapsible else 6)
         if collapsible:
             layout.addWidget(self._make_toggle(title))
-        layout.addWidget(self._title)
+        layout.addWidget(self.title)
         layout.addStretch(0)
-        layout.addWidget(self._note, 1)
+        layout.addWidget(self.note, 1)
         layout.addWidget(self._action)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.set_note(note)
@@ -61,12 +61,12 @@ class SectionHeader(QWidget):
         layout.addWidget(widget)
 
     def set_title(self, title: str) -> None:
-        self._title.setText(title)
+        self.title.setText(title)
 
     def set_note(self, note: str) -> None:
         """Grey text at the right."""
-        self._note.setText(note)
-        self._note.setVisible(bool(note))
+        self.note.setText(note)
+        self.note.setVisible(bool(note))
 
     def set_action(self, action: str) -> None:
         """The text of the link at the right; empty hides it."""

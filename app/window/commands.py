@@ -158,9 +158,9 @@ class Commands(QObject):
         super().__init__(window)
         self._context, self._window = context, window
         self._panels, self._layout, self._full, self._workspaces = panels, layout, full, workspaces
-        self._help: HelpDialog | None = None
-        self._palette: CommandPalette | None = None
-        self._header: HeaderDialog | None = None
+        self.help_dialog: HelpDialog | None = None
+        self.palette: CommandPalette | None = None
+        self.header_dialog: HeaderDialog | None = None
         self.focus = PanelFocus(context, panels, layout, full, top)
         self.library = LibraryCommands(context, window)
         self.library.help_requested.connect(self.show_help)
@@ -344,12 +344,12 @@ class Commands(QObject):
         self._read_header(pane.source[1], pane.place)
 
     def _read_header(self, what: int | ImageAddress, place: int | None = None) -> None:
-        if self._header is None:
-            self._header = HeaderDialog(self._context, self._window)
-        self._header.read(self._context.state.path, what, place)
-        self._header.show()
-        self._header.raise_()
-        self._header.view.search.setFocus()
+        if self.header_dialog is None:
+            self.header_dialog = HeaderDialog(self._context, self._window)
+        self.header_dialog.read(self._context.state.path, what, place)
+        self.header_dialog.show()
+        self.header_dialog.raise_()
+        self.header_dialog.view.search.setFocus()
 
     def _current_row(self) -> int | None:
         """The row of the current case in the focused list, or ``None``."""
@@ -427,9 +427,9 @@ class Commands(QObject):
 
     def show_palette(self) -> None:
         """Open the command palette."""
-        if self._palette is None:
-            self._palette = CommandPalette(self._window)
-        self._palette.open(self._context.actions.entries())
+        if self.palette is None:
+            self.palette = CommandPalette(self._window)
+        self.palette.open(self._context.actions.entries())
 
     def show_settings(self) -> None:
         """Show the settings of the program."""
@@ -485,9 +485,9 @@ class Commands(QObject):
 
     def show_help(self, page: str) -> None:
         """Show a help page, by its name or the name of its panel."""
-        if self._help is None:
-            self._help = HelpDialog(self._context.actions, self._window)
-        self._help.show_page(page)
+        if self.help_dialog is None:
+            self.help_dialog = HelpDialog(self._context.actions, self._window)
+        self.help_dialog.show_page(page)
 
     def show_jobs(self) -> None:
         """Show the list of jobs."""

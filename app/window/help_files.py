@@ -27,12 +27,12 @@ _TABLE_LINK = re.compile(r"^\[[^\]\n]+\]\(([\w/-]+\.csv)\)$", re.MULTILINE)
 
 def english(page: str) -> str:
     """The English Markdown of ``page``; empty if it has no file."""
-    return _read(_folder(ENGLISH) / f"{page}.md")
+    return _read(folder_of(ENGLISH) / f"{page}.md")
 
 
 def translated(page: str, language: str) -> str:
     """The translation of ``page``; empty if there is none."""
-    return _read(_folder(language) / f"{page}.md")
+    return _read(folder_of(language) / f"{page}.md")
 
 
 def text_of(page: str) -> str:
@@ -51,7 +51,7 @@ def text_of(page: str) -> str:
 
 def with_tables(text: str) -> str:
     """``text`` with the table of each CSV file below the paragraph that links to it."""
-    return _TABLE_LINK.sub(lambda link: f"{link[0]}\n\n{_table(_folder(ENGLISH) / link[1])}", text)
+    return _TABLE_LINK.sub(lambda link: f"{link[0]}\n\n{_table(folder_of(ENGLISH) / link[1])}", text)
 
 
 def is_older(page: str, language: str) -> bool:
@@ -60,7 +60,7 @@ def is_older(page: str, language: str) -> bool:
 
 
 def source_digests(language: str) -> dict[str, str]:
-    text = _read(_folder(language) / DIGESTS_FILE)
+    text = _read(folder_of(language) / DIGESTS_FILE)
     found: dict[str, str] = json.loads(text) if text else {}
     return found
 
@@ -72,14 +72,14 @@ def digest(page: str) -> str:
 
 def pages() -> list[str]:
     """Every English page that is a file, as ``name`` or ``folder/name``."""
-    top = _folder(ENGLISH)
+    top = folder_of(ENGLISH)
     files = [file.relative_to(top).with_suffix("").as_posix() for file in sorted(top.rglob("*.md"))]
     return [page for page in files if page.partition("/")[0] not in languages()]
 
 
 def languages() -> list[str]:
     """The languages with translated pages."""
-    return sorted(file.parent.name for file in _folder(ENGLISH).glob(f"*/{DIGESTS_FILE}"))
+    return sorted(file.parent.name for file in folder_of(ENGLISH).glob(f"*/{DIGESTS_FILE}"))
 
 
 def _whats_new() -> str:
@@ -109,7 +109,7 @@ def _with_note(text: str, note: str) -> str:
     return f"{title}\n\n*{note}*\n{rest}"
 
 
-def _folder(language: str) -> Path:
+def folder_of(language: str) -> Path:
     top: Path = resources.path("help")
     return top if language == ENGLISH else top / language
 

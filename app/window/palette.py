@@ -163,10 +163,10 @@ class CommandPalette(QWidget):
         self.list.entered.connect(self.list.setCurrentIndex)
         self.list.clicked.connect(lambda _index: self._run())
         self.list.setAccessibleName(tr("Commands"))
-        self._no_match = QLabel(tr("No command matches."))
-        self._no_match.setContentsMargins(18, 8, 18, 8)
-        set_look(self._no_match, role="third")
-        self._panel = self._frame()
+        self.no_match = QLabel(tr("No command matches."))
+        self.no_match.setContentsMargins(18, 8, 18, 8)
+        set_look(self.no_match, role="third")
+        self.panel = self._frame()
         window.installEventFilter(self)
         self.hide()
 
@@ -205,7 +205,7 @@ class CommandPalette(QWidget):
         return False
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        if not self._panel.geometry().contains(event.position().toPoint()):
+        if not self.panel.geometry().contains(event.position().toPoint()):
             self.dismiss()
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -227,7 +227,7 @@ class CommandPalette(QWidget):
         column.addWidget(HLine())
         column.addSpacing(4)
         column.addWidget(self.list)
-        column.addWidget(self._no_match)
+        column.addWidget(self.no_match)
         column.addSpacing(4)
         column.addWidget(HLine())
         column.addWidget(keys)
@@ -281,15 +281,15 @@ class CommandPalette(QWidget):
 
     def _fit(self) -> None:
         count, row = self._model.rowCount(), theme().px(_ROW)
-        self._no_match.setVisible(not count)
+        self.no_match.setVisible(not count)
         self.list.setVisible(bool(count))
         space = max(3, (self._window.height() - 2 * TOP - theme().px(90)) // row)
         self.list.setFixedHeight(min(count, ROWS, space) * row)
         width = min(theme().px(WIDTH), self._window.width() - 32)
-        self._panel.setFixedWidth(width)
-        self._panel.adjustSize()
+        self.panel.setFixedWidth(width)
+        self.panel.adjustSize()
         left = (self._window.width() - width) // 2
-        self._panel.move(left, min(TOP, max(8, self._window.height() - self._panel.height() - 8)))
+        self.panel.move(left, min(TOP, max(8, self._window.height() - self.panel.height() - 8)))
 
 
 class _MatchesModel(QAbstractListModel):

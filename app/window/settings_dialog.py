@@ -275,9 +275,9 @@ class SettingsDialog(Dialog):
             field.edited.connect(partial(self._set_number, parameter.name, field))
             fields.addRow(title, field)
             self.numbers[parameter.name] = field
-        self._problem = WrappedLabel(role="second")
-        fields.addRow(self._problem)
-        self._problem.hide()
+        self.problem = WrappedLabel(role="second")
+        fields.addRow(self.problem)
+        self.problem.hide()
         self.detailed_log = QCheckBox(tr("Detailed log"))
         self.detailed_log.setToolTip(tr("The log contains no patient data."))
         self.detailed_log.setChecked(self._settings.flag("detailed_log", default=False))
@@ -340,8 +340,8 @@ class SettingsDialog(Dialog):
         problem = field.problem()
         if not problem:
             self._settings.set_text(key, str(field.value()))
-        self._problem.setText(problem)
-        self._problem.setVisible(bool(problem))
+        self.problem.setText(problem)
+        self.problem.setVisible(bool(problem))
 
     def _show_presets(self) -> None:
         self.presets.clear()

@@ -123,7 +123,7 @@ class StartPage(QScrollArea):
             card.button.clicked.connect(signal)
         self.drop_zone = _DropZone()
         self._recent = vbox(spacing=2)
-        self._previews: dict[LibraryLocation, QLabel] = {}
+        self.previews: dict[LibraryLocation, QLabel] = {}
         self._column = QWidget()
         self._column.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         self._cards = QGridLayout()
@@ -142,7 +142,7 @@ class StartPage(QScrollArea):
             if widget is not None:
                 widget.setParent(None)
                 widget.deleteLater()
-        self._previews = {}
+        self.previews = {}
         if not libraries:
             self._recent.addWidget(_label(tr("Libraries you open appear here."), "third"))
         for library in libraries[:MAX_RECENT]:
@@ -150,7 +150,7 @@ class StartPage(QScrollArea):
 
     def show_previews(self, previews: Mapping[LibraryLocation, Sequence[npt.NDArray[np.uint8]]]) -> None:
         """Show images of recent libraries: (h, w, 3) RGB."""
-        for path, label in self._previews.items():
+        for path, label in self.previews.items():
             images = previews.get(path, ())
             if images:
                 label.setPixmap(_strip(images, label.size(), self.devicePixelRatioF()))
@@ -251,7 +251,7 @@ class StartPage(QScrollArea):
         exists = not isinstance(library, Path) or library.is_dir()
         preview = QLabel()
         preview.setFixedSize(theme().px(PREVIEWS * PREVIEW_PX), theme().px(PREVIEW_PX))
-        self._previews[library] = preview
+        self.previews[library] = preview
         row.addWidget(preview)
         button = QPushButton(visible(library_name(library)).replace("&", "&&"))
         button.setEnabled(exists)

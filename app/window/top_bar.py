@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
     QToolButton,
 )
 
-from semblance.app.metrics.emphasis_slider import EmphasisSlider
+from semblance.app.metrics.emphasis_slider import EmphasisSlider, select_metric
 from semblance.app.shell.actions import MENUS, Actions, menu_entries
 from semblance.app.shell.context import Context
 from semblance.app.shell.icons import icon, icon_pixmap
@@ -378,8 +378,6 @@ def make_choice_buttons(context: Context) -> dict[str, ChoiceButton]:
         ]
 
     def choose(name: str) -> None:
-        from semblance.app.metrics.slider_operations import select_metric
-
         select_metric(context, name)
 
     def metrics() -> list[QAction]:

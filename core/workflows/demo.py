@@ -14,7 +14,7 @@ from semblance.core.searches.query import Query
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.library.prepare_library import prepare_library
-from semblance.core.workflows.metrics.current_metric import current_metric
+from semblance.core.workflows.metrics.stored_metric import current_metric
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.rank_cases import nearest_cases

@@ -170,7 +170,10 @@ class _JudgementImages(QWidget):
         self._file_images: dict[Path, QImage | None] = {}
         self._rows: list[tuple[LedgerRow, int]] = []
         thumbnails.ready.connect(lambda _rows: self.update())
-        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        # The first mark moves nothing.
+        policy = QSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        policy.setRetainSizeWhenHidden(True)
+        self.setSizePolicy(policy)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
 
     def show_rows(self, rows: list[tuple[LedgerRow, int]]) -> None:

@@ -12,7 +12,7 @@ from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.held_out_cases import held_out_cases
-from semblance.core.workflows.metrics.held_out_searches import held_out_searches
+from semblance.core.workflows.metrics.score_metric import held_out_searches
 from semblance.core.workflows.metrics.stored_metric import stored_metric
 
 #: Nearest cases examined, and queries listed.

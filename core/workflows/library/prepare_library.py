@@ -39,10 +39,9 @@ from semblance.core.workflows.metrics.choose_learner import (
     LearnerValidation,
     validate_learners,
 )
-from semblance.core.workflows.metrics.held_out_searches import held_out_searches
 from semblance.core.workflows.metrics.provisional_metric import store_provisional_metric
-from semblance.core.workflows.metrics.store_metric import store_metric
-from semblance.core.workflows.metrics.stored_metric import stored_metric
+from semblance.core.workflows.metrics.score_metric import held_out_searches
+from semblance.core.workflows.metrics.stored_metric import store_metric, stored_metric
 from semblance.core.workflows.metrics.train_metric import fit_and_score
 from semblance.core.workflows.metrics.train_request import PREPARED, PROVISIONAL, TrainRequest
 from semblance.core.workflows.metrics.training_data import NO_FINDINGS, TrainingData, read_training_data

@@ -21,9 +21,9 @@ from semblance.core.metrics.metric import Metric, load_metric
 from semblance.core.metrics.registry import declared_learner, estimator_class, make_learner
 from semblance.core.metrics.storage import save_metric
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.metrics.calibrate_estimate import calibrate_estimate
 from semblance.core.workflows.metrics.held_out_cases import HeldOutCases, held_out_cases
 from semblance.core.workflows.metrics.leakage import Ids
+from semblance.core.workflows.metrics.score_metric import calibrate_estimate
 from semblance.core.workflows.metrics.slider_steps import slider_of
 from semblance.core.workflows.metrics.train_metric import fit_training_part
 from semblance.core.workflows.metrics.train_request import stored_request

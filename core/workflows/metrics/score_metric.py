@@ -1,19 +1,33 @@
-"""Score a metric on the held-out cases of its library, and calibrate its estimate on them."""
+"""Score a metric on held-out cases, and beside it a control that was trained on shuffled findings."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from semblance.core.errors import BadInput
+from semblance.core.evaluation.calibration import Calibration, calibrate
 from semblance.core.evaluation.chance import K
+from semblance.core.evaluation.data import DROPPED, EvaluationData
 from semblance.core.evaluation.evaluate_metric import (
     HELD_OUT_CASES,
     MOST_RETRIEVED,
+    held_out_queries,
     score_rankings,
 )
+from semblance.core.evaluation.search_rankings import (
+    VOTERS,
+    Gallery,
+    SearchRankings,
+    neighbour_votes,
+    search_rankings,
+)
 from semblance.core.evaluation.shortcuts import ProbedSearches, ShortcutProbe, number_groups, probe_shortcuts
-from semblance.core.evaluation.splits import patient_codes
+from semblance.core.evaluation.shuffled_control import ShuffledControl, measure_control, shuffled_by_unit
+from semblance.core.evaluation.splits import HoldOut, Rows, patient_codes
 from semblance.core.evaluation.subgroups import (
     AGE,
     ATTRIBUTES,
@@ -26,17 +40,18 @@ from semblance.core.imaging.burnt_in_marks import MARKS_ATTRIBUTE
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 from semblance.core.library.vault import OPENINGS
-from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.metrics.calibrate_estimate import calibrate_rankings
+from semblance.core.metrics.training_data.training_sample import stratified_sample
+from semblance.core.tasks import SILENT, PartReporter, Reporter
 from semblance.core.workflows.metrics.held_out_cases import HeldOutCases, held_out_cases
-from semblance.core.workflows.metrics.held_out_searches import HeldOutSearches, held_out_searches
-from semblance.core.workflows.metrics.leakage import COUNTED, counted_by_patient
+from semblance.core.workflows.metrics.leakage import COUNTED, IdentityIndex, counted_by_patient, is_supervised
 from semblance.core.workflows.metrics.stored_metric import stored_metric
 
 if TYPE_CHECKING:
-    from semblance.core.evaluation.calibration import Calibration
     from semblance.core.library.library import Library
     from semblance.core.metrics.metric import Metric
+    from semblance.core.workflows.metrics.train_request import TrainRequest
+    from semblance.core.workflows.metrics.training_data import TrainingData
+
 
 #: Key of stored scores: the control with shuffled findings, which was trained with the metric.
 CONTROL = "shuffled_control"
@@ -44,6 +59,81 @@ CONTROL = "shuffled_control"
 BURNT_IN = "burnt_in_text"
 SHORTCUTS = ("manufacturer", "station", "institution", "view", "laterality", BURNT_IN, MARKS_ATTRIBUTE)
 _IN_DICOM = "modality"
+
+#: Training cases and queries at most, a seeded sample of whole patients if there are more, so that the control costs
+#: no more than a small training.
+MOST_TRAINING, MOST_QUERIES = 1_000, 1_000
+_K = 10
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOutSearches:
+    """``rankings`` of searches with some of the rows ``test`` of ``data``, all cases of the library with their
+    findings as in training; the metric was fitted on the rows ``train``."""
+
+    data: EvaluationData
+    train: Rows
+    test: Rows
+    rankings: SearchRankings
+
+
+def held_out_searches(
+    library: Library,
+    metric: Metric,
+    held_out: HeldOutCases,
+    k: int,
+    *,
+    seed: int = 0,
+    reporter: Reporter = SILENT,
+) -> HeldOutSearches:
+    """The first ``k`` ranks of searches in ``library`` with the held-out cases of ``metric``, or a sample of them.
+
+    They are ranked as :func:`semblance.core.workflows.searches.rank_cases.rank_cases` does: every case with the
+    features may be ranked except those of the query's patient and lesion, and each lesion is shown once.
+
+    Raises:
+        BadInput: no case was held out.
+    """
+    everything = held_out.everything
+    assert everything.case_rows is not None
+    renamed = held_out.findings_map or {}
+    findings = [renamed.get(name, name) for name in everything.y.tolist()]
+    data = replace(everything, y=np.array([name if name != DROPPED else "" for name in findings]))
+    unseen = IdentityIndex(library).unseen(held_out.training, held_out.trained_elsewhere)
+    train = np.flatnonzero(np.isin(everything.case_rows, held_out.training))
+    test = np.flatnonzero(np.isin(everything.case_rows, unseen) & (data.y != ""))
+    queries = held_out_queries(data, train, test, seed)
+    rankings = search_rankings(Gallery.of(metric, data), queries, k, reporter=reporter)
+    return HeldOutSearches(data, train, test, rankings)
+
+
+def calibrate_estimate(
+    library: Library,
+    metric: Metric,
+    held_out: HeldOutCases,
+    *,
+    measured_on: str,
+    seed: int = 0,
+    reporter: Reporter = SILENT,
+) -> Calibration | None:
+    """The calibration of the estimate of ``metric``, measured by searches with held-out cases.
+
+    ``None`` if too few cases were held out.
+
+    Raises:
+        BadInput: no case was held out.
+    """
+    searches = held_out_searches(library, metric, held_out, VOTERS, seed=seed, reporter=reporter)
+    return calibrate_rankings(searches.rankings, held_out, measured_on=measured_on, seed=seed)
+
+
+def calibrate_rankings(
+    rankings: SearchRankings, held_out: HeldOutCases, *, measured_on: str, seed: int = 0
+) -> Calibration | None:
+    """The calibration on existing ``rankings``; ``None`` if they are too few."""
+    assert held_out.everything.case_rows is not None
+    votes = neighbour_votes(rankings, held_out.everything.case_rows, measured_on)
+    return None if votes is None else calibrate(votes, rankings.gallery.names, max_voters=VOTERS, seed=seed)
 
 
 def score_metric(library: LibraryLocation, name: str, *, reporter: Reporter = SILENT) -> dict[str, Any]:
@@ -155,3 +245,56 @@ def _shortcuts(library: Library, searches: HeldOutSearches, seed: int) -> tuple[
         np.arange(data.n_cases) if units is None else units,
     )
     return probe_shortcuts(probed, attributes, seed=seed)
+
+
+def shuffled_control(
+    request: TrainRequest,
+    metric: Metric,
+    data: TrainingData,
+    fit: Callable[[TrainingData, Reporter], Metric],
+    reporter: Reporter,
+) -> ShuffledControl | None:
+    """The control of ``metric``: ``fit`` on training cases whose findings were shuffled among patients, searched with
+    held-out cases. ``None`` where it was not trained on findings alone, was stopped, or cannot be trained so.
+    """
+    split, cases = data.split, data.cases
+    if split is None or not request.control or not request.from_findings or request.judgements:
+        return None
+    if reporter.stop_requested or not is_supervised(metric):
+        return None
+    reporter.progress(0, None, "Training the control with shuffled findings")
+    codes = patient_codes(cases.units, cases.n_cases)
+    train = _sample(cases.y, split.train, codes, MOST_TRAINING, request.seed)
+    queries = _sample(cases.y, split.test, codes, MOST_QUERIES, request.seed)
+    rng = np.random.default_rng(request.seed)
+    shuffled = cases.y.copy()
+    shuffled[train] = shuffled_by_unit(cases.y[train], None if codes is None else codes[train], rng)
+    part = np.concatenate([train, queries])
+    # Held-out cases must not answer each other, so they get the same patient.
+    places = np.arange(len(part))
+    groups = np.where(places < len(train), "", "held out")
+    learnt = replace(cases, y=shuffled).rows(part)
+    here = HoldOut(places[: len(train)], places[len(train) :], split.by_patient, request.seed)
+    try:
+        control = fit(replace(data, cases=learnt, split=here), PartReporter(reporter))
+    except BadInput:
+        # A learner may refuse the few remaining cases.
+        return None
+    gallery = Gallery.of(control, replace(learnt, groups=groups))
+    rankings = search_rankings(gallery, here.test, _K, reporter=PartReporter(reporter))
+    units = None if codes is None else codes[queries]
+    return measure_control(rankings.nearest_findings, rankings.findings, units, len(train), request.seed)
+
+
+def _sample(
+    y: np.typing.NDArray[np.str_],
+    rows: np.typing.NDArray[np.intp],
+    codes: np.typing.NDArray[np.intp] | None,
+    most: int,
+    seed: int,
+) -> np.typing.NDArray[np.intp]:
+    most = max(most, len(np.unique(y[rows])))
+    if len(rows) <= most:
+        return rows
+    units = None if codes is None else np.char.add("u", codes[rows].astype(np.str_))
+    return rows[stratified_sample(y[rows], most, seed, units)]

@@ -16,7 +16,7 @@ from semblance.core.metrics.declarations import BDMVisualShare
 from semblance.core.metrics.registry import estimator_class
 from semblance.core.tasks import SILENT, PartReporter, Reporter
 from semblance.core.workflows.metrics.slider_steps import CARD_KEY, PLACES, Slider, sliders_by_name, step_name
-from semblance.core.workflows.metrics.store_metric import store_metric
+from semblance.core.workflows.metrics.stored_metric import store_metric
 from semblance.core.workflows.metrics.train_metric import fit_and_score
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.metrics.training_data import split_cases

@@ -27,13 +27,15 @@ from semblance.core.metrics.training_data.validation import using_parallel_map
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.features.fuse_features import fused_features
 from semblance.core.workflows.features.region_imbalance import region_imbalance_warning
-from semblance.core.workflows.metrics.control_metric import shuffled_control
-from semblance.core.workflows.metrics.score_metric import CONTROL, held_out_scores
-from semblance.core.workflows.metrics.store_metric import store_metric
-from semblance.core.workflows.metrics.supervision import training_supervision
+from semblance.core.workflows.metrics.score_metric import CONTROL, held_out_scores, shuffled_control
+from semblance.core.workflows.metrics.stored_metric import store_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.metrics.training_curve import TrainingCurve
-from semblance.core.workflows.metrics.training_data import TrainingData, read_training_data
+from semblance.core.workflows.metrics.training_data import (
+    TrainingData,
+    read_training_data,
+    training_supervision,
+)
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library

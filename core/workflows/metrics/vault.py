@@ -27,8 +27,8 @@ from semblance.core.library.schema import metrics
 from semblance.core.library.vault import OPENINGS, VaultOpening, add_opening, read_vault, seal_cases, unseal
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.held_out_cases import HeldOutCases
-from semblance.core.workflows.metrics.held_out_searches import held_out_searches
 from semblance.core.workflows.metrics.leakage import IdentityIndex
+from semblance.core.workflows.metrics.score_metric import held_out_searches
 from semblance.core.workflows.metrics.stored_metric import stored_metric
 from semblance.core.workflows.metrics.train_request import PROVISIONAL
 

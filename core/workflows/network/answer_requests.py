@@ -32,7 +32,7 @@ from semblance.core.reports.redaction import Redactor
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.metrics.current_metric import current_metric
+from semblance.core.workflows.metrics.stored_metric import current_metric
 from semblance.core.workflows.reports.write_reports import write_report_files
 from semblance.core.workflows.searches.explain_distance import result_with_reasons
 from semblance.core.workflows.searches.rank_cases import rank_cases

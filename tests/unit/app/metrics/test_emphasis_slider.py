@@ -9,8 +9,8 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QDialog
 
-from semblance.app.metrics.emphasis_slider import sliders, unavailable_reason
-from semblance.app.metrics.slider_operations import PrepareSliderDialog, select_metric
+from semblance.app.metrics import emphasis_slider
+from semblance.app.metrics.emphasis_slider import PrepareSliderDialog, sliders, unavailable_reason
 from semblance.app.shell import search_operations
 from semblance.core.searches.query import Query
 from semblance.core.workflows.metrics.slider import prepare_slider
@@ -47,7 +47,7 @@ def ranked_by(window, place: int) -> bool:
 
 
 def test_a_click_beside_the_handle_moves_to_the_nearest_step(qtbot, window):
-    select_metric(window.context, "between")
+    emphasis_slider.select_metric(window.context, "between")
     bar = window.top.emphasis_slider.bar
     wait_for(window, lambda: bar.isEnabled() and window.state.ranking is not None)
     for share, place in ((0.02, 0), (0.98, 100), (0.52, 50)):
@@ -76,7 +76,7 @@ def test_the_metric_menu_lists_a_slider_once(window):
 
 
 def test_keys_move_from_step_to_step(qtbot, window):
-    select_metric(window.context, "between")
+    emphasis_slider.select_metric(window.context, "between")
     wait_for(window, lambda: ranked_by(window, 70))
     bar = window.top.emphasis_slider.bar
     for key, place in (
@@ -93,7 +93,7 @@ def test_keys_move_from_step_to_step(qtbot, window):
 
 
 def test_dragging_ranks_and_releasing_snaps_to_a_step(qtbot, window):
-    select_metric(window.context, "between")
+    emphasis_slider.select_metric(window.context, "between")
     wait_for(window, lambda: ranked_by(window, 70))
     bar = window.top.emphasis_slider.bar
 

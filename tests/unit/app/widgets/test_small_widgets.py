@@ -274,7 +274,7 @@ def test_recent_libraries_open_and_lost_ones_say_so(qtbot, tmp_path) -> None:
     qtbot.addWidget(start)
     there = tmp_path / "Breast.semblance"
     there.mkdir()
-    start.set_recent([there, str(tmp_path / "Gone.semblance")])
+    start.set_recent([there, tmp_path / "Gone.semblance"])
     assert not button(start, "Gone").isEnabled()
     with qtbot.waitSignal(start.recent_requested) as signal:
         qtbot.mouseClick(button(start, "Breast"), Qt.MouseButton.LeftButton)
@@ -316,24 +316,24 @@ def test_the_ring_follows_the_keyboard_only(qtbot, qapp) -> None:
         window.activateWindow()
     qtbot.mouseClick(field, Qt.MouseButton.LeftButton)
     first.setFocus()
-    assert ring._overlay is not None
-    assert ring._overlay.geometry().contains(first.geometry())
+    assert ring.overlay is not None
+    assert ring.overlay.geometry().contains(first.geometry())
     window.resize(600, 300)
-    qtbot.waitUntil(lambda: ring._overlay.geometry().contains(first.geometry()))
+    qtbot.waitUntil(lambda: ring.overlay.geometry().contains(first.geometry()))
     field.setFocus()
-    assert ring._overlay is None
+    assert ring.overlay is None
     # Focus that a click hands on, as when it closes a dialog, is no keyboard's.
     QTest.mouseClick(window.windowHandle(), Qt.MouseButton.LeftButton, pos=field.geometry().center())
     first.setFocus()
-    assert ring._overlay is None
+    assert ring.overlay is None
     QTest.keyClick(window.windowHandle(), Qt.Key.Key_Tab)
-    assert ring._overlay is not None
+    assert ring.overlay is not None
     field.setFocus()
     qtbot.mouseClick(second, Qt.MouseButton.LeftButton)
-    assert ring._overlay is None
+    assert ring.overlay is None
     first.setFocus()
     first.deleteLater()
-    qtbot.waitUntil(lambda: ring._target is not first)
+    qtbot.waitUntil(lambda: ring.target is not first)
     ring.deleteLater()
 
 
@@ -375,9 +375,9 @@ def test_the_title_of_a_section_is_not_cut_for_its_note(qtbot):
     qtbot.addWidget(head)
     head.resize(400, 28)
     head.show()
-    assert head._note.shown_text() == "untick to leave out"
-    head.resize(head._title.sizeHint().width() + 40, 28)
+    assert head.note.shown_text() == "untick to leave out"
+    head.resize(head.title.sizeHint().width() + 40, 28)
     head.layout().activate()
-    assert head._title.shown_text() == "Contributions to the distance"
-    assert head._note.shown_text().strip() == "", "a part of a hint says nothing"
-    assert "untick to leave out" in head._note.toolTip()
+    assert head.title.shown_text() == "Contributions to the distance"
+    assert head.note.shown_text().strip() == "", "a part of a hint says nothing"
+    assert "untick to leave out" in head.note.toolTip()

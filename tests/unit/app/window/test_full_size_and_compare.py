@@ -104,7 +104,7 @@ def test_the_header_is_that_of_the_visible_image(library):
         window.panels.library.grid.setFocus()
         window.context.actions["header"].trigger()
         wait_until_idle(window)
-        dialog = window.parts.commands._header
+        dialog = window.parts.commands.header_dialog
         values = {line.name: line.value for line in dialog.view.rows.found}
         assert values["Format"] == "PNG"
         assert Path(values["File"]).name == Path(window.state.columns.ids[3]).name

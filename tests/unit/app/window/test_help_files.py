@@ -19,7 +19,7 @@ def pages(german, tmp_path, monkeypatch):
     """A folder of two English pages, in a German program."""
     for name in ("one", "two"):
         (tmp_path / f"{name}.md").write_text(f"# Page {name}\n\nText.\n", encoding="utf-8")
-    monkeypatch.setattr(help_files, "_folder", lambda code: tmp_path if code == "en" else tmp_path / code)
+    monkeypatch.setattr(help_files, "folder_of", lambda code: tmp_path if code == "en" else tmp_path / code)
     monkeypatch.setattr(help_translations.resources, "path", lambda _name: tmp_path)
     (tmp_path / "de").mkdir()
     (tmp_path / "de" / "one.md").write_text("# Seite eins\n\nText.\n", encoding="utf-8")
@@ -77,7 +77,7 @@ def test_a_translation_has_the_links_images_and_headings_of_its_page():
 def test_every_translated_file_is_noted():
     for code in help_files.languages():
         files = {
-            file.relative_to(help_files._folder(code)).with_suffix("").as_posix()
-            for file in Path(help_files._folder(code)).rglob("*.md")
+            file.relative_to(help_files.folder_of(code)).with_suffix("").as_posix()
+            for file in Path(help_files.folder_of(code)).rglob("*.md")
         }
         assert files == set(help_files.source_digests(code))

@@ -112,13 +112,13 @@ def test_f1_opens_the_page_of_the_panel_with_the_focus(qtbot, library, panel):
             "library": window.panels.library.search,
             "query": window.panels.query.view,
             "train": window.panels.side.train.train_button,
-            "evaluation": window.panels.evaluation.header._help,
+            "evaluation": window.panels.evaluation.header.help_button,
             "ranking": window.panels.ranking.grid,
         }[panel]
         where.setFocus()
         assert where.hasFocus()
         qtbot.keyClick(where, Qt.Key.Key_F1)
-        text = window.parts.commands._help.page.toPlainText()
+        text = window.parts.commands.help_dialog.page.toPlainText()
         assert text.casefold().startswith({"ranking": "similar cases"}.get(panel, panel))
 
 
@@ -126,7 +126,7 @@ def test_the_palette_runs_a_command_by_keyboard(qtbot, library):
     with open_window(library) as window:
         window.activateWindow()
         qtbot.keyClick(window, Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier)
-        field = window.parts.commands._palette.field
+        field = window.parts.commands.palette.field
         assert field.hasFocus()
         qtbot.keyClicks(field, "close libr")
         qtbot.keyClick(field, Qt.Key.Key_Return)
@@ -303,7 +303,7 @@ def test_a_file_is_added_by_the_menu_and_the_next_dialog_begins_beside_it(librar
 def test_recent_libraries_have_images_when_no_library_is_open(library):
     with open_window(library) as window:
         close_library(window.context)
-        wait_for(window, lambda: any(not p.pixmap().isNull() for p in window.start_page._previews.values()))
+        wait_for(window, lambda: any(not p.pixmap().isNull() for p in window.start_page.previews.values()))
 
 
 def test_the_end_of_building_a_window_is_emitted(qapp, private_home):

@@ -156,7 +156,7 @@ def test_a_click_runs(qtbot, window: Window) -> None:
 def test_nothing_found_says_so(qtbot, window: Window) -> None:
     qtbot.keyClicks(window.palette_.field, "zzz")
     assert window.palette_.shown() == []
-    assert window.palette_._no_match.isVisible()
+    assert window.palette_.no_match.isVisible()
     qtbot.keyClick(window.palette_.field, Qt.Key.Key_Return)
     assert window.ran == []
 
@@ -171,6 +171,6 @@ def test_what_ran_lately_stands_first(qtbot, window: Window) -> None:
 def test_it_fits_a_small_window_and_follows_it(qtbot, window: Window) -> None:
     window.resize(400, 300)
     qtbot.waitUntil(lambda: window.palette_.size() == window.size())
-    panel = window.palette_._panel
+    panel = window.palette_.panel
     assert window.rect().contains(panel.geometry())
     assert not window.palette_.grab().isNull()

@@ -71,8 +71,8 @@ def test_a_number_that_is_not_allowed_is_not_saved_and_says_why(dialog, context,
     dialog.numbers["workers"].clear()
     qtbot.keyClicks(dialog.numbers["workers"], "99")
     assert context.settings.number("workers") is None
-    assert dialog._problem.text()
-    assert not dialog._problem.isHidden()
+    assert dialog.problem.text()
+    assert not dialog.problem.isHidden()
 
 
 def test_the_number_of_similar_cases_holds_for_the_present_search(qtbot, library):

@@ -18,7 +18,7 @@ from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.library.prepare_library import Preparation, prepare_library
 from semblance.core.workflows.metrics import choose_learner
 from semblance.core.workflows.metrics.choose_learner import SHORT_LIST
-from semblance.core.workflows.metrics.current_metric import current_metric, set_current_metric
+from semblance.core.workflows.metrics.stored_metric import current_metric, set_current_metric
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.rank_cases import nearest_cases
