@@ -31,9 +31,8 @@ from semblance.core.errors import SemblanceError
 from semblance.core.language import tr, tr_n, translate, visible
 from semblance.core.library.importers.encodings import ENCODINGS
 from semblance.core.library.importers.importer import Recognition
-from semblance.core.library.importers.read_table import TablePreview
 from semblance.core.library.importers.registry import get_importer
-from semblance.core.library.importers.table import TableImporter
+from semblance.core.library.importers.table import TableImporter, TablePreview
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.records import SUFFIX
 

@@ -38,7 +38,7 @@ from semblance.core.network.connection_limits import is_loopback
 from semblance.core.network.listener import check_listening
 from semblance.core.network.servers import LISTEN_PORT, LOOPBACK, OWN_AE_TITLE, check_ae_title
 from semblance.core.workflows.network import watch_incoming as workflow
-from semblance.core.workflows.network.watch_incoming import Watched
+from semblance.core.workflows.network.watch_incoming import ReceivedCounts
 
 _SIZE = (620, 480)
 FOLDER, LISTENER = "folder", "listener"
@@ -55,7 +55,7 @@ class WatchDialog(Dialog):
         self._context = context
         self._job: Job | None = None
         self._library: LibraryLocation | None = None
-        self._numbers: Watched | None = None
+        self._numbers: ReceivedCounts | None = None
         self.setWindowTitle(tr("Watch for new images"))
         resize_dialog(self, *_SIZE)
         self.source: QComboBox = NoWheelComboBox()
@@ -179,7 +179,7 @@ class WatchDialog(Dialog):
             return tr("Listening on {where} for {library}", where=where, library=library_name(library))
         return tr("Watching a folder for {library}", library=library_name(library))
 
-    def _show_numbers(self, numbers: Watched) -> None:
+    def _show_numbers(self, numbers: ReceivedCounts) -> None:
         before, self._numbers = self._numbers, numbers
         if self._library is not None and numbers.studies > (0 if before is None else before.studies):
             if self._context.state.path == self._library:

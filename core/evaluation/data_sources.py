@@ -15,7 +15,7 @@ from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.splits import linked, numbered, split_units
 from semblance.core.features.registry import extractor_class
 from semblance.core.language import tr_lazy
-from semblance.core.library.importers.read_table import read_table
+from semblance.core.library.importers.table import read_table
 from semblance.core.library.importers.table_file import Table, TableFormat
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
+from semblance.core.errors import SemblanceError
 from semblance.core.library.database import in_batches
 from semblance.core.library.feature_chunks import clear_features
 from semblance.core.library.lesion_group_rows import DETECTED, remove_from_groups
@@ -59,18 +59,17 @@ def put_rows(
 
     Rows whose numbers changed lose their features. ``may_be_known``: whether the catalogue may have some of them.
     """
+    if not may_be_known:
+        try:
+            return _put_new_rows(catalogue, source, file, rows)
+        except SemblanceError as error:
+            # Another program has written some meanwhile.
+            if not isinstance(error.__cause__, sa.exc.IntegrityError):
+                raise
     written = WrittenRows()
     with catalogue.transaction() as connection:
         number = _put_file(connection, source, file)
         columns = (rows.findings, rows.patients, rows.attributes, rows.contents, rows.numbers)
-        if not may_be_known:
-            texts = [json.dumps(one) if one else "{}" for one in rows.attributes]
-            numbers = repeat(number, len(texts))
-            columns_of_new = (rows.case_ids, numbers, rows.findings, rows.patients, texts, *columns[3:])
-            # Another program may have written some meanwhile.
-            with contextlib.suppress(sa.exc.IntegrityError), connection.begin_nested():
-                _insert(connection, list(zip(*columns_of_new, strict=True)))
-                return WrittenRows(added=len(texts))
         known = _known_rows(connection, rows.case_ids)
         new, again = [], []
         for case_id, finding, patient, attributes, content, numbers in zip(
@@ -117,6 +116,17 @@ def put_rows(
         clear_features(connection, written.changed)
         remove_from_groups(connection, written.changed, DETECTED)
     return written
+
+
+def _put_new_rows(
+    catalogue: Catalogue, source: SourceRecord, file: FileRecord, rows: TableRowRecords
+) -> WrittenRows:
+    texts = [json.dumps(one) if one else "{}" for one in rows.attributes]
+    with catalogue.transaction() as connection:
+        numbers = repeat(_put_file(connection, source, file), len(texts))
+        columns = (rows.findings, rows.patients, texts, rows.contents, rows.numbers)
+        _insert(connection, list(zip(rows.case_ids, numbers, *columns, strict=False)))
+    return WrittenRows(added=len(texts))
 
 
 def _put_file(connection: sa.Connection, source: SourceRecord, file: FileRecord) -> int:

@@ -35,7 +35,7 @@ _IMPLICIT, _EXPLICIT = "1.2.840.10008.1.2", "1.2.840.10008.1.2.1"
 
 
 @dataclass(frozen=True)
-class Outgoing:
+class FileToSend:
     """A file to send, and the ids in its header."""
 
     path: Path
@@ -66,7 +66,7 @@ class Sending:
     confirmed: int | None = None
     unconfirmed: list[dict[str, str]] = field(default_factory=list)
 
-    def fail(self, file: Outgoing, reason: str) -> None:
+    def fail(self, file: FileToSend, reason: str) -> None:
         """Note why a file was not sent."""
         self.failed.append(file.entry(reason))
 
@@ -77,7 +77,7 @@ class Sending:
 
 def send_files(
     server: Server,
-    files: Sequence[Outgoing],
+    files: Sequence[FileToSend],
     *,
     commit: bool = False,
     commit_seconds: float = COMMIT_S,
@@ -104,15 +104,15 @@ def send_files(
 
 
 def _store_by_dimse(
-    server: Server, files: Sequence[Outgoing], result: Sending, reporter: Reporter
-) -> list[Outgoing]:
+    server: Server, files: Sequence[FileToSend], result: Sending, reporter: Reporter
+) -> list[FileToSend]:
     from pynetdicom import build_context
 
-    sent: list[Outgoing] = []
+    sent: list[FileToSend] = []
     remaining = list(files)
     while remaining:
         pairs: dict[tuple[str, str], None] = {}
-        part: list[Outgoing] = []
+        part: list[FileToSend] = []
         while remaining and len(pairs) < _MAX_CONTEXTS - 1:
             file = remaining.pop(0)
             pairs[file.sop_class, file.syntax] = None
@@ -133,7 +133,7 @@ def _store_by_dimse(
     return sent
 
 
-def _store(opened: Any, server: Server, file: Outgoing) -> str:
+def _store(opened: Any, server: Server, file: FileToSend) -> str:
     """Send one file; returns why it was refused, or an empty text."""
     from pydicom import dcmread
 
@@ -161,7 +161,7 @@ def _store(opened: Any, server: Server, file: Outgoing) -> str:
 
 
 def _check_by_commitment(
-    server: Server, sent: Sequence[Outgoing], result: Sending, seconds: float, reporter: Reporter
+    server: Server, sent: Sequence[FileToSend], result: Sending, seconds: float, reporter: Reporter
 ) -> None:
     """Ask the PACS to commit to what was sent, and wait for its report to our listener."""
     from pydicom import Dataset
@@ -206,7 +206,7 @@ def _check_by_commitment(
     _note_commitment(sent, reports, result)
 
 
-def _note_commitment(sent: Sequence[Outgoing], reports: Sequence[Dataset], result: Sending) -> None:
+def _note_commitment(sent: Sequence[FileToSend], reports: Sequence[Dataset], result: Sending) -> None:
     kept: set[str] = set()
     reasons: dict[str, str] = {}
     for report in reports:
@@ -228,9 +228,9 @@ def _note_commitment(sent: Sequence[Outgoing], reports: Sequence[Dataset], resul
 
 
 def _store_by_web(
-    server: Server, files: Sequence[Outgoing], result: Sending, reporter: Reporter
-) -> list[Outgoing]:
-    sent: list[Outgoing] = []
+    server: Server, files: Sequence[FileToSend], result: Sending, reporter: Reporter
+) -> list[FileToSend]:
+    sent: list[FileToSend] = []
     with DicomWeb(server) as web:
         for batch in _batches(files):
             reporter.check_cancelled()
@@ -260,7 +260,7 @@ def _store_by_web(
     return sent
 
 
-def _check_by_query(server: Server, sent: Sequence[Outgoing], result: Sending) -> None:
+def _check_by_query(server: Server, sent: Sequence[FileToSend], result: Sending) -> None:
     """Ask which of ``sent`` the server has."""
     series: dict[str, set[str]] = defaultdict(set)
     for file in sent:
@@ -276,8 +276,8 @@ def _check_by_query(server: Server, sent: Sequence[Outgoing], result: Sending) -
     ]
 
 
-def _batches(files: Sequence[Outgoing]) -> list[list[Outgoing]]:
-    batches: list[list[Outgoing]] = []
+def _batches(files: Sequence[FileToSend]) -> list[list[FileToSend]]:
+    batches: list[list[FileToSend]] = []
     free_bytes = 0
     for file in files:
         size = file.path.stat().st_size
@@ -289,7 +289,7 @@ def _batches(files: Sequence[Outgoing]) -> list[list[Outgoing]]:
     return batches
 
 
-def _reference(file: Outgoing) -> Dataset:
+def _reference(file: FileToSend) -> Dataset:
     from pydicom import Dataset
 
     item = Dataset()

@@ -17,7 +17,7 @@ from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.data_sources import builtin_table
 from semblance.core.evaluation.protocols import get_protocol
 from semblance.core.evaluation.protocols.protocol import LearnerSpec
-from semblance.core.library.importers.read_table import read_table
+from semblance.core.library.importers.table import read_table
 from semblance.core.metrics.estimators.bdm import best_split, smoothed_log_ratio
 from semblance.core.metrics.estimators.bdm_pairs import DensePairs
 from semblance.core.metrics.steps import parse_steps

@@ -23,7 +23,7 @@ from semblance.core.evaluation.calibration import Calibration
 from semblance.core.evaluation.data import parse_findings_map, prepare
 from semblance.core.evaluation.data_sources import table_data
 from semblance.core.evaluation.search_rankings import Gallery
-from semblance.core.library.importers.read_table import read_table
+from semblance.core.library.importers.table import read_table
 from semblance.core.library.open_library import open_library
 from semblance.core.retrieval.ranking import EmbeddedQuery, rank
 from semblance.core.searches.query import Query

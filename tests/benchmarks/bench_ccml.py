@@ -17,7 +17,7 @@ from semblance.core.engine import limit_threads
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.protocols import get_protocol
 from semblance.core.evaluation.protocols.protocol import LearnerSpec
-from semblance.core.library.importers.read_table import read_table
+from semblance.core.library.importers.table import read_table
 from semblance.core.metrics import make_learner
 from semblance.core.metrics.estimators.ccml import Batch, expected_accuracy, make_batch
 from semblance.core.metrics.steps import parse_steps

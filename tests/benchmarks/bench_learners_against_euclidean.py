@@ -19,7 +19,7 @@ from scipy.stats import t as student
 from semblance.core.errors import BadInput
 from semblance.core.evaluation.neighbours import metric_distances
 from semblance.core.evaluation.scores import mean_over_queries, votes
-from semblance.core.library.importers.read_table import read_table
+from semblance.core.library.importers.table import read_table
 from semblance.core.metrics import learners, make_learner
 from semblance.core.metrics.training_data.training_sample import stratified_sample
 from tests.benchmarks.harness import require_data

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
 from semblance.core.engine import limit_threads
-from semblance.core.library.importers.read_table import read_table
+from semblance.core.library.importers.table import read_table
 from semblance.core.metrics import make_learner
 from semblance.core.metrics.metric import Metric
 from tests.benchmarks.harness import Row, table

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
 from semblance.core.engine import limit_threads
-from semblance.core.library.importers.read_table import read_table
+from semblance.core.library.importers.table import read_table
 from semblance.core.metrics import make_learner
 from semblance.core.metrics.estimators.margin_model import VARIANTS, MarginModel, StepRule
 from tests.benchmarks.harness import Row, table

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from semblance.core.constraints import finding_codes
 from semblance.core.engine import limit_threads
 from semblance.core.library.feature_sets import CHUNK
-from semblance.core.library.importers.read_table import read_table
+from semblance.core.library.importers.table import read_table
 from semblance.core.library.library import Library
 from semblance.core.metrics import make_learner
 from semblance.core.metrics.metric import Metric

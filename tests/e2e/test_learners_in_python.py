@@ -14,7 +14,7 @@ import pytest
 from semblance import resources
 from semblance.app.cli.main import run
 from semblance.core.errors import BadInput
-from semblance.core.library.importers.read_table import read_table
+from semblance.core.library.importers.table import read_table
 from semblance.core.metrics import fit_metric, load_metric, make_learner
 from semblance.core.workflows.metrics.metric_exchange import import_metric
 from semblance.core.workflows.metrics.score_metric import score_metric

@@ -8,7 +8,7 @@ import pytest
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.protocols import get_protocol
 from semblance.core.evaluation.protocols.protocol import LearnerSpec
-from semblance.core.library.importers.read_table import read_table
+from semblance.core.library.importers.table import read_table
 from semblance.core.metrics.steps import parse_steps
 
 #: 3-NN errors in percent with their deviations over ten runs: Shen et al. 2012 (JMLR 13), Table 1. That of ITML on wine

@@ -42,10 +42,11 @@ def seeds(data: Path | None) -> list[bytes]:
 def decode(data: bytes) -> str:
     """What became of one file: "decoded", "no pixels" or "refused"."""
     from semblance.core.errors import BadInput
-    from semblance.core.imaging.dicom import cad_marks, dicomdir, segmentations, structure_sets
+    from semblance.core.imaging.dicom import cad_marks, segmentations, structure_sets
     from semblance.core.imaging.dicom.dicom_file import errors_as_bad_input, open_dicom
     from semblance.core.imaging.dicom.geometry import slice_plane
     from semblance.core.imaging.dicom.images import DicomImages
+    from semblance.core.library.importers.dicom import named_files
     from semblance.core.library.importers.dicom_series import HEADER_TAGS, group_instances, read_instance
 
     try:
@@ -53,7 +54,7 @@ def decode(data: bytes) -> str:
         group_instances([read_instance("mutated", header.dataset, pixels=True, pseudonyms=None)])
         whole = open_dicom(io.BytesIO(data), "mutated")
         with errors_as_bad_input("mutated"):
-            dicomdir.named_files(whole.dataset)
+            named_files(whole.dataset)
             cad_marks.cad_marks(whole.dataset)
             plane = slice_plane(whole.dataset)
             if plane is not None:

@@ -13,8 +13,10 @@ from typing import BinaryIO
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.library.column_checks import is_index_name
-from semblance.core.library.importers.column_names import CASE_COLUMNS, PATIENT_COLUMNS, TABLE_FINDING_COLUMNS
 from semblance.core.library.importers.csv_text import (
+    CASE_COLUMNS,
+    PATIENT_COLUMNS,
+    TABLE_FINDING_COLUMNS,
     Block,
     CsvFile,
     FailedRow,

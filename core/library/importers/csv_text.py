@@ -31,6 +31,14 @@ from semblance.core.normal_text import composed
 if TYPE_CHECKING:
     from semblance.core.library.importers.source import Source
 
+CASE_COLUMNS = ("case_id", "id")
+PATIENT_COLUMNS = ("patient_id", "patient", "subject")
+#: In a list of images. The other columns of a table may be measurements, so it has fewer.
+FINDING_COLUMNS = ("label", "finding", "class", "diagnosis")
+TABLE_FINDING_COLUMNS = FINDING_COLUMNS[:2]
+IMAGE_COLUMNS = ("path", "file", "filename", "image", "picture")
+
+
 #: What separates cells.
 DELIMITERS = (",", ";", "\t")
 
@@ -207,8 +215,8 @@ class CsvFile:
     def _parts(self) -> Iterator[tuple[Sequence[int], list[list[str]], dict[int, str]]]:
         """The lines on which rows begin that are not blank, the first row included; their cells, none where the row is
         not written as CSV; and why not, by line."""
-        starts: Sequence[int]
         text, line = self._text(), 1 + int(self._begins_with_delimiter)
+        starts: Sequence[int]
         if self._begins_with_delimiter:
             text.readline()
         while some := text.readlines(_CHARACTERS):

@@ -14,8 +14,13 @@ from pathlib import PurePosixPath
 from semblance.core.errors import BadInput
 from semblance.core.imaging.formats import has_image_name
 from semblance.core.language import tr_lazy, tr_lazy_n
-from semblance.core.library.importers.column_names import PATIENT_COLUMNS
-from semblance.core.library.importers.csv_text import DELIMITERS, column_named, read_csv, read_text
+from semblance.core.library.importers.csv_text import (
+    DELIMITERS,
+    PATIENT_COLUMNS,
+    column_named,
+    read_csv,
+    read_text,
+)
 from semblance.core.library.importers.encodings import decoded_start
 from semblance.core.library.importers.image_files import ignored_files, rejection_of
 from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, RejectedFile

@@ -15,8 +15,14 @@ from pathlib import PurePosixPath
 
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
-from semblance.core.library.importers.column_names import FINDING_COLUMNS, IMAGE_COLUMNS, PATIENT_COLUMNS
-from semblance.core.library.importers.csv_text import CsvText, column_named, read_list
+from semblance.core.library.importers.csv_text import (
+    FINDING_COLUMNS,
+    IMAGE_COLUMNS,
+    PATIENT_COLUMNS,
+    CsvText,
+    column_named,
+    read_list,
+)
 from semblance.core.library.importers.importer import RejectedFile
 from semblance.core.library.importers.source import Source
 from semblance.core.normal_text import composed

@@ -13,12 +13,11 @@ from semblance.core.errors import BadInput
 from semblance.core.imaging.outline import MAX_POINTS, Polygon
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy, tr_lazy_n
-from semblance.core.library.importers.column_names import PATIENT_COLUMNS
-from semblance.core.library.importers.csv_text import CsvText, column_named, read_list
+from semblance.core.library.importers.csv_text import PATIENT_COLUMNS, CsvText, column_named, read_list
 from semblance.core.library.importers.image_files import ignored_files
 from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, RejectedFile
 from semblance.core.library.importers.polyps import is_table_with, table_number
-from semblance.core.library.importers.referenced_scans import Scan, ScanIndex, find_scans, unused_files
+from semblance.core.library.importers.referenced_scans import ReferencedScans, Scan, find_scans, unused_files
 from semblance.core.library.importers.source import Source
 from semblance.core.tasks import Reporter
 
@@ -107,7 +106,7 @@ class _RegionTable:
 
     text: CsvText
     name: str
-    scans: ScanIndex
+    scans: ReferencedScans
     rejected: list[RejectedFile] = field(default_factory=list)
 
     def __post_init__(self) -> None:

@@ -18,9 +18,10 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
-from semblance.core.library.importers.column_names import CASE_COLUMNS, PATIENT_COLUMNS
 from semblance.core.library.importers.csv_text import (
+    CASE_COLUMNS,
     LONGEST_CELL,
+    PATIENT_COLUMNS,
     Block,
     Cells,
     FailedRow,

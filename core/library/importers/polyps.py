@@ -13,11 +13,16 @@ from semblance.core.errors import BadInput
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.column_checks import WholeNumbers, index_reason, no_feature_notes
-from semblance.core.library.importers.column_names import PATIENT_COLUMNS
-from semblance.core.library.importers.csv_text import CsvText, column_named, header_of, read_list
+from semblance.core.library.importers.csv_text import (
+    PATIENT_COLUMNS,
+    CsvText,
+    column_named,
+    header_of,
+    read_list,
+)
 from semblance.core.library.importers.image_files import ignored_files
 from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, RejectedFile
-from semblance.core.library.importers.referenced_scans import Scan, ScanIndex, find_scans, unused_files
+from semblance.core.library.importers.referenced_scans import ReferencedScans, Scan, find_scans, unused_files
 from semblance.core.library.importers.source import Entry, Source
 from semblance.core.library.importers.table_file import number_in
 from semblance.core.normal_text import is_missing
@@ -143,7 +148,7 @@ class _CandidateTable:
     text: CsvText
     path: str
     name: str
-    scans: ScanIndex
+    scans: ReferencedScans
     rejected: list[RejectedFile] = field(default_factory=list)
 
     def __post_init__(self) -> None:

@@ -77,7 +77,7 @@ class Scan:
 
 
 @dataclass
-class ScanIndex:
+class ReferencedScans:
     """All scans of a source, and the files that are none."""
 
     found: list[Scan] = field(default_factory=list)
@@ -109,9 +109,9 @@ class ScanIndex:
         return None
 
 
-def find_scans(source: Source, entries: Iterable[Entry], reporter: Reporter) -> ScanIndex:
+def find_scans(source: Source, entries: Iterable[Entry], reporter: Reporter) -> ReferencedScans:
     """The scans among ``entries``; headers are read, nothing is decoded."""
-    scans = ScanIndex()
+    scans = ReferencedScans()
     instances: list[Instance] = []
     with ImageReader() as reader:
         for number, entry in enumerate(entries):
@@ -128,7 +128,7 @@ def find_scans(source: Source, entries: Iterable[Entry], reporter: Reporter) -> 
     return scans
 
 
-def unused_files(scans: ScanIndex, used: set[Scan], what: str) -> Iterator[RejectedFile]:
+def unused_files(scans: ReferencedScans, used: set[Scan], what: str) -> Iterator[RejectedFile]:
     """Every file of the scans that gave no case; ``what`` is the reason."""
     used_paths = {path for scan in used for path in scan.paths}
     reported: set[str] = set()
@@ -139,7 +139,7 @@ def unused_files(scans: ScanIndex, used: set[Scan], what: str) -> Iterator[Rejec
                 yield RejectedFile(path, what, failed=False)
 
 
-def _dicom(source: Source, path: str, instances: list[Instance], scans: ScanIndex) -> None:
+def _dicom(source: Source, path: str, instances: list[Instance], scans: ReferencedScans) -> None:
     try:
         head = source.head(path)
         if sniff(head) != DICOM:
@@ -195,7 +195,7 @@ def _file_names(path: str) -> tuple[str, ...]:
     return path, parts.name, parts.stem
 
 
-def _arrays(source: Source, path: str, reader: ImageReader, scans: ScanIndex) -> None:
+def _arrays(source: Source, path: str, reader: ImageReader, scans: ReferencedScans) -> None:
     try:
         file = reader.array_file(source.address(path))
         volumes = {name: file.header(name).shape for name in file.names if _may_hold_scans(file, name)}

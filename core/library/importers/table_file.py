@@ -36,9 +36,11 @@ from semblance.core.library.column_checks import (
     telling_notes,
 )
 from semblance.core.library.findings import finding_key
-from semblance.core.library.importers.column_names import CASE_COLUMNS, PATIENT_COLUMNS, TABLE_FINDING_COLUMNS
 from semblance.core.library.importers.csv_text import (
+    CASE_COLUMNS,
     DELIMITERS,
+    PATIENT_COLUMNS,
+    TABLE_FINDING_COLUMNS,
     Block,
     Cells,
     FailedRow,

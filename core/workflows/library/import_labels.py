@@ -17,8 +17,14 @@ from typing import TYPE_CHECKING, Any
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.library.findings import FindingNames
-from semblance.core.library.importers.column_names import FINDING_COLUMNS, IMAGE_COLUMNS, PATIENT_COLUMNS
-from semblance.core.library.importers.csv_text import CsvText, column_named, read_list
+from semblance.core.library.importers.csv_text import (
+    FINDING_COLUMNS,
+    IMAGE_COLUMNS,
+    PATIENT_COLUMNS,
+    CsvText,
+    column_named,
+    read_list,
+)
 from semblance.core.library.importers.importer import AUTO, COMMON_PARAMETERS, EXACT
 from semblance.core.library.importers.registry import get_importer
 from semblance.core.library.importers.source import Source

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from semblance.core.errors import BadArguments, SemblanceError
 from semblance.core.imaging.burnt_in_marks import MARKS_ATTRIBUTE
 from semblance.core.imaging.image_reader import ImageReader
+from semblance.core.json_document import JsonDocument
 from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.case_details import slices_of_source
 from semblance.core.library.content_hashes import bytes_of_rows, contents_of_rows
@@ -55,8 +56,8 @@ DECODERS = 2
 _NAMED = 3
 
 
-@dataclass
-class ImportResult:
+@dataclass(frozen=True)
+class ImportResult(JsonDocument):
     """The result for every file of a source.
 
     ``updated`` cases, whose image changed, are among ``added``. ``missing`` are known files that no longer exist;
@@ -67,25 +68,41 @@ class ImportResult:
 
     library: str
     kind: str
-    added: int = 0
-    unchanged: int = 0
-    updated: int = 0
-    relabelled: int = 0
-    failed: list[dict[str, str]] = field(default_factory=list)
-    ignored: list[dict[str, str]] = field(default_factory=list)
-    duplicates: list[dict[str, str]] = field(default_factory=list)
-    label_conflicts: list[dict[str, list[str]]] = field(default_factory=list)
-    missing: list[str] = field(default_factory=list)
-    removed: list[str] = field(default_factory=list)
-    cases: int = 0
-    patients: int | None = None
-    findings: Mapping[str, int] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-    lesions: dict[str, int] = field(default_factory=dict)
+    added: int
+    unchanged: int
+    updated: int
+    relabelled: int
+    failed: Sequence[Mapping[str, str]]
+    ignored: Sequence[Mapping[str, str]]
+    duplicates: Sequence[Mapping[str, str]]
+    label_conflicts: Sequence[Mapping[str, list[str]]]
+    missing: Sequence[str]
+    removed: Sequence[str]
+    cases: int
+    patients: int | None
+    findings: Mapping[str, int]
+    notes: Sequence[str]
+    lesions: Mapping[str, int]
 
-    def to_json(self) -> dict[str, Any]:
-        """The fields as JSON values."""
-        return dict(vars(self))
+    JSON_KEYS = (
+        "library",
+        "kind",
+        "added",
+        "unchanged",
+        "updated",
+        "relabelled",
+        "failed",
+        "ignored",
+        "duplicates",
+        "label_conflicts",
+        "missing",
+        "removed",
+        "cases",
+        "patients",
+        "findings",
+        "notes",
+        "lesions",
+    )
 
 
 def recognise_source(path: Path, *, reporter: Reporter = SILENT) -> list[tuple[str, str, Recognition]]:
@@ -148,7 +165,11 @@ class _ImportRun:
         self, source: Source, importer: Importer, library: Library, identified: bool, reporter: Reporter
     ) -> None:
         self.source, self.importer, self.library, self.reporter = source, importer, library, reporter
-        self.result = ImportResult(str(library.path), importer.kind)
+        self.added = self.unchanged = self.updated = self.relabelled = 0
+        self.failures: list[dict[str, str]] = []
+        self.ignored: list[dict[str, str]] = []
+        self.duplicates: list[dict[str, str]] = []
+        self.notes: list[str] = []
         self.record = self._source_record(identified)
         self.privacy = ImportPrivacy(self.record.identified, requested=identified)
         if not self.record.identified:
@@ -219,26 +240,23 @@ class _ImportRun:
                 self.reporter.partial(self.n_cases)
         self._check_in_place()
         self._write_rejected()
-        self._remove_vanished()
+        missing, removed = self._remove_vanished()
         forget_changed_columns(self.library, self.reporter)
         # Also if nothing is new, because an earlier import may have ended before or during the detection.
         detect_same_lesions(self.library, reporter=self.reporter)
-        self.result.lesions = count_lesions(self.library.catalogue)
-        summary = self.library.summary()
-        self.result.cases, self.result.patients = summary["cases"], summary["patients"]
-        self.result.findings = summary["findings"]
-        self.result.notes = [*self.privacy.notes(), *self.source.notes, *self.finding_names.notes]
-        if self.result.added and self.result.lesions["groups"]:
-            self.result.notes.append(
+        lesions = count_lesions(self.library.catalogue)
+        self.notes = [*self.privacy.notes(), *self.source.notes, *self.finding_names.notes]
+        if self.added and lesions["groups"]:
+            self.notes.append(
                 tr_lazy_n(
                     "{n} same-lesion group ({cases} cases) counts as one case.",
                     "{n} same-lesion groups ({cases} cases) count as one case each.",
-                    self.result.lesions["groups"],
-                    cases=self.result.lesions["cases"],
+                    lesions["groups"],
+                    cases=lesions["cases"],
                 )
             )
         if self.left_out:
-            self.result.notes.append(
+            self.notes.append(
                 tr_lazy_n(
                     "{n} case was left out because it was removed from the library by hand.",
                     "{n} cases were left out because they were removed from the library by hand.",
@@ -246,7 +264,7 @@ class _ImportRun:
                 )
             )
         self._note_geometry()
-        self.result.notes += [
+        self.notes += [
             tr_lazy_n(
                 "{path}: {remark}",
                 "{n} files, such as {path}: {remark}",
@@ -256,22 +274,41 @@ class _ImportRun:
             )
             for remark, paths in self.remarks.items()
         ]
-        self._find_label_conflicts()
-        return self.result
+        label_conflicts = self._label_conflicts()
+        summary = self.library.summary()
+        return ImportResult(
+            library=str(self.library.path),
+            kind=self.importer.kind,
+            added=self.added,
+            unchanged=self.unchanged,
+            updated=self.updated,
+            relabelled=self.relabelled,
+            failed=self.failures,
+            ignored=self.ignored,
+            duplicates=self.duplicates,
+            label_conflicts=label_conflicts,
+            missing=missing,
+            removed=removed,
+            cases=summary["cases"],
+            patients=summary["patients"],
+            findings=summary["findings"],
+            notes=self.notes,
+            lesions=lesions,
+        )
 
     def _note_geometry(self) -> None:
         """Say what is unusual about series, and which UIDs several patients have."""
         for case_id, problems in list(self.geometry.items())[:_NAMED]:
-            self.result.notes.append(tr_lazy("{case}: {problems}.", case=case_id, problems=problems))
+            self.notes.append(tr_lazy("{case}: {problems}.", case=case_id, problems=problems))
         if len(self.geometry) > _NAMED:
-            self.result.notes.append(
+            self.notes.append(
                 tr_lazy_n(
                     "The slices of {n} more case are unusual. The field Geometry of the case says in what.",
                     "The slices of {n} more cases are unusual. The field Geometry of each says in what.",
                     len(self.geometry) - _NAMED,
                 )
             )
-        if self.result.added and self.privacy.has_headers:
+        if self.added and self.privacy.has_headers:
             for uid, cases in shared_uids(self.library.catalogue).items():
                 # What came together is said above.
                 if self.case_ids.intersection(cases) and not self.case_ids.issuperset(cases):
@@ -280,7 +317,7 @@ class _ImportRun:
                         cases=", ".join(cases[:_NAMED]) + (", ..." if len(cases) > _NAMED else ""),
                         uid=uid[0],
                     )
-                    self.result.notes.append(text)
+                    self.notes.append(text)
 
     def _check_in_place(self) -> None:
         """
@@ -301,13 +338,13 @@ class _ImportRun:
                 tr_lazy(
                     "{source} was removed during the import. {n} cases were imported before.",
                     source=self.source.path,
-                    n=self.result.added + self.result.unchanged,
+                    n=self.added + self.unchanged,
                 ),
                 "Connect its disk and import again. Only what is missing is read.",
             )
 
-    def _find_label_conflicts(self) -> None:
-        """List cases of one lesion with different findings if this source has one of them.
+    def _label_conflicts(self) -> list[dict[str, list[str]]]:
+        """Cases of one lesion with different findings if this source has one of them.
 
         Equal rows of a table of coarse numbers form no group; the data check lists them.
         """
@@ -320,24 +357,25 @@ class _ImportRun:
             if r.source == self.record.id:
                 own.add(r.case_id)
             lesions.setdefault(codes[r.id], {})[r.case_id] = r.finding
-        self.result.label_conflicts = [
+        conflicts = [
             {"cases": list(findings), "findings": sorted(set(findings.values()))}
             for findings in lesions.values()
             if len(set(findings.values())) > 1 and not own.isdisjoint(findings)
         ]
-        if self.result.label_conflicts:
-            first = self.result.label_conflicts[0]
-            self.result.notes.append(
+        if conflicts:
+            first = conflicts[0]
+            self.notes.append(
                 tr_lazy_n(
                     "{n} case is there several times with different findings: {cases} ({findings}). Research > Data "
                     "check… and `semblance check-data` list it.",
                     "{n} cases are there several times with different findings, the first as {cases} ({findings}). "
                     "Research > Data check… and `semblance check-data` list them.",
-                    len(self.result.label_conflicts),
+                    len(conflicts),
                     cases=", ".join(first["cases"][:_NAMED]),
                     findings=", ".join(first["findings"]),
                 )
             )
+        return conflicts
 
     def _progress(self) -> None:
         """Report the progress; the number of cases in a source that is one file is not known."""
@@ -435,10 +473,10 @@ class _ImportRun:
             ),
             may_be_known=bool(self.known),
         )
-        self.result.added += written.added + len(written.changed)
-        self.result.updated += len(written.changed)
-        self.result.unchanged += written.unchanged
-        self.result.relabelled += written.relabelled
+        self.added += written.added + len(written.changed)
+        self.updated += len(written.changed)
+        self.unchanged += written.unchanged
+        self.relabelled += written.relabelled
 
     def _import(self, batch: list[FoundCase], unfinished: str | None, decoders: ThreadPoolExecutor) -> None:
         unread_files: list[tuple[str, list[FoundCase]]] = []
@@ -460,7 +498,7 @@ class _ImportRun:
             if unread:
                 unread_files.append((path, unread))
             returned += sorted(part for part in parts if self.known[part].state != "ok")
-            self.result.unchanged += len(cases) - len(unread)
+            self.unchanged += len(cases) - len(unread)
             relabelled += [case for case in cases if case not in unread and self._has_new_labels(case)]
         self._write_rejected()
         self._relabel(relabelled)
@@ -484,7 +522,7 @@ class _ImportRun:
 
     def _ignore_removed(self, path: str) -> None:
         reason = tr_lazy("It was removed from the library. Edit > Undo brings it back.")
-        self.result.ignored.append({"path": self.source.label(path), "reason": reason})
+        self.ignored.append({"path": self.source.label(path), "reason": reason})
 
     def _is_unchanged(self, path: str) -> bool:
         known = self.known.get(path)
@@ -515,7 +553,7 @@ class _ImportRun:
             (self.reader.case_id(case.key), case.finding, case.patient, self._attributes(case))
             for case in cases
         )
-        self.result.relabelled += len(cases)
+        self.relabelled += len(cases)
 
     def _read(
         self,
@@ -568,27 +606,27 @@ class _ImportRun:
         }
         for record in records:
             if record.case_id in self.labels and record.case_id not in changed:
-                self.result.unchanged += 1
-                self.result.relabelled += record.case_id in with_new_labels
+                self.unchanged += 1
+                self.relabelled += record.case_id in with_new_labels
             else:
-                self.result.added += 1
-                self.result.updated += record.case_id in changed
+                self.added += 1
+                self.updated += record.case_id in changed
             first = self.contents.setdefault(record.content, record.case_id)
             if first != record.case_id and record.numbers is None:
-                self.result.duplicates.append({"path": self.source.label(record.path), "of": first})
+                self.duplicates.append({"path": self.source.label(record.path), "of": first})
 
     def _fail(self, path: str, reason: str) -> None:
         self.visited_paths.add(path)
         if path not in self.failed:
             self.failed.add(path)
-            self.result.failed.append({"path": self.source.label(path), "reason": reason})
+            self.failures.append({"path": self.source.label(path), "reason": reason})
 
     def _reject(self, item: RejectedFile) -> None:
         if item.failed:
             self._fail(item.path, item.reason)
         else:
             self.visited_paths.add(item.path)
-            self.result.ignored.append({"path": self.source.label(item.path), "reason": item.reason})
+            self.ignored.append({"path": self.source.label(item.path), "reason": item.reason})
         state = "failed" if item.failed else "ignored"
         known = self.known.get(item.path)
         if known is None or (known.state, known.reason) != (state, item.reason):
@@ -600,10 +638,11 @@ class _ImportRun:
             self.library.catalogue.put(self.record, self.rejected, [])
             self.rejected = []
 
-    def _remove_vanished(self) -> None:
-        """Mark missing files, and remove cases that the source no longer contains."""
+    def _remove_vanished(self) -> tuple[list[str], list[str]]:
+        """Mark missing files, and remove cases that the source no longer contains; returns the names of the files and
+        the ids of the cases."""
         if not self.known:
-            return
+            return [], []
         catalogue = self.library.catalogue
         slices_of = slices_of_source(catalogue.read, self.record.id)
         vanished, with_cases = [], set[str]()
@@ -619,8 +658,7 @@ class _ImportRun:
             catalogue.remove(self.record, without_cases, vanished)
         if missing_files:
             catalogue.set_state(self.record, missing_files, "missing", NOT_THERE)
-        self.result.removed = sorted(vanished)
         # A volume remains without a missing slice; the slice was known, so it is reported.
         slice_paths = {part for label in self.labels.values() for part, _ in label.slices}
         missing = {*missing_files, *(path for path in without_cases if path in slice_paths)}
-        self.result.missing = sorted(self.source.label(path) for path in missing)
+        return sorted(self.source.label(path) for path in missing), sorted(vanished)

@@ -7,9 +7,8 @@ from pathlib import Path
 
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
-from semblance.core.library.importers.read_table import TablePreview, preview_table
 from semblance.core.library.importers.source import Source
-from semblance.core.library.importers.table import is_table
+from semblance.core.library.importers.table import TablePreview, is_table, preview_table
 from semblance.core.library.importers.table_file import PARAMETERS, TableFormat
 from semblance.core.parameters import parse_settings
 from semblance.core.tasks import SILENT, Reporter

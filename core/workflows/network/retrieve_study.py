@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -66,10 +66,12 @@ def retrieve_into_library(
     retrieval = retrieve_study(server, study, series, received, reporter=reporter)
     result = import_received(received, study, library, identified=identified, reporter=reporter)
     reasons = dict.fromkeys(retrieval.missing, "".join(retrieval.reasons[:1])) | retrieval.refused
-    result.failed += [{"path": uid, "reason": reason} for uid, reason in reasons.items()]
-    for uid, change in retrieval.changed.items():
-        result.notes.append(tr_lazy("{uid} was here already: {change}.", uid=uid, change=change))
-    return result
+    failed = [{"path": uid, "reason": reason} for uid, reason in reasons.items()]
+    notes = [
+        tr_lazy("{uid} was here already: {change}.", uid=uid, change=change)
+        for uid, change in retrieval.changed.items()
+    ]
+    return replace(result, failed=[*result.failed, *failed], notes=[*result.notes, *notes])
 
 
 def retrieve_several_into_library(

@@ -8,7 +8,7 @@ from pathlib import Path
 from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.imaging.dicom.dicom_file import open_dicom
 from semblance.core.language import tr_lazy
-from semblance.core.network.sending import COMMIT_S, Outgoing, Sending, send_files
+from semblance.core.network.sending import COMMIT_S, FileToSend, Sending, send_files
 from semblance.core.network.servers import Server
 from semblance.core.network.studies import is_uid, text_of
 from semblance.core.tasks import SILENT, Reporter
@@ -57,7 +57,7 @@ def send_paths(
         BadInput: none of them can be sent.
         SemblanceError, Cancelled: as there.
     """
-    outgoing: list[Outgoing] = []
+    outgoing: list[FileToSend] = []
     refused: list[dict[str, str]] = []
     for path in paths:
         reporter.check_cancelled()
@@ -75,7 +75,7 @@ def send_paths(
     return result
 
 
-def _outgoing(path: Path) -> Outgoing:
+def _outgoing(path: Path) -> FileToSend:
     try:
         with path.open("rb") as file:
             opened = open_dicom(file, path.name, _UIDS)
@@ -92,4 +92,4 @@ def _outgoing(path: Path) -> Outgoing:
             tr_lazy("'{name}' has no valid UIDs or no file header, so no PACS can keep it.", name=path.name),
             "Export it again.",
         )
-    return Outgoing(path, sop_class, instance, series, study, opened.syntax)
+    return FileToSend(path, sop_class, instance, series, study, opened.syntax)

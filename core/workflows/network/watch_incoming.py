@@ -30,7 +30,7 @@ _POLL_S, _RETRY_S = 1.0, 60.0
 
 
 @dataclass
-class Watched:
+class ReceivedCounts:
     """What was taken: numbers of ``taken`` objects and of ``duplicates``; ``refused`` files or objects and why.
 
     ``changed``: UIDs of duplicates and how they differ from what was here, though not in pixels and patient.
@@ -67,7 +67,7 @@ def watch(
     key: Path | None = None,
     authority: Path | None = None,
     reporter: Reporter = SILENT,
-) -> Watched:
+) -> ReceivedCounts:
     """Take DICOM files from ``folder``, or objects sent to the address ``listen``, into ``library``.
 
     Each object is copied into the library's folder once, whatever sends it; the files of ``folder`` stay. A study is
@@ -135,14 +135,14 @@ class _Watch:
     ) -> None:
         self.library, self.received, self.quiet = library, received, quiet
         self.identified, self.reporter = identified, reporter
-        self.result = Watched(str(library))
+        self.result = ReceivedCounts(str(library))
         self._lock = Lock()
         #: File -> size and time at the last look, and those that were dealt with.
         self._seen: dict[Path, tuple[int, int]] = {}
         self._done: dict[Path, tuple[int, int]] = {}
         self._retry: dict[object, float] = {}
 
-    def counted(self) -> Watched:
+    def counted(self) -> ReceivedCounts:
         """A copy of the numbers so far."""
         with self._lock:
             own = self.result

@@ -15,7 +15,7 @@ from semblance.core.evaluation.data_sources import PREFIX, builtin_table
 from semblance.core.evaluation.protocols import get_protocol
 from semblance.core.evaluation.protocols.protocol import LearnerSpec
 from semblance.core.evaluation.result import EvaluationResult
-from semblance.core.library.importers.read_table import read_table
+from semblance.core.library.importers.table import read_table
 from semblance.core.metrics.steps import parse_steps
 from semblance.core.research.printed_values import printed_values
 from tests.benchmarks.learners.references import EuclideanClaim, Reference, ReferenceRange

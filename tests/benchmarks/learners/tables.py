@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.splits import HoldOut, hold_out
-from semblance.core.library.importers.read_table import read_table
+from semblance.core.library.importers.table import read_table
 
 MAX_CASES = 2000
 NAMES = ("wine", "ionosphere", "sonar", "breast_cancer_original", "satellite", "letter")

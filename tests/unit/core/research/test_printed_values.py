@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from semblance.core.evaluation.data_sources import builtin_table
-from semblance.core.library.importers.read_table import read_table
+from semblance.core.library.importers.table import read_table
 from semblance.core.metrics import make_learner
 from semblance.core.research.printed_values import _BLOCKS, _TABLES, _cells, printed_values
 

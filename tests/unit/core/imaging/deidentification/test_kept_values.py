@@ -14,8 +14,8 @@ from pydicom.encaps import encapsulate
 from pydicom.tag import Tag
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.deidentification.colour_profiles import without_texts
 from semblance.core.imaging.deidentification.deidentify_dataset import Changes, deidentify
+from semblance.core.imaging.deidentification.kept_values import without_texts
 from semblance.core.imaging.deidentification.profile import Option, Profile
 from semblance.core.imaging.dicom.case_attributes import case_attributes
 from semblance.core.imaging.dicom.images import DicomImages

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from semblance.core.errors import BadInput
-from semblance.core.library.importers.mammograms.inbreast import finding_of
+from semblance.core.library.importers.mammograms.inbreast import finding_of, read_property_list
 from semblance.core.library.importers.mammograms.mias import circle_region
-from semblance.core.library.importers.mammograms.property_list import read_property_list
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
 from tests.helpers import dicom_files

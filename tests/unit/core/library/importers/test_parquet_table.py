@@ -12,9 +12,8 @@ import pytest
 
 from semblance.core.errors import BadInput
 from semblance.core.library.importers.importer import RejectedFile
-from semblance.core.library.importers.read_table import open_table, preview_table, read_table
 from semblance.core.library.importers.source import Source
-from semblance.core.library.importers.table import TableImporter
+from semblance.core.library.importers.table import TableImporter, open_table, preview_table, read_table
 from semblance.core.library.importers.table_file import TableFormat
 from semblance.core.tasks import SILENT
 

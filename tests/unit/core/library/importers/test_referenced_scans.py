@@ -9,7 +9,7 @@ import pytest
 
 from semblance.core.errors import BadInput
 from semblance.core.imaging.pseudonyms import Pseudonyms
-from semblance.core.library.importers.referenced_scans import Scan, ScanIndex, find_scans, unused_files
+from semblance.core.library.importers.referenced_scans import ReferencedScans, Scan, find_scans, unused_files
 from semblance.core.library.importers.source import Source
 from semblance.core.tasks import SILENT, Reporter
 from tests.helpers.dicom_files import ROOT, ct_series, ct_slice, image, save
@@ -17,12 +17,12 @@ from tests.helpers.dicom_files import ROOT, ct_series, ct_slice, image, save
 SERIES = f"{ROOT}.2"
 
 
-def found_in(folder: Path, reporter: Reporter = SILENT) -> ScanIndex:
+def found_in(folder: Path, reporter: Reporter = SILENT) -> ReferencedScans:
     with Source.open(folder) as source:
         return find_scans(source, source.entries(), reporter)
 
 
-def reasons(scans: ScanIndex) -> dict[str, tuple[str, bool]]:
+def reasons(scans: ReferencedScans) -> dict[str, tuple[str, bool]]:
     return {one.path: (one.reason, one.failed) for one in scans.rejected}
 
 
@@ -191,8 +191,8 @@ def test_the_search_for_scans_can_be_cancelled(tmp_path):
 # Names
 
 
-def scans_of(*scans: Scan) -> ScanIndex:
-    out = ScanIndex()
+def scans_of(*scans: Scan) -> ReferencedScans:
+    out = ReferencedScans()
     for scan in scans:
         out.add(scan)
     return out

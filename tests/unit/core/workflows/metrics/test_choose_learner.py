@@ -7,8 +7,8 @@ from semblance.core.evaluation.data_sources import table_data
 from semblance.core.features.registry import make_extractor
 from semblance.core.imaging.formats import has_image_name
 from semblance.core.imaging.image_reader import ImageReader
-from semblance.core.library.importers.read_table import read_table
 from semblance.core.library.importers.source import Source
+from semblance.core.library.importers.table import read_table
 from semblance.core.metrics.training_data.training_sample import stratified_sample
 from semblance.core.tasks import SILENT
 from semblance.core.workflows.metrics import choose_learner

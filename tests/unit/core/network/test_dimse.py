@@ -7,7 +7,7 @@ import warnings
 
 import pytest
 
-from semblance.core.network.answer_texts import DimseAnswer
+from semblance.core.network.dimse import DimseAnswer
 from semblance.core.network.studies import StudyQuery, study_from
 
 pytest.importorskip("pynetdicom")

@@ -14,8 +14,7 @@ from pydicom.encaps import encapsulate, encapsulate_extended, generate_frames, p
 from pydicom.uid import UID
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.deidentification.codestreams import clean_codestream
-from semblance.core.imaging.deidentification.repack_pixels import repack_pixels
+from semblance.core.imaging.deidentification.repack_pixels import clean_codestream, repack_pixels
 from semblance.core.imaging.dicom.dicom_file import open_dicom, whole_dataset
 from semblance.core.imaging.dicom.identity import Identity
 from semblance.core.imaging.dicom.images import DicomImages

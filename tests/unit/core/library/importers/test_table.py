@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from semblance.core.errors import BadInput, SemblanceError
-from semblance.core.library.importers.read_table import open_table, preview_table, read_table
+from semblance.core.library.importers.table import open_table, preview_table, read_table
 from semblance.core.library.importers.table_file import TableFormat
 
 
@@ -327,7 +327,7 @@ def test_an_id_is_the_id_of_the_case_and_no_feature():
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
 def test_a_preview_reads_the_start_of_a_long_table(encoding, monkeypatch):
-    monkeypatch.setattr("semblance.core.library.importers.read_table._PREVIEW_BYTES", 1002)
+    monkeypatch.setattr("semblance.core.library.importers.table._PREVIEW_BYTES", 1002)
     data = ("id,größe,label\n" + "".join(f"c{i},{i}.5,x\n" for i in range(500))).encode(encoding)
     form = TableFormat(encoding=encoding, finding="label")
     preview = preview_table(io.BytesIO(data), "t.csv", form, 3)
