@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Mapping
 from pathlib import Path
 from types import NoneType, UnionType
@@ -18,15 +19,18 @@ JsonKeys = tuple["str | tuple[str, str | JsonKeys]", ...]
 class JsonDocument:
     """A frozen dataclass that is written as JSON.
 
-    ``JSON_KEYS`` are its keys in their order. The keys ``JSON_NULL`` are null where the value is empty.
+    ``JSON_KEYS`` are its keys in their order; without them these are its fields. The keys ``JSON_NULL`` are null where
+    the value is empty. ``JSON_STRICT``: a key that is missing makes data another document, as of scores that are
+    stored.
     """
 
-    JSON_KEYS: ClassVar[JsonKeys]
+    JSON_KEYS: ClassVar[JsonKeys] = ()
     JSON_NULL: ClassVar[tuple[str, ...]] = ()
+    JSON_STRICT: ClassVar[bool] = False
 
     def to_json(self) -> dict[str, Any]:
         """The document as plain values."""
-        found = self._encoded(self.JSON_KEYS)
+        found = self._encoded(self._keys())
         return found | {key: found[key] or None for key in self.JSON_NULL}
 
     def _encoded(self, keys: JsonKeys) -> dict[str, Any]:
@@ -34,6 +38,10 @@ class JsonDocument:
             key: _plain(getattr(self, one)) if isinstance(one, str) else self._encoded(one)
             for key, one in map(_pair, keys)
         }
+
+    @classmethod
+    def _keys(cls) -> JsonKeys:
+        return cls.JSON_KEYS or tuple(one.name for one in dataclasses.fields(cls))  # type: ignore[arg-type]
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
@@ -49,13 +57,17 @@ class JsonDocument:
 
     @classmethod
     def _read(cls, data: Mapping[str, Any]) -> Self:
-        types = get_type_hints(cls, localns=cls._json_types())
+        types = _types(cls)  # type: ignore[arg-type]
         fields = {one.name: one for one in dataclasses.fields(cls)}  # type: ignore[arg-type]
         values = {}
-        for key, name in map(_pair, cls.JSON_KEYS):
-            field = fields[str(name)]
+        for key, name in map(_pair, cls._keys()):
+            if (field := fields.get(str(name))) is None:
+                # A value that follows from the others.
+                continue
             required = field.default is dataclasses.MISSING
-            if key in data or required:
+            if cls.JSON_STRICT:
+                values[field.name] = _decoded(types[field.name], data[key])
+            elif key in data or required:
                 values[field.name] = _decoded(types[field.name], data.get(key), required)
         return cls(**values)
 
@@ -63,6 +75,11 @@ class JsonDocument:
     def _json_types(cls) -> dict[str, Any]:
         """The types of fields that are imported only where documents are read."""
         return {}
+
+
+@functools.cache
+def _types(cls: type[JsonDocument]) -> dict[str, Any]:
+    return get_type_hints(cls, localns=cls._json_types())
 
 
 def _pair(key: str | tuple[str, str | JsonKeys]) -> tuple[str, str | JsonKeys]:
@@ -76,6 +93,10 @@ def _plain(value: Any) -> Any:
         return value.to_json()
     if isinstance(value, tuple | list):
         return [_plain(one) for one in value]
+    if isinstance(value, Mapping):
+        return {key: _plain(one) for key, one in value.items()}
+    if hasattr(value, "tolist"):
+        return value.tolist()
     return str(value) if isinstance(value, Path) else value
 
 
@@ -89,6 +110,9 @@ def _decoded(kind: Any, value: Any, required: bool = False) -> Any:
         if kinds[-1] is Ellipsis:
             return tuple(_decoded(kinds[0], one) for one in value)
         return tuple(_decoded(one, part) for one, part in zip(kinds, value, strict=True))
+    if get_origin(kind) in (dict, Mapping) and value is not None:
+        named, inner = get_args(kind)
+        return {named(key): one if inner is Any else _decoded(inner, one) for key, one in value.items()}
     if hasattr(kind, "from_json"):
         return kind.from_json(dict(value or {}) if required else dict(value))
     return kind() if required and value is None else kind(value)

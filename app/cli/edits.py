@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from semblance.app.cli.options import Json, LibraryArgument, Settings, case_ids, names_in
-from semblance.app.cli.output import echo, print_document
+from semblance.app.cli.output import Each, When, echo, print_document, printer
 from semblance.core.errors import BadArguments
+from semblance.core.limits import size_text
 
 if TYPE_CHECKING:
     from semblance.core.library.records import Reversal
@@ -33,13 +34,40 @@ def _print(results: list[EditResult], as_json: bool) -> None:
     print_document({"edits": [result.to_json() for result in results]}, as_json, _show_edits)
 
 
-def _show_edits(document: Mapping[str, Any]) -> None:
+def _edit_text(edit: Mapping[str, Any]) -> tuple[str, ...]:
+    """What an edit did, and which metrics are out of date since."""
     from semblance.core.workflows.library.edit_staleness import outdated_text
 
-    for edit in document["edits"]:
-        echo(f"{'Would do: ' if edit['dry_run'] else ''}{edit['description']}")
-        if outdated := edit["outdated_metrics"]:
-            echo(f"{outdated_text(len(outdated))} ({', '.join(outdated)})")
+    done = f"{'Would do: ' if edit['dry_run'] else ''}{edit['description']}"
+    outdated = edit["outdated_metrics"]
+    return (done, f"{outdated_text(len(outdated))} ({', '.join(outdated)})") if outdated else (done,)
+
+
+_show_findings = printer(Each("findings", "{letter}  {name}: {cases} cases ({colour})", empty="no findings"))
+_show_history = printer(
+    Each(
+        "edits",
+        lambda edit: (
+            "{id}  {time}  {author}  {description}".format_map(edit) + (" (undone)" if edit["undone"] else "")
+        ),
+        empty="no edits",
+    ),
+    When(
+        "deleted_bytes",
+        lambda document: (
+            f"deleted feature sets and metrics take {size_text(document['deleted_bytes'])}; "
+            "--forget-deleted frees them"
+        ),
+    ),
+)
+_show_edits = printer(Each("edits", _edit_text))
+_show_labels = printer(
+    _edit_text,
+    "{changed} changed, {same} same, {unmatched} unmatched, {ambiguous} ambiguous, "
+    "{contradictory} contradictory, {unreadable} unreadable",
+    Each("notes", "{}"),
+    Each("lines", lambda line: "  line {line}: {name}: {reason}".format_map(line) if line["reason"] else ""),
+)
 
 
 @commands.command()
@@ -90,17 +118,6 @@ def import_labels(
     print_document(
         read(library, file, settings=settings or (), dry_run=dry_run).to_json(), as_json, _show_labels
     )
-
-
-def _show_labels(document: Mapping[str, Any]) -> None:
-    _show_edits({"edits": [document]})
-    states = ("changed", "same", "unmatched", "ambiguous", "contradictory", "unreadable")
-    echo(", ".join(f"{document[state]} {state}" for state in states))
-    for note in document["notes"]:
-        echo(note)
-    for line in document["lines"]:
-        if line["reason"]:
-            echo(f"  line {line['line']}: {line['name']}: {line['reason']}")
 
 
 @commands.command()
@@ -165,21 +182,7 @@ def history(
 
     if forget_deleted:
         undo_edits.forget_deleted(library)
-    print_document(undo_edits.read_history(library).to_json(), as_json, _show_history)
-
-
-def _show_history(document: Mapping[str, Any]) -> None:
-    from semblance.core.limits import size_text
-
-    for edit in document["edits"]:
-        undone = " (undone)" if edit["undone"] else ""
-        echo(f"{edit['id']}  {edit['time']}  {edit['author']}  {edit['description']}{undone}")
-    if not document["edits"]:
-        echo("no edits")
-    if document["deleted_bytes"]:
-        echo(
-            f"deleted feature sets and metrics take {size_text(document['deleted_bytes'])}; --forget-deleted frees them"
-        )
+    print_document(undo_edits.read_history(library), as_json, _show_history)
 
 
 # Findings
@@ -192,13 +195,6 @@ def list_findings(library: LibraryArgument, as_json: Json = False) -> None:
 
     listed = [finding.to_json() for finding in read(library)]
     print_document({"findings": listed}, as_json, _show_findings)
-
-
-def _show_findings(document: Mapping[str, Any]) -> None:
-    for finding in document["findings"]:
-        echo(f"{finding['letter']}  {finding['name']}: {finding['cases']} cases ({finding['colour']})")
-    if not document["findings"]:
-        echo("no findings")
 
 
 @findings.command("add")

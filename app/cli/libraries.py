@@ -12,7 +12,7 @@ import typer
 from semblance.app.cli.completion import extractor_names
 from semblance.app.cli.metrics import REGISTRIES, show_registry
 from semblance.app.cli.options import Cluster, Json, LibraryArgument, Location, NewLibrary, Settings, case_ids
-from semblance.app.cli.output import ConsoleReporter, echo, print_document, show_fields
+from semblance.app.cli.output import ConsoleReporter, Each, echo, print_document, printer, show_fields
 from semblance.core.errors import SemblanceError
 from semblance.core.library.location import library_location
 
@@ -148,7 +148,7 @@ def features(
             library, extractor, settings=values, name=name, cluster=cluster, reporter=reporter
         )
         update_indexes(library, reporter)
-    print_document(result.to_json(), as_json, show_fields)
+    print_document(result, as_json, show_fields)
     if result.failed and not result.cases:
         raise SemblanceError(
             f"No case of {library} gave {extractor} features.",
@@ -169,7 +169,7 @@ def relink(
 
     with ConsoleReporter() as reporter:
         result = find(library, folder, reporter=reporter)
-    print_document(result.to_json(), as_json, show_fields)
+    print_document(result, as_json, show_fields)
     if result.still_missing and not result.moved:
         raise SemblanceError(
             f"None of the {result.still_missing} missing files of {library} was found under {folder}.",
@@ -251,7 +251,7 @@ def cases(
     """List the cases of a library, or find them by their headers."""
     from semblance.core.workflows.library.find_cases import find_cases
 
-    print_document(find_cases(library, find).to_json(), as_json, show_found_cases)
+    print_document(find_cases(library, find), as_json, show_found_cases)
 
 
 @commands.command()
@@ -295,40 +295,41 @@ def show_lesions(document: Mapping[str, Any]) -> None:
         echo(f"{outdated_text(len(outdated))} ({', '.join(outdated)})")
 
 
-def show_found_cases(document: Mapping[str, Any]) -> None:
-    """Print a line for each case, then their number."""
-    for case in document["cases"]:
-        parts = (case["case_id"], case["name"], case["patient"], case["finding"])
-        echo("  ".join(part for part in parts if part))
-    echo(f"{len(document['cases'])} of {document['total']} cases")
+show_found_cases = printer(
+    Each(
+        "cases",
+        lambda case: "  ".join(
+            part for part in (case["case_id"], case["name"], case["patient"], case["finding"]) if part
+        ),
+    ),
+    lambda document: f"{len(document['cases'])} of {document['total']} cases",
+)
+_show_preparation = printer(
+    "{feature_set}: {extracted} cases have features",
+    Each("failed", "  no features: {case_id}: {reason}"),
+    lambda prepared: tuple(f"  not compared: {reason}" for reason in prepared["refused"].values()),
+    "{message}",
+    lambda prepared: f"current metric: {prepared['current'] or 'none'}",
+)
+_show_counts = printer(
+    lambda document: (
+        f"{document['added']} added, {document['unchanged']} unchanged, "
+        f"{len(document['failed'])} failed, {len(document['ignored'])} ignored ({document['kind']})"
+    ),
+    lambda document: (
+        f"{document['library']}: {document['cases']} cases; "
+        + ", ".join(f"{finding} {n}" for finding, n in document["findings"].items())
+    ),
+    lambda document: tuple(document.get("notes", ())),
+    Each("removed", "  removed: {}: its file no longer contains it"),
+    Each("missing", "  missing: {}"),
+    Each("failed", "  failed: {path}: {reason}"),
+    Each("ignored", "  ignored: {path}: {reason}"),
+)
 
 
 def show_import(document: Mapping[str, Any]) -> None:
     """Print counts, then every file without a case and the reason."""
-    echo(
-        f"{document['added']} added, {document['unchanged']} unchanged, {len(document['failed'])} failed, "
-        f"{len(document['ignored'])} ignored ({document['kind']})"
-    )
-    counts = ", ".join(f"{finding} {n}" for finding, n in document["findings"].items())
-    echo(f"{document['library']}: {document['cases']} cases; {counts}")
-    for note in document.get("notes", ()):
-        echo(note)
-    for case_id in document["removed"]:
-        echo(f"  removed: {case_id}: its file no longer contains it")
-    for path in document["missing"]:
-        echo(f"  missing: {path}")
-    for label in ("failed", "ignored"):
-        for item in document[label]:
-            echo(f"  {label}: {item['path']}: {item['reason']}")
+    _show_counts(document)
     if "prepared" in document:
         _show_preparation(document["prepared"])
-
-
-def _show_preparation(prepared: Mapping[str, Any]) -> None:
-    echo(f"{prepared['feature_set']}: {prepared['extracted']} cases have features")
-    for item in prepared["failed"]:
-        echo(f"  no features: {item['case_id']}: {item['reason']}")
-    for reason in prepared["refused"].values():
-        echo(f"  not compared: {reason}")
-    echo(prepared["message"])
-    echo(f"current metric: {prepared['current'] or 'none'}")

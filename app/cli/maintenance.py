@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from semblance.app.cli.options import Features, Json, LibraryArgument, Location, names_in
-from semblance.app.cli.output import ConsoleReporter, echo, print_document
+from semblance.app.cli.output import ConsoleReporter, Each, When, print_document, printer
 from semblance.core.errors import BadArguments, SemblanceError
 from semblance.core.library.location import library_location
+from semblance.core.limits import size_text
 
 commands = typer.Typer()
 
@@ -21,78 +23,97 @@ MAX_CASES = 5
 MAX_FILES = 10
 
 
-def show_check(document: Any) -> None:
-    """What a check found, what was repaired, and what works."""
-    for found in document["findings"]:
-        echo(f"{'' if found['harm'] else '(no data lost) '}{found['says']}")
-        echo(f"  -> {found['repaired'] or found['remedy']}")
-    echo(f"Checked: {document['counted']}.")
-    for line in document["works"]:
-        echo(f"Works: {line}")
-    if document["moved_to"]:
-        echo(f"What was damaged is kept in {document['moved_to']}.")
-    if not document["findings"]:
-        echo("No problems were found.")
+show_check = printer(
+    Each(
+        "findings",
+        lambda found: (
+            f"{'' if found['harm'] else '(no data lost) '}{found['says']}",
+            f"  -> {found['repaired'] or found['remedy']}",
+        ),
+    ),
+    "Checked: {counted}.",
+    Each("works", "Works: {}"),
+    When("moved_to", "What was damaged is kept in {moved_to}."),
+    When("findings", "", "No problems were found."),
+)
+show_data_check = printer(
+    Each(
+        "issues",
+        lambda issue: (
+            f"{issue['severity']:6}  {issue['check']}: {_first_cases(issue)}",
+            f"{'':8}{issue['text']}",
+        ),
+    ),
+    Each("not_checked", "Not checked: {check}. {reason}"),
+    Each("unreadable", "Could not read {case_id}: {reason}"),
+    lambda document: (
+        f"{len(document['issues'])} issues in {document['cases']:,} cases."
+        + (f" {document['reviewed']} reviewed before." if document["reviewed"] else "")
+    ),
+)
+show_backup = printer(
+    lambda document: f"{document['file']}: {document['files']:,} files, {size_text(document['bytes'])}.",
+    Each("missing", "Not in it, for the library has it no more: {}"),
+)
+show_restored = printer(
+    "{library}: {cases:,} cases.",
+    When(
+        "missing",
+        "{missing:,} files of images are not where they were; `semblance relink LIB FOLDER` finds them.",
+    ),
+)
+show_exports = printer(
+    Each(
+        "",
+        lambda line: (
+            f"{line['time']}  {line['what']}, {line['kind']}"
+            + ("" if line["files"] == 1 else f", {line['files']} files")
+            + (", identified" if line["identified"] else ", de-identified")
+            + (f", by {line['by']}" if line["by"] else "")
+        ),
+        empty="Nothing has been exported from this library.",
+    )
+)
+show_audit = printer(
+    Each(
+        "",
+        lambda line: (
+            f"{line['time']}  {line['by']}  {line['action']}: "
+            + ", ".join(f"{name} {value}" for name, value in line["detail"].items())
+        ),
+    )
+)
+show_audit_head = printer("{number} {hash}")
+show_audit_check = printer(
+    Each("problems", "{}", empty="No entry was changed or removed: {entries:,} checked."),
+    "Hash of the last entry: {hash}",
+)
+show_files = printer(
+    "{folder}: {files:,} files of {patients:,} patients.",
+    "What was removed and by which rule: {receipt}",
+    When(
+        "burnt_in_text_not_checked",
+        "{burnt_in_text_not_checked:,} files may have text burnt into their pixels: check them, "
+        "or add --clean pixels.",
+    ),
+    lambda document: (
+        "Text was blacked out in {frames:,} images of {files:,} files "
+        "({boxes:,} boxes). Look at them before you pass them on.".format_map(document["burnt_in_text"])
+        if document["burnt_in_text"]["boxes"]
+        else ""
+    ),
+    Each("failed", "Not written: {file}: {reason}", most=MAX_FILES),
+    lambda document: (
+        f"{len(document['failed']) - MAX_FILES:,} more were not written; --json lists them."
+        if len(document["failed"]) > MAX_FILES
+        else ""
+    ),
+)
 
 
-def show_data_check(document: Any) -> None:
-    """The doubtful cases, the worst first, and what could not be checked."""
-    for issue in document["issues"]:
-        cases = ", ".join(issue["cases"][:MAX_CASES])
-        more = len(issue["cases"]) - MAX_CASES
-        echo(f"{issue['severity']:6}  {issue['check']}: {cases}{f' and {more} more' if more > 0 else ''}")
-        echo(f"        {issue['text']}")
-    for missed in document["not_checked"]:
-        echo(f"Not checked: {missed['check']}. {missed['reason']}")
-    for image in document["unreadable"]:
-        echo(f"Could not read {image['case_id']}: {image['reason']}")
-    kept = f" {document['reviewed']} reviewed before." if document["reviewed"] else ""
-    echo(f"{len(document['issues'])} issues in {document['cases']:,} cases.{kept}")
-
-
-def show_backup(document: Any) -> None:
-    from semblance.core.limits import size_text
-
-    echo(f"{document['file']}: {document['files']:,} files, {size_text(document['bytes'])}.")
-    for name in document["missing"]:
-        echo(f"Not in it, for the library has it no more: {name}")
-
-
-def show_restored(document: Any) -> None:
-    echo(f"{document['library']}: {document['cases']:,} cases.")
-    if document["missing"]:
-        echo(
-            f"{document['missing']:,} files of images are not where they were; "
-            "`semblance relink LIB FOLDER` finds them."
-        )
-
-
-def show_exports(document: Any) -> None:
-    for line in document:
-        who = "identified" if line["identified"] else "de-identified"
-        files = "" if line["files"] == 1 else f", {line['files']} files"
-        by = f", by {line['by']}" if line["by"] else ""
-        echo(f"{line['time']}  {line['what']}, {line['kind']}{files}, {who}{by}")
-    if not document:
-        echo("Nothing has been exported from this library.")
-
-
-def show_audit(document: Any) -> None:
-    for line in document:
-        detail = ", ".join(f"{name} {value}" for name, value in line["detail"].items())
-        echo(f"{line['time']}  {line['by']}  {line['action']}: {detail}")
-
-
-def show_audit_head(document: Any) -> None:
-    echo(f"{document['number']} {document['hash']}")
-
-
-def show_audit_check(document: Any) -> None:
-    for problem in document["problems"]:
-        echo(problem)
-    if not document["problems"]:
-        echo(f"No entry was changed or removed: {document['entries']:,} checked.")
-    echo(f"Hash of the last entry: {document['hash']}")
+def _first_cases(issue: Mapping[str, Any]) -> str:
+    more = len(issue["cases"]) - MAX_CASES
+    return ", ".join(issue["cases"][:MAX_CASES]) + (f" and {more} more" if more > 0 else "")
 
 
 @commands.command("check-data")
@@ -102,7 +123,7 @@ def check_data(library: LibraryArgument, features: Features = None, as_json: Jso
 
     with ConsoleReporter() as reporter:
         result = workflow.check_data(library, features, reporter=reporter)
-    print_document(result.to_json(), as_json, show_data_check)
+    print_document(result, as_json, show_data_check)
 
 
 @commands.command()
@@ -116,7 +137,7 @@ def doctor(
 
     with ConsoleReporter() as reporter:
         result = verify_library(library, repair=repair, reporter=reporter)
-    print_document(result.to_json(), as_json, show_check)
+    print_document(result, as_json, show_check)
     if closed := [finding for finding in result.unrepaired_problems if finding.part == "permissions"]:
         raise SemblanceError(f"{library} could not be checked.", closed[0].remedy)
     if result.unrepaired_problems:
@@ -154,7 +175,7 @@ def restore(
 
     with ConsoleReporter() as reporter:
         result = make(file, library, reporter=reporter)
-    print_document(result.to_json(), as_json, show_restored)
+    print_document(result, as_json, show_restored)
 
 
 @commands.command("audit-log")
@@ -186,7 +207,7 @@ def audit_log(
         print_document(audit_log.audit_head(library), as_json, show_audit_head)
     elif verify or since:
         result = audit_log.check_audit(library, since)
-        print_document(result.to_json(), as_json, show_audit_check)
+        print_document(result, as_json, show_audit_check)
         if result.problems:
             raise SemblanceError(
                 f"The log of {library} was changed.",
@@ -196,26 +217,6 @@ def audit_log(
         print_document(audit_log.list_audit(library), as_json, show_audit)
     else:
         print_document(audit_log.list_exports(library), as_json, show_exports)
-
-
-def show_files(document: Any) -> None:
-    echo(f"{document['folder']}: {document['files']:,} files of {document['patients']:,} patients.")
-    echo(f"What was removed and by which rule: {document['receipt']}")
-    if document["burnt_in_text_not_checked"]:
-        echo(
-            f"{document['burnt_in_text_not_checked']:,} files may have text burnt into their pixels: check them, "
-            "or add --clean pixels."
-        )
-    hidden = document["burnt_in_text"]
-    if hidden["boxes"]:
-        echo(
-            f"Text was blacked out in {hidden['frames']:,} images of {hidden['files']:,} files "
-            f"({hidden['boxes']:,} boxes). Look at them before you pass them on."
-        )
-    for file in document["failed"][:MAX_FILES]:
-        echo(f"Not written: {file['file']}: {file['reason']}")
-    if len(document["failed"]) > MAX_FILES:
-        echo(f"{len(document['failed']) - MAX_FILES:,} more were not written; --json lists them.")
 
 
 @commands.command()
@@ -277,6 +278,6 @@ def deidentify(
         result = deidentify_files(
             source, out, retained | cleaned, project, review=review, boxes=boxes, reporter=reporter
         )
-    print_document(result.to_json(), as_json, show_files)
+    print_document(result, as_json, show_files)
     if not result.files:
         raise SemblanceError(f"No DICOM file of {source} was de-identified.", "See the reasons above.")

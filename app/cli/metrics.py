@@ -95,7 +95,7 @@ def train(
     with ConsoleReporter() as reporter:
         result = train_metric(library, request, cluster=cluster, reporter=reporter)
         index_if_large(library, name, reporter)
-    print_document(result.to_json(), as_json, show_fields)
+    print_document(result, as_json, show_fields)
 
 
 def _train_slider(
@@ -122,7 +122,7 @@ def _train_slider(
     request = TrainRequest(learner, name, features, steps, findings, max_cases, values, seed)
     with ConsoleReporter() as reporter:
         result = prepare_slider(library, request, reporter=reporter)
-    print_document(result.to_json(), as_json, show_fields)
+    print_document(result, as_json, show_fields)
 
 
 @commands.command()
@@ -233,7 +233,7 @@ def seal(
         else:
             assert share is not None
             status = seal_share(library, share, seed=seed, reporter=reporter)
-    print_document(status.to_json(), as_json, _show_status)
+    print_document(status, as_json, _show_status)
 
 
 @vault.command("status")
@@ -241,7 +241,7 @@ def status(library: LibraryArgument, as_json: Json = False) -> None:
     """Show what is sealed, and every opening with its date."""
     from semblance.core.workflows.metrics.vault import vault_status
 
-    print_document(vault_status(library).to_json(), as_json, _show_status)
+    print_document(vault_status(library), as_json, _show_status)
 
 
 @vault.command("open")
@@ -255,7 +255,7 @@ def open_(
 
     with ConsoleReporter() as reporter:
         opening = open_vault(library, metric, reporter=reporter)
-    print_document(opening.to_json(), as_json, _show_opening)
+    print_document(opening, as_json, _show_opening)
 
 
 @vault.command("unseal")

@@ -8,6 +8,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from types import FrameType
 from typing import Any, Self
 
@@ -82,8 +83,80 @@ def _plain(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
+#: A line: a text with ``{key}`` for values of the document, or what a function makes of it, also several lines; nothing
+#: where empty.
+Text = str | Callable[[Any], str | tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Each:
+    """A line for each entry of the list ``key``, or of the document itself; ``empty`` where there is none."""
+
+    key: str
+    text: Text
+    empty: str = ""
+    most: int | None = None
+
+
+@dataclass(frozen=True)
+class Columns:
+    """A table of the entries of the list ``key``, each column a title and its text; ``empty`` where there is none."""
+
+    key: str
+    columns: Mapping[str, Text]
+    empty: str = ""
+
+
+@dataclass(frozen=True)
+class When:
+    """A line where the document has a value ``key`` that is not empty, or the one ``otherwise``."""
+
+    key: str
+    text: Text
+    otherwise: str = ""
+
+
+def printer(*parts: Text | Each | Columns | When) -> Callable[[Any], None]:
+    """What prints a document as text: its ``parts`` in their order."""
+
+    def show(document: Any) -> None:
+        for part in parts:
+            if isinstance(part, Each | Columns):
+                entries = document[part.key] if part.key else document
+                if not entries and part.empty:
+                    _echo_text(part.empty, document)
+                if isinstance(part, Each):
+                    for entry in entries[: part.most]:
+                        _echo_text(part.text, entry)
+                elif entries:
+                    table = Table(*part.columns, box=None)
+                    for entry in entries:
+                        table.add_row(*(visible(str(_text(one, entry))) for one in part.columns.values()))
+                    print_table(table)
+            elif isinstance(part, When):
+                _echo_text(part.text if document[part.key] else part.otherwise, document)
+            else:
+                _echo_text(part, document)
+
+    return show
+
+
+def _text(text: Text, value: Any) -> str | tuple[str, ...]:
+    if not isinstance(text, str):
+        return text(value)
+    return text.format_map(value) if isinstance(value, Mapping) else text.format(value)
+
+
+def _echo_text(text: Text, value: Any) -> None:
+    found = _text(text, value)
+    for line in (found,) if isinstance(found, str) else found:
+        if line:
+            echo(line)
+
+
 def print_document(document: Any, as_json: bool, show: Callable[[Any], None]) -> None:
-    """Print ``document`` as JSON, or with ``show``."""
+    """Print ``document``, a result or plain values, as JSON, or with ``show``."""
+    document = document.to_json() if hasattr(document, "to_json") else document
     if as_json:
         unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
         text = json.dumps(document, ensure_ascii=not unicode, indent=2, allow_nan=False, default=str)

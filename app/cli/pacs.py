@@ -12,7 +12,16 @@ from rich.table import Table
 
 from semblance.app.cli.libraries import show_import
 from semblance.app.cli.options import Json, Location, NewLibrary
-from semblance.app.cli.output import ConsoleReporter, echo, print_document, print_table, show_fields
+from semblance.app.cli.output import (
+    Columns,
+    ConsoleReporter,
+    Each,
+    echo,
+    print_document,
+    print_table,
+    printer,
+    show_fields,
+)
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.library.location import library_location
 
@@ -149,7 +158,7 @@ def send(
     found = find_server(server)
     with ConsoleReporter() as reporter:
         result = send_files(found, source, commit=commit, reporter=reporter)
-    print_document(result.to_json(), as_json, _show_sending)
+    print_document(result, as_json, _show_sending)
     if result.failed or result.unconfirmed:
         raise SemblanceError(
             f"{len(result.failed)} files were not sent, {len(result.unconfirmed)} are not confirmed.",
@@ -220,7 +229,7 @@ def watch(
             authority=authority,
             reporter=reporter,
         )
-    print_document(result.to_json(), as_json, show_fields)
+    print_document(result, as_json, show_fields)
 
 
 @commands.command("servers")
@@ -298,7 +307,7 @@ def add(
         raise BadArguments(error.message, error.hint) from None
     if (user or bearer) and sys.stdin.isatty():
         store_password(name, typer.prompt("Password" if user else "Token", hide_input=True, err=True))
-    print_document(server.to_json(), as_json, show_fields)
+    print_document(server, as_json, show_fields)
 
 
 @commands.command("password")
@@ -338,17 +347,36 @@ def _absolute(file: str) -> str:
     return str(Path(file).absolute()) if file else ""
 
 
-def _show_servers(document: Mapping[str, Any]) -> None:
-    from semblance.core.network.servers import DICOMWEB, Server
+def _address(one: Mapping[str, Any]) -> str:
+    from semblance.core.network.servers import Server
 
-    if not document["servers"]:
-        echo("No PACS server is saved. `semblance pacs add` saves one.")
-        return
-    table = Table("name", "kind", "address", box=None)
-    for one in document["servers"]:
-        kind = "DICOMweb" if one["kind"] == DICOMWEB else "DIMSE"
-        table.add_row(one["name"], kind, Server(**one).address)
-    print_table(table)
+    return Server(**one).address
+
+
+def _failures(key: str) -> Each:
+    return Each(key, f"  {key}: {{path}}: {{reason}}")
+
+
+_show_servers = printer(
+    Columns(
+        "servers",
+        {
+            "name": "{name}",
+            "kind": lambda one: "DICOMweb" if one["kind"] == "dicomweb" else "DIMSE",
+            "address": _address,
+        },
+        empty="No PACS server is saved. `semblance pacs add` saves one.",
+    )
+)
+_show_sending = printer(
+    lambda document: (
+        f"{len(document['sent'])} sent"
+        + ("" if document["confirmed"] is None else f", {document['confirmed']} confirmed")
+        + f", {len(document['failed'])} failed"
+    ),
+    _failures("failed"),
+    _failures("unconfirmed"),
+)
 
 
 def _show_studies(document: Mapping[str, Any]) -> None:
@@ -381,14 +409,6 @@ def _show_studies(document: Mapping[str, Any]) -> None:
     print_table(table)
     for note in document["notes"]:
         echo(note)
-
-
-def _show_sending(document: Mapping[str, Any]) -> None:
-    confirmed = "" if document["confirmed"] is None else f", {document['confirmed']} confirmed"
-    echo(f"{len(document['sent'])} sent{confirmed}, {len(document['failed'])} failed")
-    for label in ("failed", "unconfirmed"):
-        for item in document[label]:
-            echo(f"  {label}: {item['path']}: {item['reason']}")
 
 
 def _number(value: int | None) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from semblance.app.cli.options import CurrentMetric, Json, LibraryArgument, case_ids, parse_region
-from semblance.app.cli.output import ConsoleReporter, echo, print_document
+from semblance.app.cli.output import ConsoleReporter, Each, print_document, printer
 from semblance.core.errors import BadArguments, SemblanceError
 from semblance.core.library.location import LibraryLocation
 from semblance.core.normal_text import composed
@@ -16,16 +16,14 @@ from semblance.core.normal_text import composed
 commands = typer.Typer()
 
 
-def show_reports(document: Any) -> None:
-    count = len(document["files"])
-    echo(f"{document['folder']}: {count:,} report{'' if count == 1 else 's'}, listed in reports.csv.")
-    for failed in document["failed"]:
-        echo(f"No report of {failed['case_id']}: {failed['reason']}")
-
-
-def _show_files(document: Any) -> None:
-    for file in document["files"]:
-        echo(file)
+show_reports = printer(
+    lambda document: (
+        f"{document['folder']}: {len(document['files']):,} "
+        f"report{'' if len(document['files']) == 1 else 's'}, listed in reports.csv."
+    ),
+    Each("failed", "No report of {case_id}: {reason}"),
+)
+_show_files = printer(Each("files", "{}"))
 
 
 @commands.command()
@@ -140,7 +138,7 @@ def report(
         search = Search(metric, Query(), without_patient=without_patient)
         chosen = _query_ids(library, metric, cases)
         result = write_reports(library, search, chosen, out, kind, options, reporter=reporter)
-    print_document(result.to_json(), as_json, show_reports)
+    print_document(result, as_json, show_reports)
     if not result.files:
         raise SemblanceError(f"None of the {len(chosen):,} cases gave a report.", "See the reasons above.")
 

@@ -12,10 +12,12 @@ from rich.table import Table
 from semblance.app.cli.options import CurrentMetric, Json, LibraryArgument, case_ids, parse_region
 from semblance.app.cli.output import (
     ConsoleReporter,
+    Each,
     echo,
     echo_lines,
     print_document,
     print_table,
+    printer,
     stdout,
 )
 from semblance.core.errors import BadArguments, SemblanceError
@@ -172,7 +174,7 @@ def enter(
         found = enter_outcome(library, name, finding, seen=replaced)
     except OutcomeConflict as conflict:
         raise _not_replaced(conflict, name) from None
-    print_document(found.to_json(), as_json, lambda document: echo(_line(document)))
+    print_document(found, as_json, lambda document: echo(_line(document)))
 
 
 @outcome.command("list")
@@ -193,7 +195,7 @@ def drift(
     """Compare the kept estimates with the outcomes, by period."""
     from semblance.core.workflows.searches.outcomes import drift_report
 
-    print_document(drift_report(library, period).to_json(), as_json, _show_drift)
+    print_document(drift_report(library, period), as_json, _show_drift)
 
 
 def _not_replaced(conflict: OutcomeConflict, name: str) -> SemblanceError:
@@ -224,11 +226,7 @@ def _line(document: Mapping[str, Any]) -> str:
     )
 
 
-def _show_list(document: Mapping[str, Any]) -> None:
-    for one in document["searches"]:
-        echo(_line(one))
-    if not document["searches"]:
-        echo("No search is saved.")
+_show_list = printer(Each("searches", _line, empty="No search is saved."))
 
 
 def _show_drift(document: Mapping[str, Any]) -> None:

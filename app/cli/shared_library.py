@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from semblance.app.cli.options import LIBRARY_HELP, Json, LibraryArgument, Location
-from semblance.app.cli.output import ConsoleReporter, echo, print_document
+from semblance.app.cli.output import ConsoleReporter, Each, When, echo, print_document, printer
 from semblance.core.library.location import LibraryLocation, library_location
 from semblance.core.normal_text import composed
 
@@ -48,44 +48,39 @@ People = Annotated[
 ]
 
 
-def show_move(document: Any) -> None:
-    echo(
-        f"{document['target']} holds the same as {document['source']}: {document['rows']:,} rows, "
-        f"{document['files']:,} files, {document['thumbnails']:,} thumbnails."
+show_move = printer(
+    "{target} holds the same as {source}: {rows:,} rows, {files:,} files, {thumbnails:,} thumbnails.",
+    When("removed", "{source} was removed.", "{source} is still there. With --remove it is removed."),
+)
+show_people = printer(
+    Each(
+        "",
+        "{right:13}  {name}",
+        empty="Nobody has a right of this library. Its owner and superusers may do everything.",
     )
-    echo(
-        f"{document['source']} was removed."
-        if document["removed"]
-        else f"{document['source']} is still there. With --remove it is removed."
+)
+show_project = printer(
+    "{name}: {purpose}", "  {state}, until {until}, {cases:,} cases", Each("members", "  {right:13}  {name}")
+)
+show_indexes = printer(
+    Each(
+        "",
+        lambda one: (
+            "{metric}: no candidates. {why_none}"
+            if one["candidates"] is None
+            else "{metric}: {candidates} candidates of {cases:,} cases contain {recall@20:.3f} of the 20 nearest "
+            "(measured with {measured_with} cases)."
+        ).format_map(one),
     )
-
-
-def show_people(document: Any) -> None:
-    for one in document:
-        echo(f"{one['right']:13}  {one['name']}")
-    if not document:
-        echo("Nobody has a right of this library. Its owner and superusers may do everything.")
+)
 
 
 def show_projects(document: Any) -> None:
+    """One project, or all."""
     for one in [document] if isinstance(document, dict) else document:
-        echo(f"{one['name']}: {one['purpose']}")
-        echo(f"  {one['state']}, until {one['until']}, {one['cases']:,} cases")
-        for member in one["members"]:
-            echo(f"  {member['right']:13}  {member['name']}")
+        show_project(one)
     if document == []:
         echo("The library has no projects.")
-
-
-def show_indexes(document: Any) -> None:
-    for one in document:
-        if one["candidates"] is None:
-            echo(f"{one['metric']}: no candidates. {one['why_none']}")
-        else:
-            echo(
-                f"{one['metric']}: {one['candidates']} candidates of {one['cases']:,} cases contain "
-                f"{one['recall@20']:.3f} of the 20 nearest (measured with {one['measured_with']} cases)."
-            )
 
 
 @commands.command()
@@ -105,7 +100,7 @@ def move(
 
     with ConsoleReporter() as reporter:
         result = move_library(source, target, remove=remove, reporter=reporter)
-    print_document(result.to_json(), as_json, show_move)
+    print_document(result, as_json, show_move)
 
 
 @commands.command()

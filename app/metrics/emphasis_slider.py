@@ -20,7 +20,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from semblance.app.shell import library_operations, search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job, WorkerPool
 from semblance.app.shell.state import Change
@@ -28,9 +27,6 @@ from semblance.app.shell.theme import plain_tip, set_look, theme, theme_signals
 from semblance.app.widgets.dialog import Dialog, accept_button, action_row, dialog_layout, form
 from semblance.app.widgets.labels import WrappedLabel
 from semblance.core.language import tr
-from semblance.core.library.records import unique_name
-from semblance.core.workflows.library.library_snapshot import LibrarySnapshot
-from semblance.core.workflows.metrics import slider
 from semblance.core.workflows.metrics.slider_steps import (
     DEFAULT_PLACE,
     PLACES,
@@ -39,11 +35,12 @@ from semblance.core.workflows.metrics.slider_steps import (
     slider_of,
     sliders_by_name,
 )
-from semblance.core.workflows.metrics.train_request import HELD_OUT, TrainRequest
-from semblance.core.workflows.searches import rank_cases
 
+# The top bar shows the slider from the first paint on: what ranks and trains is imported where it is used.
 if TYPE_CHECKING:
     from semblance.app.shell.state import WindowState
+    from semblance.core.workflows.library.library_snapshot import LibrarySnapshot
+    from semblance.core.workflows.metrics.train_request import TrainRequest
 
 _BACKWARD_KEYS = (Qt.Key.Key_Left, Qt.Key.Key_Down, Qt.Key.Key_PageDown)
 _FORWARD_KEYS = (Qt.Key.Key_Right, Qt.Key.Key_Up, Qt.Key.Key_PageUp)
@@ -256,6 +253,8 @@ def unavailable_reason(state: WindowState) -> str:
 
 def rank_by_step(context: Context, step: SliderStep) -> None:
     """Rank by another step of the slider."""
+    from semblance.app.shell import search_operations
+
     if context.state.metric is not None and context.state.metric.name != step.metric:
         context.state.set_metric(step.metric)
         search_operations.rank(context)
@@ -263,6 +262,8 @@ def rank_by_step(context: Context, step: SliderStep) -> None:
 
 def select_metric(context: Context, name: str) -> None:
     """Rank by the metric ``name``. If ``name`` is a slider, rank by its step nearest to the present one."""
+    from semblance.app.shell import search_operations
+
     chosen = sliders(context.state).get(name)
     if chosen is None:
         context.state.set_metric(name)
@@ -276,6 +277,9 @@ def select_metric(context: Context, name: str) -> None:
 
 def prepare_slider(context: Context, request: TrainRequest) -> Job | None:
     """Train all steps of a slider in the background. Its default step becomes the current metric."""
+    from semblance.app.shell import library_operations
+    from semblance.core.workflows.metrics import slider
+
     state, path = context.state, context.state.path
     if path is None:
         return None
@@ -293,13 +297,15 @@ def prepare_slider(context: Context, request: TrainRequest) -> Job | None:
 
 def preload_steps(context: Context, steps: Slider) -> None:
     """Rank once by each step at low priority, so that moving the slider is fast."""
+    from semblance.core.workflows.searches.rank_cases import rank_cases
+
     path, search = context.state.path, context.state.search
     if path is None or search is None:
         return
     for step in steps.steps:
         context.jobs.run(
             tr("Preparing the slider"),
-            rank_cases.rank_cases,
+            rank_cases,
             path,
             replace(search, metric=step.metric),
             k=1,
@@ -316,6 +322,9 @@ class PrepareSliderDialog(Dialog):
     """Asks for the features and the name. Read :meth:`request` after it was accepted."""
 
     def __init__(self, library: LibrarySnapshot, features: str, parent: QWidget | None = None) -> None:
+        from semblance.core.library.records import unique_name
+        from semblance.core.workflows.metrics.train_request import HELD_OUT
+
         super().__init__(parent)
         self.setWindowTitle(tr("Prepare visual–diagnostic slider"))
         self.setMinimumWidth(theme().px(440))
@@ -368,6 +377,8 @@ class PrepareSliderDialog(Dialog):
 
     def request(self) -> TrainRequest:
         """The request to train the steps of the slider."""
+        from semblance.core.workflows.metrics.train_request import TrainRequest
+
         return TrainRequest("bdm_v", self.name_field.text().strip(), self._features.currentText())
 
     def _update(self) -> None:

@@ -19,10 +19,10 @@ from semblance.app.widgets.text_cache import text_cache
 from semblance.core.language import format_number, localise_number, tr
 from semblance.core.library.case_columns import NO_FINDING, CaseColumns
 from semblance.core.reports.curves import interval_text
+from semblance.core.searches.similar_cases import Vote
 from semblance.core.workflows.evaluation import scored_metrics
 from semblance.core.workflows.evaluation.compare_metrics import ComparedCase, MetricComparison
 from semblance.core.workflows.evaluation.scored_metrics import ScoredMetric
-from semblance.core.workflows.searches.search_result import Vote
 
 ROW_HEIGHT = 22
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter

@@ -15,7 +15,7 @@ from semblance.app.widgets.labels import ElidedLabel
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.panel import Panel
 from semblance.core.language import tr
-from semblance.core.workflows.searches.search_result import RankedCase
+from semblance.core.searches.similar_cases import RankedCase
 
 
 class _RankedCasePanel(Panel):

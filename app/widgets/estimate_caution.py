@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from semblance.core.language import tr, tr_name, translate
 from semblance.core.reports.formatting import prevalence_text
-from semblance.core.workflows.searches.search_result import Vote
+from semblance.core.searches.similar_cases import Vote
 
 #: The query was among the training cases.
 TRAINED_ON_QUERY = tr(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QFontMetricsF, QPainter, QPaintEvent, QPixmap
@@ -18,7 +19,9 @@ from semblance.app.shell.theme import (
     theme_signals,
 )
 from semblance.core.language import tr, visible
-from semblance.core.library.case_columns import NO_FINDING, CaseColumns
+
+if TYPE_CHECKING:
+    from semblance.core.library.case_columns import CaseColumns
 
 SIDE = 14
 UNKNOWN = "?"
@@ -103,6 +106,9 @@ class FindingChip(QWidget):
 
 def finding_code(finding: str | None, columns: CaseColumns) -> tuple[int, str]:
     """Code and letter of a finding; those of an unknown finding for ``None`` or one not in the library."""
+    # With it comes numpy, for which the first paint does not wait.
+    from semblance.core.library.case_columns import NO_FINDING
+
     if finding is not None and finding in columns.findings:
         return columns.findings.index(finding), columns.letters[finding]
     return NO_FINDING, UNKNOWN

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,7 @@ from semblance.core.evaluation.roc import auc_with_interval, is_defined, roc
 from semblance.core.evaluation.scores import Matrix, mean_over_findings, mean_over_queries, retrieval_accuracy
 from semblance.core.evaluation.search_rankings import SearchRankings
 from semblance.core.evaluation.splits import check_leakage_between, patient_codes, patients_known
+from semblance.core.json_document import JsonDocument, JsonKeys
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.training_data.training_sample import stratified_sample
 
@@ -45,73 +46,49 @@ MOST_PAIRS = 200_000_000
 
 
 @dataclass(frozen=True)
-class IntervalCurve:
+class IntervalCurve(JsonDocument):
     """A score at k = 1, 2, ...: the mean over queries and its 95 % interval (``None``: undefined, or all
     queries have the same score)."""
+
+    JSON_STRICT: ClassVar[bool] = True
 
     k: tuple[int, ...]
     mean: Numbers
     low: Numbers
     high: Numbers
 
+    def __post_init__(self) -> None:
+        if not self.k or not len(self.k) == len(self.mean) == len(self.low) == len(self.high):
+            raise ValueError("a curve of unequal lengths")
+
     def at(self, k: int) -> tuple[float | None, float | None, float | None]:
         """Mean, low and high at ``k``, or at the largest k there is."""
         index = min(k, len(self.k)) - 1
         return self.mean[index], self.low[index], self.high[index]
 
-    def to_json(self) -> dict[str, Any]:
-        """``k``, ``mean``, ``low`` and ``high``, a list each."""
-        return {name: list(values) for name, values in vars(self).items()}
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> Self:
-        """The inverse of :meth:`to_json`.
-
-        Raises:
-            KeyError, TypeError, ValueError: values of another form.
-        """
-        mean, low, high = (
-            tuple(None if value is None else float(value) for value in values[name])
-            for name in ("mean", "low", "high")
-        )
-        k = tuple(int(value) for value in values["k"])
-        if not k or not len(k) == len(mean) == len(low) == len(high):
-            raise ValueError("a curve of unequal lengths")
-        return cls(k, mean, low, high)
-
 
 @dataclass(frozen=True)
-class FindingRoc:
+class FindingRoc(JsonDocument):
     """One finding against the rest: corners of the curve, area, and its 95 % interval after DeLong."""
+
+    JSON_STRICT: ClassVar[bool] = True
 
     fpr: tuple[float, ...]
     tpr: tuple[float, ...]
     auc: float
     ci95: tuple[float, float] | None
 
-    def to_json(self) -> dict[str, Any]:
-        """The curve, its area and the area's 95 % interval (null where there is none)."""
-        ci95 = None if self.ci95 is None else list(self.ci95)
-        return {"fpr": list(self.fpr), "tpr": list(self.tpr), "auc": self.auc, "ci95": ci95}
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> Self:
-        """The inverse of :meth:`to_json`.
-
-        Raises:
-            KeyError, TypeError, ValueError: values of another form.
-        """
-        fpr, tpr = (tuple(float(value) for value in values[name]) for name in ("fpr", "tpr"))
-        if len(fpr) != len(tpr):
+    def __post_init__(self) -> None:
+        if len(self.fpr) != len(self.tpr):
             raise ValueError("a curve of unequal lengths")
-        ends = values["ci95"]
-        return cls(fpr, tpr, float(values["auc"]), None if ends is None else (float(ends[0]), float(ends[1])))
 
 
 @dataclass(frozen=True)
-class FindingScore:
+class FindingScore(JsonDocument):
     """Retrieval accuracy @ ``k`` of ``n`` queries, with one finding or as the mean over findings: mean and 95 %
     interval (``None``: undefined)."""
+
+    JSON_STRICT: ClassVar[bool] = True
 
     n: int
     k: int
@@ -119,25 +96,9 @@ class FindingScore:
     low: float | None
     high: float | None
 
-    def to_json(self) -> dict[str, Any]:
-        """Its fields by name."""
-        return dict(vars(self))
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> Self:
-        """The inverse of :meth:`to_json`.
-
-        Raises:
-            KeyError, TypeError, ValueError: values of another form.
-        """
-        mean, low, high = (
-            None if values[name] is None else float(values[name]) for name in ("mean", "low", "high")
-        )
-        return cls(int(values["n"]), int(values["k"]), mean, low, high)
-
 
 @dataclass(frozen=True)
-class MetricScores:
+class MetricScores(JsonDocument):
     """Scores of one metric for searches with held-out cases among all other cases of the library.
 
     ``retrieval_accuracy`` of the nearest cases; ``ceiling``: the largest that any order reaches at each k, and
@@ -148,9 +109,33 @@ class MetricScores:
     ``roc`` (``None`` if undefined). ``findings`` counts the held-out cases of each finding. ``by_finding``: the
     accuracy for each finding. ``confusion[i][j]``: number of cases of the i-th finding (by name) for which most of
     the ``voters`` nearest cases have the j-th; ties go to the nearer cases.
-    ``sampled_queries``: number of held-out cases that were queries, if these are a sample; ``None``: all.
+    ``n_queries``: number of held-out cases that were queries; 0 stands for all.
     ``gallery``: the number of cases searched.
     """
+
+    #: As stored in the library.
+    JSON_KEYS: ClassVar[JsonKeys] = (
+        "measured_on",
+        "n_train",
+        "n_test",
+        "n_queries",
+        "findings",
+        "voters",
+        "seed",
+        ("auc", "mean_auc"),
+        "gallery",
+        ("retrieval_ceiling", "ceiling"),
+        ("retrieval_chance", "chance"),
+        ("macro_retrieval_chance", "macro_chance"),
+        ("macro_retrieval_accuracy", "macro"),
+        "beats_chance",
+        "retrieval_accuracy",
+        "knn_accuracy",
+        "roc",
+        "by_finding",
+        "confusion",
+    )
+    JSON_STRICT: ClassVar[bool] = True
 
     measured_on: str
     n_train: int
@@ -164,11 +149,14 @@ class MetricScores:
     gallery: int
     by_finding: Mapping[str, FindingScore] = field(default_factory=dict)
     confusion: tuple[tuple[int, ...], ...] = ()
-    sampled_queries: int | None = None
+    n_queries: int = 0
     ceiling: Numbers = ()
     chance: float | None = None
     macro: FindingScore | None = None
     macro_chance: float | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n_queries", self.n_queries or self.n_test)
 
     @property
     def worst(self) -> tuple[str, FindingScore] | None:
@@ -193,75 +181,25 @@ class MetricScores:
         return any(found) if found else None
 
     @property
-    def n_queries(self) -> int:
-        """Number of held-out cases that were queries."""
-        return self.n_test if self.sampled_queries is None else self.sampled_queries
+    def sampled_queries(self) -> int | None:
+        """Number of held-out cases that were queries, if these are a sample; ``None``: all."""
+        return self.n_queries if self.n_queries < self.n_test else None
 
     @property
     def n_test(self) -> int:
         """Number of held-out cases."""
         return sum(self.findings.values())
 
-    def to_json(self) -> dict[str, Any]:
-        """As stored in the library; :meth:`from_json` reads it."""
-        return {
-            "measured_on": self.measured_on,
-            "n_train": self.n_train,
-            "n_test": self.n_test,
-            "n_queries": self.n_queries,
-            "findings": dict(self.findings),
-            "voters": self.voters,
-            "seed": self.seed,
-            "auc": self.mean_auc,
-            "gallery": self.gallery,
-            "retrieval_ceiling": list(self.ceiling),
-            "retrieval_chance": self.chance,
-            "macro_retrieval_chance": self.macro_chance,
-            "macro_retrieval_accuracy": None if self.macro is None else self.macro.to_json(),
-            "beats_chance": self.beats_chance,
-            "retrieval_accuracy": self.retrieval_accuracy.to_json(),
-            "knn_accuracy": self.knn_accuracy.to_json(),
-            "roc": {finding: curve.to_json() for finding, curve in self.roc.items()},
-            "by_finding": {finding: score.to_json() for finding, score in self.by_finding.items()},
-            "confusion": [list(row) for row in self.confusion],
-        }
-
     @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> Self:
-        """The inverse of :meth:`to_json`.
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """The scores that a library keeps.
 
         Raises:
-            BadInput: values of another form.
+            BadInput: data of another form.
         """
         try:
-            findings = {str(name): int(count) for name, count in values["findings"].items()}
-            n_queries = int(values["n_queries"])
-            return cls(
-                measured_on=str(values["measured_on"]),
-                n_train=int(values["n_train"]),
-                findings=findings,
-                voters=int(values["voters"]),
-                seed=int(values["seed"]),
-                retrieval_accuracy=IntervalCurve.from_json(values["retrieval_accuracy"]),
-                knn_accuracy=IntervalCurve.from_json(values["knn_accuracy"]),
-                mean_auc=None if values["auc"] is None else float(values["auc"]),
-                roc={str(name): FindingRoc.from_json(curve) for name, curve in values["roc"].items()},
-                by_finding={
-                    str(name): FindingScore.from_json(score) for name, score in values["by_finding"].items()
-                },
-                confusion=tuple(tuple(int(count) for count in row) for row in values["confusion"]),
-                sampled_queries=n_queries if n_queries < sum(findings.values()) else None,
-                gallery=int(values["gallery"]),
-                ceiling=tuple(
-                    None if value is None else float(value) for value in values["retrieval_ceiling"]
-                ),
-                chance=_number(values["retrieval_chance"]),
-                macro=FindingScore.from_json(values["macro_retrieval_accuracy"])
-                if values["macro_retrieval_accuracy"]
-                else None,
-                macro_chance=_number(values["macro_retrieval_chance"]),
-            )
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as problem:
+            return super().from_json(data)
+        except ValueError as problem:
             raise BadInput(
                 "The stored scores of the metric cannot be read.", "Evaluate the metric again."
             ) from problem
@@ -362,7 +300,7 @@ def score_rankings(
         roc=curves,
         by_finding=_by_finding(retrieval, findings, names, patients, seed),
         confusion=_confusion(voted[:, voters - 1], findings, len(names)),
-        sampled_queries=len(rankings.queries) if len(rankings.queries) < len(test) else None,
+        n_queries=len(rankings.queries),
         gallery=data.n_cases,
         ceiling=tuple(number_or_none(value) for value in mean_over_queries(rankings.ceiling).tolist()),
         chance=number_or_none(float(mean_over_queries(rankings.chance[:, np.newaxis])[0])),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from semblance.core.evaluation.intervals import Matrix
 from semblance.core.evaluation.result import EvaluationResult
 from semblance.core.evaluation.significance import holm_adjusted
+from semblance.core.json_document import JsonDocument
 
 #: For scores with one of these words in their name smaller is better.
 _SMALLER = ("error", "loss")
@@ -24,7 +25,7 @@ ALPHA = 0.05
 
 
 @dataclass(frozen=True)
-class Friedman:
+class Friedman(JsonDocument):
     """Average rank (1 is best, ties share) of every learner over ``tables`` tables, in one score.
 
     ``statistic`` is chi-squared with (learners - 1) degrees, corrected for ties; ``p_value`` its upper tail.
@@ -36,13 +37,9 @@ class Friedman:
     statistic: float
     p_value: float
 
-    def to_json(self) -> dict[str, Any]:
-        """Its fields by name."""
-        return asdict(self)
-
 
 @dataclass(frozen=True)
-class HolmPair:
+class HolmPair(JsonDocument):
     """Learner ``a`` against ``b``: ``z`` of their ranks' difference (negative: ``a`` ranks better).
 
     ``p_value`` is two-sided; ``p_adjusted`` is Holm's over all pairs of learners in that score.
@@ -54,10 +51,6 @@ class HolmPair:
     z: float
     p_value: float
     p_adjusted: float
-
-    def to_json(self) -> dict[str, Any]:
-        """Its fields by name."""
-        return asdict(self)
 
 
 def friedman(score: str, values: Mapping[str, Sequence[float]]) -> Friedman:

@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from semblance.core.json_document import JsonDocument
+
+Interval = tuple[float, float]
 Matrix = npt.NDArray[np.float64]
 
 #: Two-sided 95 % of the normal distribution.
@@ -16,7 +19,7 @@ _Z = 1.959964
 
 
 @dataclass(frozen=True)
-class Summary:
+class Summary(JsonDocument):
     """One score over the repeats; ``values`` are ``None`` for repeats without this score.
 
     ``std`` (n - 1) and ``ci95`` are ``None`` with fewer than two values.
@@ -26,15 +29,6 @@ class Summary:
     std: float | None
     ci95: tuple[float, float] | None
     values: tuple[float | None, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """The form of a score in CONTRACT.md: ``mean``, ``std``, ``ci95`` and ``values``."""
-        return {
-            "mean": self.mean,
-            "std": self.std,
-            "ci95": None if self.ci95 is None else list(self.ci95),
-            "values": list(self.values),
-        }
 
 
 def t_quantile(probability: float, degrees: float) -> float:

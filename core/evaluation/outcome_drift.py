@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import ClassVar
 
 import numpy as np
 
 from semblance.core.evaluation.calibration import expected_calibration_error, perfect_error
-from semblance.core.evaluation.intervals import over_queries, wilson
-from semblance.core.evaluation.score_record import Interval, ScoreRecord
+from semblance.core.evaluation.intervals import Interval, over_queries, wilson
 from semblance.core.evaluation.significance import holm_adjusted
 from semblance.core.evaluation.subgroups import difference_p
+from semblance.core.json_document import JsonDocument
 
 #: Fewer outcomes, in total or in a period, are only counted.
 MIN_OUTCOMES = 20
@@ -38,13 +39,15 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class PeriodScore(ScoreRecord):
+class PeriodScore(JsonDocument):
     """The ``n`` outcomes of estimates of one period ("" of all).
 
     ``estimate``: the mean; ``observed``: the share that had the finding, with its 95 % interval; ``brier`` with its
     interval; ``error``: the calibration error, and ``perfect``, which a perfect forecaster does not exceed in 95 of
     100; ``p``: adjusted, of the difference of ``observed`` and ``estimate``. ``None``: too few outcomes.
     """
+
+    JSON_STRICT: ClassVar[bool] = True
 
     period: str
     n: int

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ from semblance.core.evaluation.chance import SCORES, K, at_chance
 from semblance.core.evaluation.intervals import Summary, corrected_variance, over_repeats, t_quantile
 from semblance.core.evaluation.roc import Roc, average
 from semblance.core.evaluation.significance import Comparison, corrected_t_test
+from semblance.core.json_document import JsonDocument, JsonKeys
 
 Vector = npt.NDArray[np.float64]
 
@@ -44,20 +45,16 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Curve:
+class Curve(JsonDocument):
     """A score at each k: mean and standard deviation over the repeats (``None``: undefined)."""
 
     k: tuple[int, ...]
     mean: tuple[float | None, ...]
     std: tuple[float | None, ...]
 
-    def to_json(self) -> dict[str, Any]:
-        """``k``, ``mean`` and ``std``, a list each."""
-        return {"k": list(self.k), "mean": list(self.mean), "std": list(self.std)}
-
 
 @dataclass(frozen=True)
-class Seconds:
+class FitSeconds(JsonDocument):
     """Time of fitting the learner, without the steps."""
 
     median: float
@@ -66,8 +63,18 @@ class Seconds:
 
 
 @dataclass(frozen=True, eq=False)
-class LearnerResult:
+class LearnerResult(JsonDocument):
     """One learner over all repeats; ``steps`` as written in ``--steps``, ``roc`` averaged, by finding."""
+
+    #: One of the ``results`` of an evaluation in CONTRACT.md, without printed values of papers.
+    JSON_KEYS: ClassVar[JsonKeys] = (
+        "learner",
+        "params",
+        "steps",
+        "scores",
+        ("curves", "_curves_and_roc"),
+        "fit_seconds",
+    )
 
     learner: str
     params: Mapping[str, Any]
@@ -75,27 +82,15 @@ class LearnerResult:
     scores: Mapping[str, Summary]
     curves: Mapping[str, Curve]
     roc: Mapping[str, Roc]
-    fit_seconds: Seconds
+    fit_seconds: FitSeconds
 
-    def to_json(self) -> dict[str, Any]:
-        """One of the ``results`` of an evaluation in CONTRACT.md, without printed values of papers."""
-        curves: dict[str, Any] = {name: curve.to_json() for name, curve in self.curves.items()}
-        curves["roc"] = {
-            finding: {"fpr": curve.fpr.tolist(), "tpr": curve.tpr.tolist()}
-            for finding, curve in self.roc.items()
-        }
-        return {
-            "learner": self.learner,
-            "params": dict(self.params),
-            "steps": self.steps,
-            "scores": {name: summary.to_json() for name, summary in self.scores.items()},
-            "curves": curves,
-            "fit_seconds": vars(self.fit_seconds).copy(),
-        }
+    @property
+    def _curves_and_roc(self) -> dict[str, Any]:
+        return {**self.curves, "roc": self.roc}
 
 
 @dataclass(frozen=True)
-class Failure:
+class LearnerFailure(JsonDocument):
     """A learner that gave no result, and why."""
 
     learner: str
@@ -103,7 +98,7 @@ class Failure:
 
 
 @dataclass(frozen=True)
-class SplitFacts:
+class SplitFacts(JsonDocument):
     """How cases were split; sizes are means over the repeats."""
 
     rule: str
@@ -113,8 +108,23 @@ class SplitFacts:
 
 
 @dataclass(frozen=True, eq=False)
-class EvaluationResult:
+class EvaluationResult(JsonDocument):
     """Learners measured on the same splits of the same cases, compared by the scores ``compared``."""
+
+    #: The "evaluate" document of CONTRACT.md, without what papers print.
+    JSON_KEYS: ClassVar[JsonKeys] = (
+        "protocol",
+        "source",
+        "seed",
+        "repeats",
+        "measured_on",
+        "split",
+        "compared",
+        ("results", "_results_with_notes"),
+        "comparisons",
+        "failed",
+        "versions",
+    )
 
     protocol: str
     source: Mapping[str, Any]
@@ -123,29 +133,16 @@ class EvaluationResult:
     split: SplitFacts
     results: tuple[LearnerResult, ...]
     comparisons: tuple[Comparison, ...]
-    failed: tuple[Failure, ...]
+    failed: tuple[LearnerFailure, ...]
     compared: tuple[str, ...]
     versions: Mapping[str, str]
     measured_on: str = "held-out"
 
-    def to_json(self) -> dict[str, Any]:
-        """The "evaluate" document of CONTRACT.md, without what papers print."""
-        return {
-            "protocol": self.protocol,
-            "source": dict(self.source),
-            "seed": self.seed,
-            "repeats": self.repeats,
-            "measured_on": self.measured_on,
-            "split": vars(self.split).copy(),
-            "compared": list(self.compared),
-            "results": [
-                {**result.to_json(), "chance_note": _chance_note(result, self.split) or None}
-                for result in self.results
-            ],
-            "comparisons": [comparison.to_json() for comparison in self.comparisons],
-            "failed": [vars(failure).copy() for failure in self.failed],
-            "versions": dict(self.versions),
-        }
+    @property
+    def _results_with_notes(self) -> tuple[dict[str, Any], ...]:
+        return tuple(
+            {**one.to_json(), "chance_note": _chance_note(one, self.split) or None} for one in self.results
+        )
 
 
 def summarise(
@@ -166,7 +163,7 @@ def summarise(
             finding: average([one.rocs[finding] for one in measured if finding in one.rocs])
             for finding in _names([one.rocs for one in measured])
         },
-        fit_seconds=Seconds(float(np.median(seconds)), min(seconds), max(seconds)),
+        fit_seconds=FitSeconds(float(np.median(seconds)), min(seconds), max(seconds)),
     )
 
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from semblance.core.json_document import JsonDocument
+
 Vector = npt.NDArray[np.float64]
 Truth = npt.NDArray[np.bool_]
 Rows = npt.NDArray[np.intp]
@@ -20,7 +22,7 @@ DRAWS = 500
 
 
 @dataclass(frozen=True, eq=False)
-class Roc:
+class Roc(JsonDocument):
     """Corners of one curve, from (0, 0) to (1, 1); both rates rise from 0 to 1."""
 
     fpr: Vector

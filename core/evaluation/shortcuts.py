@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.evaluation.score_record import Interval, ScoreRecord
+from semblance.core.evaluation.intervals import Interval
 from semblance.core.evaluation.significance import holm_adjusted
+from semblance.core.json_document import JsonDocument
 
 Vector = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
@@ -46,7 +47,7 @@ class ProbedSearches:
 
 
 @dataclass(frozen=True)
-class ShortcutProbe(ScoreRecord):
+class ShortcutProbe(JsonDocument):
     """How well a metric retrieves the value of ``attribute``; ``n`` queries and ``groups`` different values.
 
     ``same``: share of the 10 nearest with the query's value; ``chance`` and ``chance_interval`` (95 %): the same for
@@ -55,6 +56,8 @@ class ShortcutProbe(ScoreRecord):
     have its finding, which is what a metric of this value alone would retrieve; ``finding_chance``: of all cases.
     ``None``: too few cases.
     """
+
+    JSON_STRICT: ClassVar[bool] = True
 
     attribute: str
     n: int
@@ -84,7 +87,7 @@ def stored_probes(scores: Mapping[str, Any] | None) -> tuple[ShortcutProbe, ...]
     """The probes in the stored ``scores`` of a metric; none where there are none that can be read."""
     try:
         return tuple(ShortcutProbe.from_json(one) for one in (scores or {}).get("shortcuts") or ())
-    except (KeyError, TypeError, ValueError, IndexError):
+    except (TypeError, ValueError):
         return ()
 
 

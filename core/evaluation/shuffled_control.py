@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+
+from semblance.core.json_document import JsonDocument, JsonKeys
 
 Rows = npt.NDArray[np.intp]
 
@@ -21,9 +23,20 @@ INTERVAL = (0.5, 99.5)
 
 
 @dataclass(frozen=True)
-class ShuffledControl:
+class ShuffledControl(JsonDocument):
     """``accuracy``: mean retrieval accuracy @10 of ``n_queries`` held-out cases among ``n_train`` training cases with
     shuffled findings; ``chance`` and ``interval`` (99 %): the same with the findings of the queries shuffled too."""
+
+    #: As stored with the scores of a metric.
+    JSON_KEYS: ClassVar[JsonKeys] = (
+        "n_train",
+        "n_queries",
+        "accuracy",
+        "chance",
+        "interval",
+        ("near_chance", "is_near_chance"),
+    )
+    JSON_STRICT: ClassVar[bool] = True
 
     n_train: int
     n_queries: int
@@ -36,33 +49,13 @@ class ShuffledControl:
         """Whether the control is at chance, as expected."""
         return self.accuracy <= self.interval[1]
 
-    def to_json(self) -> dict[str, Any]:
-        """As stored with the scores of a metric; :meth:`from_json` reads it."""
-        return {**vars(self), "interval": list(self.interval), "near_chance": self.is_near_chance}
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> Self:
-        """The inverse of :meth:`to_json`.
-
-        Raises:
-            KeyError, TypeError, ValueError: values of another form.
-        """
-        low, high = values["interval"]
-        return cls(
-            int(values["n_train"]),
-            int(values["n_queries"]),
-            float(values["accuracy"]),
-            float(values["chance"]),
-            (float(low), float(high)),
-        )
-
 
 def stored_control(scores: Mapping[str, Any] | None) -> ShuffledControl | None:
     """The control in the stored ``scores`` of a metric; ``None`` where there is none that can be read."""
     values = (scores or {}).get("shuffled_control")
     try:
         return ShuffledControl.from_json(values) if values else None
-    except (KeyError, TypeError, ValueError):
+    except (TypeError, ValueError):
         return None
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from semblance.core.evaluation.intervals import corrected_variance, t_quantile
+from semblance.core.json_document import JsonDocument
 
 #: Maximum number of pairs for the exact test.
 _MAX_EXACT = 50
@@ -32,7 +32,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(JsonDocument):
     """Learner ``a`` against learner ``b`` in one score."""
 
     a: str
@@ -41,10 +41,6 @@ class Comparison:
     difference: float
     ci95: tuple[float, float]
     p_value: float
-
-    def to_json(self) -> dict[str, Any]:
-        """One of the ``comparisons`` of an evaluation in CONTRACT.md."""
-        return {**asdict(self), "ci95": list(self.ci95)}
 
 
 def wilcoxon_test(a: Sequence[float | None], b: Sequence[float | None]) -> float | None:

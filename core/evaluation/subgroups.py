@@ -12,14 +12,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import erfc
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.evaluation.intervals import over_queries
-from semblance.core.evaluation.score_record import Interval, ScoreRecord
+from semblance.core.evaluation.intervals import Interval, over_queries
 from semblance.core.evaluation.significance import holm_adjusted
+from semblance.core.json_document import JsonDocument
 
 Vector = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
@@ -38,13 +38,15 @@ ALPHA = 0.05
 
 
 @dataclass(frozen=True)
-class SubgroupScore(ScoreRecord):
+class SubgroupScore(JsonDocument):
     """The ``n`` held-out cases of one group: retrieval accuracy @10, and their estimates beside their findings.
 
     ``accuracy`` and its 95 % interval. ``estimate``: the mean probability; ``observed``: the share that had the
     finding, with its interval. ``None``: too few cases, or (by finding) of no meaning. ``accuracy_p`` and
     ``estimate_p``: adjusted p values of a gap to the other cases, and between estimate and finding.
     """
+
+    JSON_STRICT: ClassVar[bool] = True
 
     attribute: str
     group: str
@@ -102,7 +104,7 @@ def stored_subgroups(scores: Mapping[str, Any] | None) -> tuple[SubgroupScore, .
     """The subgroups in the stored ``scores`` of a metric; none where there are none that can be read."""
     try:
         return tuple(SubgroupScore.from_json(one) for one in (scores or {}).get("subgroups") or ())
-    except (KeyError, TypeError, ValueError, IndexError):
+    except (TypeError, ValueError):
         return ()
 
 

@@ -7,9 +7,10 @@ import dataclasses
 import itertools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from semblance.core.imaging.region import Region
+from semblance.core.json_document import JsonDocument, JsonKeys
 from semblance.core.language import (
     LazyText,
     as_lazy,
@@ -24,6 +25,7 @@ from semblance.core.language import (
 from semblance.core.library.findings import PALETTE, finding_letters
 from semblance.core.reports.formatting import digits_for, library_share_text, prevalence_text, spread_text
 from semblance.core.reports.redaction import CaseNames, Redactor, texts_of
+from semblance.core.searches.similar_cases import RankedCase, Vote
 
 #: The name of an image that is not in the library, whose file name often contains the patient's name.
 QUERY_IMAGE = tr_lazy("Query image")
@@ -43,7 +45,7 @@ PARTS = 5
 
 
 @dataclass(frozen=True)
-class Fact:
+class Fact(JsonDocument):
     """A line of a list of facts."""
 
     label: str
@@ -76,20 +78,26 @@ class QueryFacts:
 
 
 @dataclass(frozen=True)
-class RankedRow:
-    """A case of the ranking. ``parts``: names and shares of its distance; ``near_duplicates``: number of its grouped
-    near-duplicates."""
+class ReportedCase(RankedCase):
+    """A case of the ranking as a report shows it. ``parts``: names and shares of its distance."""
 
-    rank: int
-    case_id: str
-    distance: float
-    finding: str | None = None
-    patient: str | None = None
-    path: str | None = None
+    JSON_KEYS: ClassVar[JsonKeys] = (
+        "rank",
+        "case_id",
+        "distance",
+        "finding",
+        "path",
+        "patient",
+        "near_duplicates",
+        "judgement",
+        "reason",
+        ("parts", "_named_parts"),
+    )
+    JSON_NULL: ClassVar[tuple[str, ...]] = ()
+
     thumbnail: bytes | None = None
     parts: tuple[tuple[str, float], ...] = ()
     judgement: str = ""
-    near_duplicates: int = 0
     #: The main reasons of the distance, as a sentence.
     reason: str = ""
     #: The image in the size of the first page, of the cases that are shown there.
@@ -97,45 +105,17 @@ class RankedRow:
     #: Whether the user chose the case for the first page.
     is_chosen: bool = False
 
+    @property
+    def _named_parts(self) -> list[dict[str, Any]]:
+        return [{"name": name, "amount": amount} for name, amount in self.parts]
+
     def near_duplicates_text(self) -> str:
         """How many near-duplicates are grouped under the case."""
         return tr_lazy_n("+{n} near-duplicate", "+{n} near-duplicates", self.near_duplicates)
 
 
 @dataclass(frozen=True)
-class VoteFacts:
-    """Findings of the nearest cases (most frequent first); ``without``: the number of those without a finding.
-    ``probability`` of ``finding`` and its ``interval`` exist only after calibration on held-out cases;
-    ``why_not`` is the reason where they do not. ``trained``: the metric was trained on the query or its patient.
-    ``caution``: the calibration error, where it is larger than chance allows."""
-
-    counts: Mapping[str, int] = field(default_factory=dict)
-    finding: str | None = None
-    calibrated: bool = False
-    probability: float | None = None
-    interval: tuple[float, float] | None = None
-    measured_on: str | None = None
-    without: int = 0
-    why_not: str = ""
-    trained: bool = False
-    caution: str = ""
-    #: The prevalence that the estimate is for, and the library's.
-    prevalence: tuple[float, float] | None = None
-    #: The share of ``finding`` in the library.
-    library_share: float | None = None
-    #: The finding of each of the nearest, nearest first, where that is known.
-    voters: tuple[str | None, ...] = ()
-    #: The cases are ordered by marks, which do not change who the nearest are.
-    without_marks: bool = False
-
-    def neighbour_findings(self) -> tuple[str | None, ...]:
-        """The finding of each of the nearest cases: :attr:`voters`, else the most frequent first."""
-        grouped = [finding for finding, n in self.counts.items() for _ in range(n)]
-        return self.voters or (*grouped, *[None] * self.without)
-
-
-@dataclass(frozen=True)
-class JudgementRow:
+class JudgementRow(JsonDocument):
     """One judgement: ``a`` is (not) like ``b``, or closer to ``b`` than to ``c``; ``verdict`` as text."""
 
     verdict: str
@@ -169,10 +149,12 @@ class ReportDocument:
     library: str
     metric: str
     query: QueryFacts
-    ranking: tuple[RankedRow, ...]
+    ranking: tuple[ReportedCase, ...]
     findings: tuple[str, ...] = ()
     finding_colours: tuple[int, ...] = ()
-    vote: VoteFacts = VoteFacts()
+    vote: Vote = field(default_factory=Vote)
+    #: The cases are ordered by marks, which do not change who the nearest are.
+    marked: bool = False
     card: tuple[Fact, ...] = ()
     measured_on: str = ""
     #: On what, and with which result, the metric was tested, as one sentence.
@@ -231,7 +213,7 @@ class ReportDocument:
         removed = redactor.summary(free_text=self.free_text, blacked_out=self.blacked_out)
         object.__setattr__(self, "removed", removed)
 
-    def compared(self) -> tuple[RankedRow, ...]:
+    def compared(self) -> tuple[ReportedCase, ...]:
         """The cases of the first page, by rank; of a table those that are listed there."""
         if not self.has_images():
             return self.ranking[:LISTED_WITHOUT_IMAGES]
@@ -266,13 +248,13 @@ class ReportDocument:
 
     def vote_text(self) -> str:
         """``10 nearest: 6 malignant, 3 benign, 1 not given``; empty where no neighbour has a finding."""
-        counts, without = self.vote.counts, self.vote.without
+        counts, without = self.vote.counts, self.vote.n_without_finding
         if not counts:
             return ""
         labels = [count_label(n, finding) for finding, n in counts.items()]
         labels += [tr_lazy("{n:,} not given", n=without)] if without else []
         n, named = sum(counts.values()) + without, join_texts(labels)
-        if self.vote.without_marks:
+        if self.marked:
             return tr_lazy("{n} nearest without marks: {counts}", n=n, counts=named)
         return tr_lazy("{n} nearest: {counts}", n=n, counts=named)
 
@@ -343,7 +325,7 @@ def compared_rows(
 UNKNOWN_MARK = FindingMark(_GREY, "?", _LIGHT_INK)
 
 
-def leading_parts(row: RankedRow, limit: int = PARTS) -> list[tuple[str, float]]:
+def leading_parts(row: ReportedCase, limit: int = PARTS) -> list[tuple[str, float]]:
     """The largest parts of a distance, and all others as one part, including those not in the row. The amounts sum
     to the distance."""
     ordered = sorted(row.parts, key=lambda part: -abs(part[1]))
@@ -358,7 +340,7 @@ def leading_parts(row: RankedRow, limit: int = PARTS) -> list[tuple[str, float]]
     return [*ordered[: limit - 1], (name, sum(amount for _, amount in rest) + (missing if has_rest else 0.0))]
 
 
-def waterfall(row: RankedRow, limit: int = PARTS) -> list[tuple[str, float, float, float]]:
+def waterfall(row: ReportedCase, limit: int = PARTS) -> list[tuple[str, float, float, float]]:
     """Each leading part with the start (0..1) and length of its step from 0 to the distance."""
     parts = leading_parts(row, limit)
     edges = [0.0]
@@ -372,7 +354,7 @@ def waterfall(row: RankedRow, limit: int = PARTS) -> list[tuple[str, float, floa
     return steps
 
 
-def relative_distance(row: RankedRow, ranking: Sequence[RankedRow]) -> float:
+def relative_distance(row: ReportedCase, ranking: Sequence[ReportedCase]) -> float:
     """The distance as a share, 0..1, of the largest in the ranking."""
     farthest = max((other.distance for other in ranking), default=0.0)
     return min(1.0, max(0.0, row.distance / farthest)) if farthest > 0 else 0.0

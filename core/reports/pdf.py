@@ -37,8 +37,8 @@ from semblance.core.reports.document import (
     FindingMark,
     Plot,
     QueryFacts,
-    RankedRow,
     ReportDocument,
+    ReportedCase,
     relative_distance,
     with_visible_names,
 )
@@ -363,8 +363,7 @@ def _query(document: ReportDocument, marks: dict[str, FindingMark], text_width: 
     ]
     if document.vote.counts:
         chips = [
-            UNKNOWN_MARK if one is None else marks.get(one, UNKNOWN_MARK)
-            for one in document.vote.neighbour_findings()
+            UNKNOWN_MARK if one is None else marks.get(one, UNKNOWN_MARK) for one in document.vote.voters
         ]
         # Without an estimate the counts must not be taken for one.
         style = LARGE if document.vote.calibrated else QUIET
@@ -432,7 +431,7 @@ def _compared(
     return [*heading, grid, *foot]
 
 
-def _caption(document: ReportDocument, row: RankedRow, marks: dict[str, FindingMark]) -> list[Any]:
+def _caption(document: ReportDocument, row: ReportedCase, marks: dict[str, FindingMark]) -> list[Any]:
     """What stands below a large image: rank, name, finding, distance and mark."""
     case = translate(row.case_id)
     if len(case) > _CAPTION_LENGTH:
@@ -453,7 +452,7 @@ def _caption(document: ReportDocument, row: RankedRow, marks: dict[str, FindingM
 
 
 def _lines(
-    document: ReportDocument, rows: Sequence[RankedRow], marks: dict[str, FindingMark], text_width: float
+    document: ReportDocument, rows: Sequence[ReportedCase], marks: dict[str, FindingMark], text_width: float
 ) -> list[Any]:
     """The compared cases of a table without images."""
     names = (tr("Rank"), tr("Case"), tr("Finding"), tr("Judgement"), tr("Distance"))
@@ -476,7 +475,7 @@ def _lines(
 
 
 def _ranking(
-    document: ReportDocument, rows: Sequence[RankedRow], marks: dict[str, FindingMark], text_width: float
+    document: ReportDocument, rows: Sequence[ReportedCase], marks: dict[str, FindingMark], text_width: float
 ) -> list[Any]:
     """``rows`` with what their distances are made of."""
     explained = document.is_explained()
@@ -510,7 +509,7 @@ def _ranking(
     return [Table(table, colWidths=widths, repeatRows=1, style=_ruled_style(), splitInRow=0)]
 
 
-def _case_notes(document: ReportDocument, row: RankedRow) -> list[str]:
+def _case_notes(document: ReportDocument, row: ReportedCase) -> list[str]:
     """The small lines below a case's name."""
     lines = []
     if document.identified:

@@ -13,7 +13,7 @@ from reportlab.lib.utils import ImageReader
 from reportlab.platypus import Flowable, Paragraph
 
 from semblance.core.language import as_lazy, has_right_to_left, tr, translate
-from semblance.core.reports.document import FindingMark, RankedRow, waterfall
+from semblance.core.reports.document import FindingMark, ReportedCase, waterfall
 from semblance.core.reports.formatting import distance_text, signed_text
 from semblance.core.reports.pdf_text import BOLD, REGULAR, markup, runs, width_of
 
@@ -231,7 +231,7 @@ def _image_reader(content: bytes | None) -> Any:
 class DistanceBar(Flowable):  # type: ignore[misc]
     """A distance with a bar above it, as on a card of the window."""
 
-    def __init__(self, row: RankedRow, share: float, digits: int) -> None:
+    def __init__(self, row: ReportedCase, share: float, digits: int) -> None:
         super().__init__()
         self._text, self._share = distance_text(row.distance, digits), share
         self._width = 0.0
@@ -254,7 +254,7 @@ class ContributionBars(Flowable):  # type: ignore[misc]
 
     _BAR, _NUMBER = 46.0, 30.0
 
-    def __init__(self, row: RankedRow) -> None:
+    def __init__(self, row: ReportedCase) -> None:
         super().__init__()
         self._steps = waterfall(row)
         self._names = [WrappedName(as_lazy(name), SMALL) for name, *_ in self._steps]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import dataclasses
 import json
 import math
 from collections.abc import Callable, Mapping
@@ -18,9 +17,8 @@ from semblance.core.language import LazyText, current_language, tr, tr_lazy, tr_
 from semblance.core.purpose import PURPOSE
 from semblance.core.reports.document import (
     UNKNOWN_MARK,
-    Fact,
-    RankedRow,
     ReportDocument,
+    ReportedCase,
     relative_distance,
     waterfall,
     with_visible_names,
@@ -132,7 +130,7 @@ def data_uri(content: bytes | None) -> str:
     return f"data:{kind};base64,{base64.b64encode(content).decode('ascii')}" if content and kind else ""
 
 
-def _waterfall_percentages(row: RankedRow) -> list[tuple[str, float, float, float]]:
+def _waterfall_percentages(row: ReportedCase) -> list[tuple[str, float, float, float]]:
     return [
         (name, amount, round(100 * left, 1), round(max(100 * width, 1.0), 1))
         for name, amount, left, width in waterfall(row)
@@ -175,7 +173,7 @@ def report_json(document: ReportDocument) -> str:
 
 
 def _values(document: ReportDocument) -> dict[str, Any]:
-    query, vote = document.query, document.vote
+    query = document.query
     return {
         "report": {
             "version": VERSION,
@@ -192,48 +190,24 @@ def _values(document: ReportDocument) -> dict[str, Any]:
             "region": None if query.region is None else query.region.to_json(),
             "finding": query.finding,
             **({"patient": query.patient} if document.identified else {}),
-            "facts": _facts(query.facts),
+            "facts": [fact.to_json() for fact in query.facts],
         },
         "metric": document.metric,
         "results": [
-            {
-                "rank": row.rank,
-                "case_id": row.case_id,
-                "distance": row.distance,
-                "finding": row.finding,
-                "path": row.path,
-                **({"patient": row.patient} if document.identified else {}),
-                "near_duplicates": row.near_duplicates,
-                "judgement": row.judgement,
-                "reason": row.reason,
-                "parts": [{"name": name, "amount": amount} for name, amount in row.parts],
-            }
+            {key: one for key, one in row.to_json().items() if document.identified or key != "patient"}
             for row in document.ranking
         ],
         "order": document.order,
         "hidden": {"same_patient": 0, "near_duplicates": 0, **document.hidden},
-        "vote": {
-            "voters": len(vote.neighbour_findings()),
-            "counts": vote.counts,
-            "calibrated": vote.calibrated,
-            "measured_on": vote.measured_on,
-            "finding": vote.finding,
-            "probability": vote.probability if vote.calibrated else None,
-            "interval": vote.interval if vote.calibrated else None,
-            "query_trained_on": vote.trained,
-            "library_share": vote.library_share,
-            "prevalence": vote.prevalence,
-            "caution": vote.caution or None,
-            "why_not": vote.why_not or None,
-        },
+        "vote": document.vote.to_json(),
         "no_good_match": document.no_close_match,
         "unclear": document.unclear,
         "card": {
             "measured_on": document.measured_on,
             "tested": document.tested,
-            "facts": _facts(document.card),
+            "facts": [fact.to_json() for fact in document.card],
         },
-        "judgements": [dataclasses.asdict(judgement) for judgement in document.judgements],
+        "judgements": [judgement.to_json() for judgement in document.judgements],
         "plots": [{"caption": plot.caption, "measured_on": plot.measured_on} for plot in document.plots],
         "notes": document.notes,
         "versions": document.versions,
@@ -241,10 +215,6 @@ def _values(document: ReportDocument) -> dict[str, Any]:
         "clinic": document.clinic,
         "search": document.embedded_search,
     }
-
-
-def _facts(facts: tuple[Fact, ...]) -> list[dict[str, str]]:
-    return [{"label": fact.label, "value": fact.value} for fact in facts]
 
 
 def _to_json(value: Any) -> Any:

@@ -11,12 +11,14 @@ more than their standard deviations. If a reason is known, it is in ``note``.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+from semblance.core.json_document import JsonDocument
 
 
 @dataclass(frozen=True)
-class PrintedValue:
+class PrintedValue(JsonDocument):
     """A printed value: ``score`` under the program's name, ``row`` is the paper's name of the method.
 
     ``std``: the standard deviation in brackets, if there is one.
@@ -28,10 +30,6 @@ class PrintedValue:
     row: str
     source: str
     note: str = ""
-
-    def to_json(self) -> dict[str, Any]:
-        """Its fields by name."""
-        return asdict(self)
 
 
 class _Table(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import io
+from collections.abc import Mapping
 from typing import Any
 
 from PIL import Image
@@ -14,10 +15,10 @@ from semblance.core.reports.document import (
     JudgementRow,
     Plot,
     QueryFacts,
-    RankedRow,
     ReportDocument,
-    VoteFacts,
+    ReportedCase,
 )
+from semblance.core.searches.similar_cases import Vote
 
 HOSTILE = '<script>alert("x")</script>&amp;'
 PATIENT, QUERY_PATIENT = "PAT-0042", "PAT-0007"
@@ -29,18 +30,25 @@ def png(width: int = 32, height: int = 24, grey: int = 120) -> bytes:
     return out.getvalue()
 
 
-def row(rank: int, **changes: Any) -> RankedRow:
-    plain = RankedRow(
+def row(rank: int, **changes: Any) -> ReportedCase:
+    plain = ReportedCase(
+        rank,
         rank,
         f"study/{PATIENT}/case {rank}.png",
         0.1 * rank,
         "malignant" if rank % 2 else "benign",
         PATIENT,
         f"/srv/images/{PATIENT}/case {rank}.png",
-        png(),
-        (("Gabor, 5 px", 0.15 * rank), ("Outline", -0.05 * rank)),
+        thumbnail=png(),
+        parts=(("Gabor, 5 px", 0.15 * rank), ("Outline", -0.05 * rank)),
     )
     return dataclasses.replace(plain, **changes)
+
+
+def vote(counts: Mapping[str, int], finding: str | None = None, without: int = 0, **changes: Any) -> Vote:
+    """The vote of so many cases with each finding, and of those ``without`` one, in this order."""
+    voters = (*(name for name, n in counts.items() for _ in range(n)), *[None] * without)
+    return Vote(**{"voters": voters, "counts": dict(counts), "finding": finding} | changes)
 
 
 def report(rows: int = 4, **changes: Any) -> ReportDocument:
@@ -59,7 +67,7 @@ def report(rows: int = 4, **changes: Any) -> ReportDocument:
         ),
         "ranking": tuple(row(rank) for rank in range(1, rows + 1)),
         "findings": ("malignant", "benign"),
-        "vote": VoteFacts({"malignant": 2, "benign": 2}, "malignant"),
+        "vote": vote({"malignant": 2, "benign": 2}, "malignant"),
         "card": (Fact("Learner", "BDM+V, 200 rounds"), Fact("AUC", "0.88 (0.83–0.92)")),
         "measured_on": "held-out patients",
         "hidden": {"same_patient": 1, "near_duplicates": 2},

@@ -38,10 +38,10 @@ from semblance.core.library.location import LibraryLocation
 from semblance.core.reports.case_attributes import attribute_title
 from semblance.core.searches.feedback.judgements import QueryMarks, marks_of
 from semblance.core.searches.query import Query
+from semblance.core.searches.similar_cases import RankedCase
 from semblance.core.workflows.imaging.view_images import ViewedImage
 from semblance.core.workflows.searches.compare_cases import ComparedFeature
 from semblance.core.workflows.searches.rank_cases import RankedSearch
-from semblance.core.workflows.searches.search_result import RankedCase
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,7 +24,8 @@ from semblance.core.language import tr, translate
 from semblance.core.library.case_columns import CaseColumns, ImageAvailability
 from semblance.core.reports.formatting import digits_for, distance_text
 from semblance.core.retrieval.explanation.sentence import spoken
-from semblance.core.workflows.searches.search_result import RankedCase, SearchResult
+from semblance.core.searches.similar_cases import RankedCase
+from semblance.core.workflows.searches.search_result import SearchResult
 
 #: A mark made within this time needs no differences of the ranking before it.
 FIND_AFTER_MS = 50

@@ -33,10 +33,11 @@ from semblance.core.language import format_number, tr, tr_n, tr_name
 from semblance.core.library.case_columns import CaseColumns
 from semblance.core.library.location import ServerAddress
 from semblance.core.searches.query import Query
+from semblance.core.searches.similar_cases import RankedCase
 from semblance.core.workflows.evaluation.scored_metrics import is_stale
 from semblance.core.workflows.library.library_snapshot import LibrarySnapshot, MetricFacts
 from semblance.core.workflows.searches.rank_cases import RankedSearch
-from semblance.core.workflows.searches.search_result import RankedCase, SearchResult
+from semblance.core.workflows.searches.search_result import SearchResult
 
 #: Below this height each case with a different diagnosis and each warning takes a single line.
 TWO_LINES_HEIGHT = 620

@@ -39,6 +39,7 @@ from semblance.core.library.case_columns import CaseColumns
 from semblance.core.parameters import Parameter
 from semblance.core.purpose import NOT_FOR_PATIENTS, PURPOSE
 from semblance.core.reports.formatting import library_share_text
+from semblance.core.searches.similar_cases import Vote
 from semblance.core.workflows.searches.estimate import (
     FEWER,
     NO_FINDINGS,
@@ -58,7 +59,7 @@ from semblance.core.workflows.searches.estimate import (
     prevalences,
     set_prevalences,
 )
-from semblance.core.workflows.searches.search_result import SearchResult, Vote
+from semblance.core.workflows.searches.search_result import SearchResult
 
 HEIGHT = 56
 #: Space above the line of caution.

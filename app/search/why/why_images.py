@@ -22,10 +22,10 @@ from semblance.app.widgets.panel import header_button
 from semblance.app.widgets.thumbnail_loader import as_image
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr, visible
+from semblance.core.searches.similar_cases import RankedCase
 from semblance.core.workflows.searches import compare_cases
 from semblance.core.workflows.searches.compare_cases import ComparedImage, ImageComparison
 from semblance.core.workflows.searches.rank_cases import RankedSearch
-from semblance.core.workflows.searches.search_result import RankedCase
 
 #: Channel of the images.
 IMAGES_CHANNEL = "why images"

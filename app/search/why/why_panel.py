@@ -30,12 +30,12 @@ from semblance.core.metrics.registry import learner_title
 from semblance.core.reports.curves import interval_text
 from semblance.core.retrieval.explanation.sentence import spoken
 from semblance.core.searches.search import Search
+from semblance.core.searches.similar_cases import RankedCase
 from semblance.core.workflows.evaluation import scored_metrics
 from semblance.core.workflows.library.library_snapshot import MetricFacts
 from semblance.core.workflows.searches import explain_distance
 from semblance.core.workflows.searches.explain_distance import Explanation, GroupPart, nearest_mark
 from semblance.core.workflows.searches.rank_cases import RankedSearch
-from semblance.core.workflows.searches.search_result import RankedCase
 
 #: Rows shown before the smallest contributions are summed in one.
 MAX_ROWS = 9

@@ -16,7 +16,7 @@ from semblance.core.evaluation.data import EvaluationData, prepare
 from semblance.core.evaluation.neighbours import EmbeddedDistances, ScannedDistances, distances_after_steps
 from semblance.core.evaluation.result import (
     EvaluationResult,
-    Failure,
+    LearnerFailure,
     LearnerResult,
     Measured,
     SplitFacts,
@@ -286,7 +286,7 @@ def _measure_trial(
     number: int,
     *,
     reporter: Reporter,
-) -> tuple[list[Measured], list[float], Failure | None]:
+) -> tuple[list[Measured], list[float], LearnerFailure | None]:
     """One learner on one split, on a worker of a cluster."""
     plan = protocol.plan(data, repeats, seed, [spec.name for spec in learners])
     run = _runs(learners, plan.baselines)[number]
@@ -336,7 +336,7 @@ class _LearnerRun:
         self.params = self._make(0).method_params()
         self.measured: list[Measured] = []
         self.seconds: list[float] = []
-        self.failure: Failure | None = None
+        self.failure: LearnerFailure | None = None
 
     def _make(self, seed: int) -> Learner:
         from semblance.core.metrics.registry import make_learner
@@ -361,12 +361,14 @@ class _LearnerRun:
         except BadArguments:
             raise
         except FAILURES as problem:
-            self.failure = Failure(
+            self.failure = LearnerFailure(
                 self.spec.name,
                 tr_lazy("Repeat {n}: {problem}", n=repeat + 1, problem=failure_text(problem)),
             )
 
-    def add(self, measured: Sequence[Measured], seconds: Sequence[float], failure: Failure | None) -> None:
+    def add(
+        self, measured: Sequence[Measured], seconds: Sequence[float], failure: LearnerFailure | None
+    ) -> None:
         """Add what another process measured on the next split."""
         if self.failure is None:
             self.failure = failure

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pydicom import Dataset
 
     from semblance.core.imaging.region import Region
-    from semblance.core.reports.document import RankedRow
+    from semblance.core.reports.document import ReportedCase
 
 
 #: Cells of a row, and pixels of a cell's image, of its text and between cells.
@@ -45,7 +45,7 @@ ENCAPSULATED_PDF, TRANSFER_SYNTAX = "1.2.840.10008.5.1.4.1.1.104.1", "1.2.840.10
 _MAX_LENGTH = 64
 
 
-def montage(ranking: Sequence[RankedRow], without_image: Collection[int] = ()) -> bytes | None:
+def montage(ranking: Sequence[ReportedCase], without_image: Collection[int] = ()) -> bytes | None:
     """A PNG with a cell for each case of a de-identified ``ranking``; ``None`` where none has an image.
 
     Cases whose ranks are in ``without_image`` are named only.

@@ -40,7 +40,8 @@ if TYPE_CHECKING:
     from pydicom import Dataset
 
     from semblance.core.imaging.region import Region
-    from semblance.core.reports.document import RankedRow, ReportDocument, VoteFacts
+    from semblance.core.reports.document import ReportDocument, ReportedCase
+    from semblance.core.searches.similar_cases import Vote
 
 
 Mask = npt.NDArray[np.bool_]
@@ -278,7 +279,7 @@ def _query_group(
 
 def _case_group(
     document: ReportDocument,
-    row: RankedRow,
+    row: ReportedCase,
     source: SourceObject | None,
     uid: str,
     region: Sequence[RegionOutline],
@@ -334,7 +335,7 @@ def _group(
     return MeasurementsAndQualitativeEvaluations(**content, source_images=images)
 
 
-def _estimate(vote: VoteFacts, probability: float, finding: str) -> Any:
+def _estimate(vote: Vote, probability: float, finding: str) -> Any:
     """The estimate in per cent; for malignancy by the code of the standard, else by our own (TID 310: its interval)."""
     from highdicom.sr import MeasurementProperties
     from pydicom.sr.coding import Code

@@ -14,6 +14,7 @@ from semblance.core.retrieval.rank_agreement import Agreement, kendall, ranks_in
 from semblance.core.retrieval.ranking import EmbeddedQuery, rank
 from semblance.core.searches.query import Query, check_one_query
 from semblance.core.searches.search import Search
+from semblance.core.searches.similar_cases import Vote
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.searches.estimate import estimate_from_neighbours, trained_on
 from semblance.core.workflows.searches.feedback.refinement_session import open_refinement
@@ -21,7 +22,6 @@ from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.open_metrics import open_metric
 from semblance.core.workflows.searches.query_features import embed_query
 from semblance.core.workflows.searches.rank_cases import rank_cases
-from semblance.core.workflows.searches.search_result import Vote
 
 #: Ranks shown of each metric at most, and those that Kendall's tau compares. Tau is over the left metric's cases: over
 #: those of both lists chance alone would give a negative one.

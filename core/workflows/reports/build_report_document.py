@@ -27,9 +27,8 @@ from semblance.core.reports.document import (
     JudgementRow,
     Plot,
     QueryFacts,
-    RankedRow,
     ReportDocument,
-    VoteFacts,
+    ReportedCase,
     compared_rows,
 )
 from semblance.core.reports.formatting import beside_chance, spread_text, time_text
@@ -45,6 +44,7 @@ from semblance.core.searches.feedback.judgements import (
 )
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
+from semblance.core.searches.similar_cases import RankedCase
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.evaluation.scored_metrics import (
     ScoredMetric,
@@ -65,7 +65,7 @@ from semblance.core.workflows.searches.explain_distance import (
 )
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.rank_cases import RankedSearch
-from semblance.core.workflows.searches.search_result import RankedCase, SearchResult
+from semblance.core.workflows.searches.search_result import SearchResult
 
 if TYPE_CHECKING:
     from semblance.core.workflows.imaging.card_images import WindowLevel
@@ -138,7 +138,12 @@ def report_document(
         ranking=ranking,
         findings=snapshot.columns.findings,
         finding_colours=snapshot.finding_colours,
-        vote=_vote_facts(result),
+        vote=replace(
+            result.vote,
+            counts=result.counts,
+            finding=result.vote.finding or next(iter(result.counts), None),
+        ),
+        marked=bool(result.marks),
         card=card_facts(card, learner_title(card.learner)),
         measured_on=str(scores.get("measured_on", "")),
         tested=_tested(scored),
@@ -172,7 +177,7 @@ def _ranking(
     *,
     identified: bool,
     reporter: Reporter,
-) -> tuple[RankedRow, ...]:
+) -> tuple[ReportedCase, ...]:
     """The ranked cases with their explanations ``why``; ``judged``: the verdict of each judged case."""
     result, search = ranked_search.result, ranked_search.search
     chosen = {place for place, case in enumerate(result.ranked) if case.case_id in search.in_report}
@@ -188,42 +193,16 @@ def _ranking(
             images.of_case(details[case.row], stored, is_large=is_large, identified=identified)
         )
     return tuple(
-        RankedRow(
-            case.rank,
-            case.case_id,
-            case.distance,
-            case.finding,
-            case.patient,
-            case.path,
-            small,
-            _shown_parts(reason.parts, case.distance, moved=search.is_shifted),
-            judged.get(case.case_id, ""),
-            case.near_duplicates,
-            _reason(reason.sentence, case, result),
-            large,
+        ReportedCase(
+            **vars(case) | {"near_liked": None, "near_disliked": None},
+            thumbnail=small,
+            parts=_shown_parts(reason.parts, case.distance, moved=search.is_shifted),
+            judgement=judged.get(case.case_id, ""),
+            reason=_reason(reason.sentence, case, result),
+            image=large,
             is_chosen=case.case_id in search.in_report,
         )
         for case, reason, (small, large) in zip(result.ranked, why, case_images, strict=True)
-    )
-
-
-def _vote_facts(result: SearchResult) -> VoteFacts:
-    estimate = result.vote
-    return VoteFacts(
-        result.counts,
-        estimate.finding or next(iter(result.counts), None),
-        estimate.calibrated,
-        estimate.probability,
-        estimate.interval,
-        estimate.measured_on,
-        len(estimate.voters) - sum(result.counts.values()),
-        estimate.why_not,
-        estimate.trained,
-        estimate.caution,
-        estimate.prevalence,
-        estimate.library_share,
-        estimate.voters,
-        bool(result.marks),
     )
 
 

@@ -32,11 +32,11 @@ from semblance.core.reports.redaction import CaseNames
 from semblance.core.searches.feedback.judgements import Judgement, JudgementKind, given_marks, is_mark
 from semblance.core.searches.feedback.ledger import LedgerEntry
 from semblance.core.searches.query import Query
+from semblance.core.searches.similar_cases import RankedCase
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.reports.build_report_document import report_document
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.rank_cases import RankedSearch
-from semblance.core.workflows.searches.search_result import RankedCase
 
 if TYPE_CHECKING:
     from pathlib import Path

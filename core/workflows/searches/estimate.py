@@ -16,8 +16,8 @@ from semblance.core.evaluation.evaluate_metric import chance_note, stored_scores
 from semblance.core.evaluation.search_rankings import VOTERS
 from semblance.core.language import tr_lazy
 from semblance.core.library.location import LibraryLocation
+from semblance.core.searches.similar_cases import Vote
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.searches.search_result import Vote
 
 if TYPE_CHECKING:
     from semblance.core.evaluation.calibration import Calibration

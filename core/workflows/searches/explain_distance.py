@@ -19,6 +19,7 @@ from semblance.core.retrieval.explanation import Grouping, Share, shares_of
 from semblance.core.retrieval.explanation.sentence import ranks_among, sentence
 from semblance.core.searches.feedback.judgements import QueryMarks, refines
 from semblance.core.searches.search import Search
+from semblance.core.searches.similar_cases import RankedCase
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.searches.embedding_cache import sample_places
 from semblance.core.workflows.searches.feedback.concepts import shift_query
@@ -26,7 +27,7 @@ from semblance.core.workflows.searches.feedback.refinement_session import open_s
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.open_metrics import open_search_metric
 from semblance.core.workflows.searches.query_features import features_of_cases, query_features
-from semblance.core.workflows.searches.search_result import RankedCase, SearchResult
+from semblance.core.workflows.searches.search_result import SearchResult
 
 #: The part of a distance that comes from concepts moving the query.
 MOVED = tr_lazy("concepts")

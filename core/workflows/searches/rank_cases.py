@@ -29,6 +29,7 @@ from semblance.core.searches.feedback.ledger import Contradiction, Ledger, Ledge
 from semblance.core.searches.feedback.relevance_feedback import trust
 from semblance.core.searches.query import Query, check_one_query
 from semblance.core.searches.search import Search
+from semblance.core.searches.similar_cases import RankedCase
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.searches.estimate import (
     FEWER,
@@ -63,7 +64,7 @@ from semblance.core.workflows.searches.query_comparison import (
     shown_order,
 )
 from semblance.core.workflows.searches.query_features import embed_query, unknown_columns
-from semblance.core.workflows.searches.search_result import ComparedCandidates, RankedCase, SearchResult
+from semblance.core.workflows.searches.search_result import ComparedCandidates, SearchResult
 
 
 @dataclass(frozen=True)

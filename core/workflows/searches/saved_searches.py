@@ -20,12 +20,13 @@ from semblance.core.searches.feedback.judgements import given_marks, marks_of
 from semblance.core.searches.feedback.ledger import Ledger
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search, new_ledger
+from semblance.core.searches.similar_cases import RankedCase
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.library.library_snapshot import load_state
 from semblance.core.workflows.searches.open_metrics import without_reload
 from semblance.core.workflows.searches.outcomes import ESTIMATE, OUTCOME, kept_estimate
 from semblance.core.workflows.searches.rank_cases import RankedSearch, rank_cases
-from semblance.core.workflows.searches.search_result import RankedCase, SearchResult
+from semblance.core.workflows.searches.search_result import SearchResult
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -100,3 +102,30 @@ def test_other_data_is_refused_as_one_kind_of_error():
     ]:
         with pytest.raises(ValueError):
             Outer.from_json(data)
+
+
+@dataclass(frozen=True)
+class Scores(JsonDocument):
+    """Its keys are its fields, and all of them are stored."""
+
+    JSON_STRICT: ClassVar[bool] = True
+
+    by_finding: Mapping[str, Inner]
+    interval: tuple[float, float] | None = None
+
+
+def test_without_keys_the_fields_are_written_and_mappings_hold_documents():
+    scores = Scores({"benign": Inner(None, 3)}, (0.1, 0.4))
+    written = scores.to_json()
+    assert written == {"by_finding": {"benign": {"path": None, "number": 3}}, "interval": [0.1, 0.4]}
+    assert Scores.from_json(json.loads(json.dumps(written))) == scores
+
+
+def test_what_is_stored_misses_no_key():
+    for incomplete in ({}, {"by_finding": {}}, {"interval": None}):
+        with pytest.raises(ValueError, match="Scores"):
+            Scores.from_json(incomplete)
+
+
+def test_arrays_are_lists():
+    assert Scores(np.arange(3)).to_json()["by_finding"] == [0, 1, 2]

@@ -20,19 +20,20 @@ from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.core.errors import BadInput
 from semblance.core.evaluation.calibration import MIN_CASES, Estimate
 from semblance.core.language import LazyText, format_number
-from semblance.core.reports.document import QueryFacts, ReportDocument, VoteFacts
+from semblance.core.reports.document import QueryFacts, ReportDocument
 from semblance.core.retrieval.explanation.sentence import sentence
 from semblance.core.retrieval.ranking import EmbeddedQuery
 from semblance.core.searches.feedback.judgements import Judgement, JudgementKind
 from semblance.core.searches.feedback.ledger import LedgerEntry
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
+from semblance.core.searches.similar_cases import RankedCase, Vote
 from semblance.core.workflows.reports.build_report_document import _notes, _order
 from semblance.core.workflows.searches import estimate as reasons
 from semblance.core.workflows.searches.estimate import CasesByFinding, estimate_from_neighbours
 from semblance.core.workflows.searches.loaded_metric import MetricCache
 from semblance.core.workflows.searches.rank_cases import RankedSearch
-from semblance.core.workflows.searches.search_result import RankedCase, SearchResult, Vote
+from semblance.core.workflows.searches.search_result import SearchResult
 from tests.helpers.contexts import make_context
 from tests.helpers.manual_jobs import ManualJobs
 from tests.helpers.scored_snapshots import metric, snapshot
@@ -258,9 +259,7 @@ def test_the_report_says_what_the_vote_is():
     for counts, probability, far, unclear in itertools.product(
         ({}, {"benign": 3}), (None, 0.7), (False, True), (False, True)
     ):
-        vote = VoteFacts(
-            counts, next(iter(counts), None), probability is not None, probability, why_not="A reason."
-        )
+        vote = Vote((), counts, next(iter(counts), None), probability, why_not="A reason.")
         report = ReportDocument(
             "t", "now", "l", "m", QueryFacts(None, None), (), vote=vote, no_close_match=far, unclear=unclear
         )

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import signal
 import threading
@@ -7,8 +8,18 @@ import threading
 import numpy as np
 import pytest
 
-from semblance.app.cli.output import ConsoleReporter, print_error, show_fields
+from semblance.app.cli.output import (
+    Columns,
+    ConsoleReporter,
+    Each,
+    When,
+    print_document,
+    print_error,
+    printer,
+    show_fields,
+)
 from semblance.app.cli.search import show_cases
+from semblance.core.searches.query import Query
 from semblance.core.tasks import Cancelled
 
 
@@ -99,3 +110,28 @@ def test_progress_is_shown_only_in_a_terminal(capfd):
             reporter.progress(done, None, "reading")
             reporter.progress(done, 2, "work")
     assert capfd.readouterr() == ("", "")
+
+
+def test_what_is_declared_is_printed_a_line_for_each_part(capsys):
+    show = printer(
+        "{n:,} cases",
+        Each("cases", "  {name}", empty="none", most=2),
+        When("note", "note: {note}", "no note"),
+        lambda document: tuple(case["name"] for case in document["cases"]),
+        lambda _: "",
+        Columns("cases", {"case": "{name}", "by": lambda case: case["name"].upper()}, empty="no table"),
+    )
+    show({"n": 1234, "cases": [{"name": "a\nb"}, {"name": "c"}, {"name": "d"}], "note": ""})
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:7] == ["1,234 cases", r"  a\nb", "  c", "no note", r"a\nb", "c", "d"]
+    assert [line.split() for line in lines[7:] if line.strip()][-1] == ["d", "D"]
+    show({"n": 0, "cases": [], "note": "x"})
+    assert capsys.readouterr().out.splitlines() == ["0 cases", "none", "note: x", "no table"]
+
+
+def test_text_and_json_are_of_one_result(capsys):
+    found = Query(case="c1")
+    print_document(found, True, printer("{case}"))
+    assert json.loads(capsys.readouterr().out) == found.to_json()
+    print_document(found, False, printer(lambda document: str(document == found.to_json())))
+    assert capsys.readouterr().out == "True\n"

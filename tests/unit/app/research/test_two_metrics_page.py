@@ -258,7 +258,7 @@ def test_with_one_metric_a_message_is_shown(panel, jobs, trained):
 
 def test_the_estimate_is_that_of_the_counted_finding(panel):
     from semblance.app.research.two_metrics_facts import _estimate
-    from semblance.core.workflows.searches.search_result import Vote
+    from semblance.core.searches.similar_cases import Vote
 
     columns = panel.state.columns
     vote = Vote(finding="a", probability=0.75, interval=(0.5, 0.875), findings=("a", "b"))

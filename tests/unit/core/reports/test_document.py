@@ -9,21 +9,20 @@ import pytest
 from semblance.core.imaging.region import Region
 from semblance.core.metrics.card import MetricCard, Split
 from semblance.core.reports.card_document import card_facts, score_text
-from semblance.core.reports.document import VoteFacts, leading_parts, relative_distance, waterfall
+from semblance.core.reports.document import leading_parts, relative_distance, waterfall
 from semblance.core.reports.formatting import distance_text, region_text, signed_text, time_text
 from tests.helpers.reports import report, row
-
-
-def test_the_nearest_stand_in_order_of_rank_where_it_is_known():
-    counts = {"benign": 2, "malignant": 1}
-    voters = ("benign", None, "malignant", "benign")
-    assert VoteFacts(counts, without=1, voters=voters).neighbour_findings() == voters
-    assert VoteFacts(counts, without=1).neighbour_findings() == ("benign", "benign", "malignant", None)
+from tests.helpers.reports import vote as make_vote
 
 
 def test_the_estimate_names_the_prevalence_it_is_for():
-    vote = VoteFacts(
-        {"malignant": 7}, "malignant", True, 0.128, (0.05, 0.3), "held-out patients", prevalence=(0.1, 0.62)
+    vote = make_vote(
+        {"malignant": 7},
+        "malignant",
+        probability=0.128,
+        interval=(0.05, 0.3),
+        measured_on="held-out patients",
+        prevalence=(0.1, 0.62),
     )
     assert report(vote=vote).estimate_text() == (
         "Estimate for malignant: 0.13 (0.05–0.30) for a prevalence of 10 % instead of the library's 62 %, "

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from pypdf import PdfReader
 
-from semblance.core.reports.document import VoteFacts, with_visible_names
+from semblance.core.reports.document import with_visible_names
 from semblance.core.reports.formatting import digits_for, distance_text
 from semblance.core.reports.pdf import report_pdf
 from semblance.core.reports.write_report import report_html, report_json
 from tests.helpers.reports import report, row
+from tests.helpers.reports import vote as make_vote
 
 NAME, SHOWN = "cas\u202eeno\nx", r"cas\u202eeno\nx"
 
@@ -68,7 +69,7 @@ def test_readers_see_line_breaks_and_marks_of_direction_and_programs_the_name() 
     document = report(
         library=NAME,
         ranking=(row(1, case_id=NAME, finding=NAME, patient=NAME, parts=((NAME, 0.1),)),),
-        vote=VoteFacts({NAME: 1}),
+        vote=make_vote({NAME: 1}),
         comment="one\ntwo\u202e",
         identified=True,
     )

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from semblance.core.reports.document import FINDING_COLOURS, QueryFacts, VoteFacts
+from semblance.core.reports.document import FINDING_COLOURS, QueryFacts
 from semblance.core.reports.write_report import report_html
 from tests.helpers.reports import HOSTILE, png, report, row
+from tests.helpers.reports import vote as make_vote
 
 SCRIPT = Path(__file__).resolve().parents[3] / "helpers" / "axe.js"
 REPORTS = {
@@ -24,7 +25,7 @@ REPORTS = {
         "logo": png(),
         "comment": "Left breast.\nSee prior.",
     },
-    "no findings": {"vote": VoteFacts(), "ranking": tuple(row(n, finding=None) for n in (1, 2, 3))},
+    "no findings": {"vote": make_vote({}), "ranking": tuple(row(n, finding=None) for n in (1, 2, 3))},
     "no cases": {"ranking": (), "plots": (), "card": (), "judgements": ()},
     "table": {"ranking": tuple(row(n, thumbnail=None) for n in range(1, 12)), "query": QueryFacts("query")},
     "hostile": {

@@ -13,12 +13,13 @@ from reportlab.pdfbase.pdfdoc import PDFStream
 
 from semblance.core.errors import BadArguments
 from semblance.core.reports import pdf_text
-from semblance.core.reports.document import Plot, QueryFacts, VoteFacts
+from semblance.core.reports.document import Plot, QueryFacts
 from semblance.core.reports.pdf import report_pdf
 from semblance.core.reports.pdf_parts import ContributionBars, WrappedName
 from semblance.core.reports.pdf_text import register, width_of
 from semblance.core.reports.write_report import report_html
 from tests.helpers.reports import HOSTILE, png, report, row
+from tests.helpers.reports import vote as make_vote
 
 
 def _read(content: bytes) -> tuple[PdfReader, str]:
@@ -272,7 +273,7 @@ def _images(page: PageObject) -> list[tuple[float, float]]:
 @pytest.mark.parametrize("page", ["A4", "letter"])
 @pytest.mark.parametrize("notes", [(), ("A note that is as long as notes are. " * 6,) * 4])
 def test_page_one_shows_query_and_compared_cases_large(page: str, notes: tuple[str, ...]) -> None:
-    vote = VoteFacts({"malignant": 7, "benign": 3}, "malignant", True, 0.71, (0.49, 0.87))
+    vote = make_vote({"malignant": 7, "benign": 3}, "malignant", probability=0.71, interval=(0.49, 0.87))
     document = report(
         rows=20,
         vote=vote,

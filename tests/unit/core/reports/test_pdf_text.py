@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from semblance.core.language import count_label, join_texts, set_language, tr_lazy, translate
-from semblance.core.reports.document import VoteFacts
 from semblance.core.reports.pdf_text import visual_order
 from tests.helpers.reports import report
+from tests.helpers.reports import vote as make_vote
 
 ALEF, BET, GIMEL = "\u05d0", "\u05d1", "\u05d2"
 
@@ -40,7 +40,7 @@ def test_numbers_beside_a_name_stay_in_the_order_of_the_sentence(
     counts = join_texts([count_label(6, ALEF + BET), count_label(4, GIMEL + BET)])
     line = translate(tr_lazy("{n} nearest: {counts}", n=10, counts=counts))
     assert visual_order(line).endswith(f": 6 {BET}{ALEF}, 4 {BET}{GIMEL}")
-    vote = VoteFacts({ALEF + BET: 6}, ALEF + BET, True, 0.48, (0.08, 0.9))
+    vote = make_vote({ALEF + BET: 6}, ALEF + BET, probability=0.48, interval=(0.08, 0.9))
     estimate = visual_order(translate(report(vote=vote).estimate_text()))
     low, high = ("0,08", "0,90") if language == "de" else ("0.08", "0.90")
     assert f"{BET}{ALEF}: 0" in estimate

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from semblance.core.csv_cells import cell
-from semblance.core.reports.document import VoteFacts
 from semblance.core.reports.write_report import report_csv, report_json
-from semblance.core.workflows.searches.search_result import RankedCase, Vote
+from semblance.core.searches.similar_cases import RankedCase, Vote
 from tests.helpers.reports import report, row
 
 
@@ -66,9 +65,3 @@ def test_json_holds_no_number_json_has_not() -> None:
     document = json.loads(report_json(document), parse_constant=pytest.fail)
     assert document["results"][0]["distance"] is None
     assert document["results"][1]["distance"] == 0.5
-
-
-def test_no_probability_before_calibration() -> None:
-    vote = VoteFacts({"malignant": 3}, "malignant", False, 0.9, (0.8, 1.0))
-    document = json.loads(report_json(report(vote=vote)))["vote"]
-    assert (document["probability"], document["interval"]) == (None, None)

@@ -15,9 +15,10 @@ from pypdf import PdfReader
 
 from semblance.core.errors import BadArguments, SemblanceError
 from semblance.core.purpose import PURPOSE
-from semblance.core.reports.document import UNKNOWN_MARK, Plot, QueryFacts, VoteFacts
+from semblance.core.reports.document import UNKNOWN_MARK, Plot, QueryFacts
 from semblance.core.reports.write_report import WRITERS, report_html, write_report
 from tests.helpers.reports import HOSTILE, png, report, row
+from tests.helpers.reports import vote as make_vote
 
 STARTS = {
     ".pdf": b"%PDF-",
@@ -157,7 +158,7 @@ def test_hostile_names_stay_text() -> None:
         notes=(HOSTILE,),
         findings=(),
         ranking=(row(1, case_id=HOSTILE, finding=HOSTILE, judgement=HOSTILE, parts=((HOSTILE, 0.1),)),),
-        vote=VoteFacts({HOSTILE: 1}),
+        vote=make_vote({HOSTILE: 1}),
         identified=True,
     )
     html = report_html(document)
@@ -185,15 +186,19 @@ def test_html_report_contains_the_estimate_the_privacy_note_and_hidden_cases() -
 
 
 def test_a_calibrated_estimate_says_on_what() -> None:
-    vote = VoteFacts(
-        {"malignant": 7, "benign": 3}, "malignant", True, 0.71, (0.49, 0.87), "held-out patients"
+    vote = make_vote(
+        {"malignant": 7, "benign": 3},
+        "malignant",
+        probability=0.71,
+        interval=(0.49, 0.87),
+        measured_on="held-out patients",
     )
     text = _page(report_html(report(vote=vote))).text
     assert "Estimate for malignant: 0.71 (0.49–0.87), from held-out patients." in text
 
 
 def test_the_nearest_without_a_finding_are_counted_too() -> None:
-    html = report_html(report(vote=VoteFacts({"malignant": 2}, "malignant", without=8)))
+    html = report_html(report(vote=make_vote({"malignant": 2}, "malignant", without=8)))
     assert "10 nearest: 2 malignant, 8 not given" in _page(html).text
     chips = html[html.index('class="vote"') :].partition("</div>")[0]
     assert chips.count('class="chip"') == 10
@@ -214,7 +219,7 @@ def test_cases_without_an_image_say_so() -> None:
 
 
 def test_an_empty_report_is_explained() -> None:
-    assert "No case was ranked." in report_html(report(ranking=(), vote=VoteFacts()))
+    assert "No case was ranked." in report_html(report(ranking=(), vote=make_vote({})))
 
 
 @pytest.mark.parametrize("with_images", [True, False])

@@ -17,11 +17,12 @@ from semblance.core.errors import BadInput
 from semblance.core.library.case_columns import ImageAvailability, case_columns
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
+from semblance.core.searches.similar_cases import RankedCase
 from semblance.core.workflows.imaging.card_images import WindowLevel
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.searches import rank_cases
-from semblance.core.workflows.searches.search_result import RankedCase, SearchResult
+from semblance.core.workflows.searches.search_result import SearchResult
 from tests.helpers.ranked_searches import unrefined_search
 from tests.helpers.scored_snapshots import metric, snapshot
 from tests.helpers.widgets import show_widget

@@ -16,6 +16,7 @@ from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.core.errors import BadArguments
 from semblance.core.library.case_columns import case_columns
 from semblance.core.searches.query import Query
+from semblance.core.searches.similar_cases import RankedCase, Vote
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.searches import explain_distance, rank_cases
 from semblance.core.workflows.searches.estimate import (
@@ -26,13 +27,7 @@ from semblance.core.workflows.searches.estimate import (
     REFINED,
     prevalences,
 )
-from semblance.core.workflows.searches.search_result import (
-    ENCODER,
-    MatchCheck,
-    RankedCase,
-    SearchResult,
-    Vote,
-)
+from semblance.core.workflows.searches.search_result import ENCODER, MatchCheck, SearchResult
 from tests.helpers.ranked_searches import unrefined_search
 from tests.helpers.scored_snapshots import metric, snapshot
 from tests.helpers.tables import PLAIN, table_library

@@ -18,6 +18,7 @@ from semblance.core.metrics.metric import explained_groups
 from semblance.core.searches.feedback.judgements import comparison_judgement, likeness_judgement
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
+from semblance.core.searches.similar_cases import Vote
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.metrics.train_metric import train_metric
@@ -39,7 +40,6 @@ from semblance.core.workflows.searches.estimate import (
 from semblance.core.workflows.searches.feedback.refine_metric import judge
 from semblance.core.workflows.searches.open_metrics import close_loaded_metrics, open_metric
 from semblance.core.workflows.searches.rank_cases import nearest_cases, rank_cases
-from semblance.core.workflows.searches.search_result import Vote
 from tests.helpers.images import striped_folder
 from tests.helpers.tables import PLAIN, table_library
 
