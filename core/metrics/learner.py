@@ -84,7 +84,8 @@ def check_rows(X: npt.ArrayLike) -> npt.NDArray[Any]:
             ) from None
         # Its further lines are the rows themselves.
         message = str(error).partition("\n")[0].rstrip(":") + "."
-        raise BadRows(message, "Give one row of numbers a case.") from None
+        hint = "Reshape your data: X.reshape(1, -1) is one case, X.reshape(-1, 1) are cases of one number."
+        raise BadRows(message, hint) from None
     return rows
 
 
