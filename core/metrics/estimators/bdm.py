@@ -66,7 +66,7 @@ _TIES = tr_lazy("Cases with equal bits are at distance 0; equal distances are or
 EACH = 20
 
 
-class Bit(NamedTuple):
+class WeightedBit(NamedTuple):
     """f(x) = +1 if ``direction`` . x > ``threshold``, else -1; ``weight`` is its alpha."""
 
     direction: Matrix
@@ -75,13 +75,13 @@ class Bit(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Boosted:
+class BoostedBits:
     """The bits, F before the first and after each of them, and why the rounds ended.
 
     ``merged``: from which round on cells were no longer split, "" if that was not necessary.
     """
 
-    bits: tuple[Bit, ...]
+    bits: tuple[WeightedBit, ...]
     objectives: list[float]
     stopped: str
     merged: str = ""
@@ -105,8 +105,8 @@ def run_rounds(
     exact: bool,
     title: str,
     reporter: Reporter,
-    distance: Callable[[Sequence[Bit]], Distance],
-) -> Boosted:
+    distance: Callable[[Sequence[WeightedBit]], Distance],
+) -> BoostedBits:
     """At most ``rounds`` bits on the columns of ``X`` (n, d), whose distance ``distance`` makes.
 
     If a bit would make more than :data:`MOST_CELLS` cells, the first case of every cell represents all its cases in
@@ -120,12 +120,12 @@ def run_rounds(
     """
     reporter.progress(0, rounds, title)
     weights: CellPairs | DensePairs = cheaper_form(CellPairs(similarity, X, reporter.check_cancelled))
-    bits: list[Bit] = []
+    bits: list[WeightedBit] = []
     objectives = [weights.objective]
     merged = ""
 
-    def ended(reason: str) -> Boosted:
-        return Boosted(tuple(bits), objectives, reason, merged)
+    def ended(reason: str) -> BoostedBits:
+        return BoostedBits(tuple(bits), objectives, reason, merged)
 
     while len(bits) < rounds:
         reporter.check_cancelled()
@@ -149,7 +149,7 @@ def run_rounds(
         if not weights.objective < objectives[-1]:
             break
         weights = cheaper_form(weights)
-        bits.append(Bit(cut.direction, cut.threshold, weight))
+        bits.append(WeightedBit(cut.direction, cut.threshold, weight))
         objectives.append(weights.objective)
         reporter.progress(len(bits), rounds, title)
         reporter.partial(_point(bits, weights.objective, distance))
@@ -229,7 +229,9 @@ def _eigenvectors(curvature: Matrix) -> Iterator[Matrix]:
             yield vector * (1.0 if vector[np.abs(vector).argmax()] > 0 else -1.0)
 
 
-def _point(bits: list[Bit], objective: float, distance: Callable[[Sequence[Bit]], Distance]) -> TrainingPoint:
+def _point(
+    bits: list[WeightedBit], objective: float, distance: Callable[[Sequence[WeightedBit]], Distance]
+) -> TrainingPoint:
     count = len(bits)
     return TrainingPoint(count, objective, lambda: distance(bits[:count]))
 
@@ -239,7 +241,7 @@ class BitSpace(Protocol):
 
     columns: Matrix
 
-    def distance(self, bits: Sequence[Bit]) -> Distance:
+    def distance(self, bits: Sequence[WeightedBit]) -> Distance:
         """The distance between training rows that these bits make."""
 
 
@@ -253,14 +255,14 @@ class _RowSpan:
             self._basis, columns = np.linalg.qr(X.T)
             self.columns = np.ascontiguousarray(columns.T)
 
-    def distance(self, bits: Sequence[Bit]) -> BitDistance:
+    def distance(self, bits: Sequence[WeightedBit]) -> BitDistance:
         directions, thresholds, weights = stack_bits(bits)
         return BitDistance(
             directions if self._basis is None else self._basis @ directions, thresholds, weights
         )
 
 
-def stack_bits(bits: Sequence[Bit]) -> tuple[Matrix, Matrix, Matrix]:
+def stack_bits(bits: Sequence[WeightedBit]) -> tuple[Matrix, Matrix, Matrix]:
     """Directions (r, T) as columns, thresholds (T,), weights (T,)."""
     return (
         np.stack([bit.direction for bit in bits], axis=1),

@@ -16,7 +16,7 @@ from semblance.core.language import tr_lazy
 from semblance.core.metrics import declarations
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.distances.bits import BitDistance, Kernel, KernelBitDistance, lengths
-from semblance.core.metrics.estimators.bdm import BDMV, Bit, BitSpace, stack_bits
+from semblance.core.metrics.estimators.bdm import BDMV, BitSpace, WeightedBit, stack_bits
 from semblance.core.metrics.training_data.rows import check_different
 
 #: Kernel values of all training cases with the landmarks, 8 bytes each: 2 GiB.
@@ -109,7 +109,7 @@ class _KernelValues:
         self._basis: Matrix = vectors[:, values > _NO_EIGENVALUE * values[-1]]
         self.columns: Matrix = kernel.values(rows, landmarks) @ self._basis
 
-    def distance(self, bits: Sequence[Bit]) -> KernelBitDistance:
+    def distance(self, bits: Sequence[WeightedBit]) -> KernelBitDistance:
         directions, thresholds, weights = stack_bits(bits)
         return KernelBitDistance(
             self.kernel, self.landmarks, BitDistance(self._basis @ directions, thresholds, weights)

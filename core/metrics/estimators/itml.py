@@ -64,7 +64,9 @@ class ITML(declarations.ITML, LinearLearner):
         note = self._sweep(state, z, label, space, data.reporter)
         return LearntMap(_map(state.M, space), (note,), source.counts(), rounds=state.passes)
 
-    def _sweep(self, state: State, z: Matrix, label: Matrix, space: RowSpace, reporter: Reporter) -> str:
+    def _sweep(
+        self, state: ProjectionState, z: Matrix, label: Matrix, space: RowSpace, reporter: Reporter
+    ) -> str:
         for done in range(self.passes):
             reporter.progress(done, self.passes, self.title)
             before = state.multiplier.copy()
@@ -84,7 +86,7 @@ class ITML(declarations.ITML, LinearLearner):
 
 
 @dataclass(eq=False)
-class State:
+class ProjectionState:
     """M (d, d), the slackened bound xi (p,) and the multiplier lambda (p,) of every pair."""
 
     M: Matrix
@@ -93,15 +95,15 @@ class State:
     passes: int = 0
 
 
-def start_of(z: Matrix, label: Matrix) -> State:
+def start_of(z: Matrix, label: Matrix) -> ProjectionState:
     """The Euclidean metric; similar z (p, d) shall come below its 5th percentile, others above its 95th."""
     lengths = np.einsum("ij,ij->i", z, z)
     low, high = np.percentile(lengths, [5.0, 95.0])
     bound = np.where(label > 0, max(float(low), 1e-12 * float(high)), float(high))
-    return State(np.eye(z.shape[1]), bound, np.zeros(len(z)))
+    return ProjectionState(np.eye(z.shape[1]), bound, np.zeros(len(z)))
 
 
-def project(state: State, z: Matrix, label: Matrix, part: slice, gamma: float) -> int:
+def project(state: ProjectionState, z: Matrix, label: Matrix, part: slice, gamma: float) -> int:
     """The steps 3.1 to 3.7 of Algorithm 1 for the pairs ``part``; how many were beyond their bound.
 
     All products of the differences z under M are made at once. A step with w = Mz changes them by beta (z'w)(z'w)',

@@ -14,7 +14,7 @@ import numpy as np
 
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.relevance_feedback.quadratic_form import span_basis
-from semblance.core.metrics.relevance_feedback.triplet_learning import Pairs, Rows
+from semblance.core.metrics.relevance_feedback.triplet_learning import DifferencePairs, Rows
 
 #: Ridges tried, as shares of the number of cases; of the smooth regression, noise beside a kernel of 1.
 _RIDGES = np.geomspace(1e-3, 3.0, 12)
@@ -46,7 +46,7 @@ def agreement(points: Matrix, parts: Sequence[tuple[Rows, Matrix]]) -> float:
     total, own = np.zeros((len(basis), len(basis))), 0.0
     for triplets, weights in parts:
         used, rows = np.unique(triplets, return_inverse=True)
-        pairs = Pairs.of(inside[used], rows.reshape(-1, 3), weights)
+        pairs = DifferencePairs.of(inside[used], rows.reshape(-1, 3), weights)
         change = pairs.summed(pairs.weights / weights.sum())
         total += change
         own += float((change**2).sum())

@@ -60,7 +60,7 @@ def fit_form(judged: WeightedTriplets, slope: float = SLOPE) -> FeedbackForm:
         return FeedbackForm.start(m)
     points = judged.points[used]
     basis = span_basis(points)
-    pairs = Pairs.of(points @ basis.T, inside.reshape(-1, 3), judged.weights)
+    pairs = DifferencePairs.of(points @ basis.T, inside.reshape(-1, 3), judged.weights)
     if not len(pairs.sizes):
         return FeedbackForm.start(m)
     fit = _on_gram if len(pairs.sizes) <= GRAM_TRIPLETS else on_form
@@ -68,7 +68,7 @@ def fit_form(judged: WeightedTriplets, slope: float = SLOPE) -> FeedbackForm:
 
 
 @dataclass(frozen=True, eq=False)
-class Between:
+class PointDifferences:
     """Differences of points by what they are between: few points make many of them.
 
     ``points`` (n, r); ``first`` and ``second`` (p,) rows of it, one from each to the other.
@@ -79,7 +79,7 @@ class Between:
     second: Rows
 
     @classmethod
-    def of(cls, points: Matrix, first: Rows, second: Rows) -> Between | None:
+    def of(cls, points: Matrix, first: Rows, second: Rows) -> PointDifferences | None:
         """``None`` where going by each difference is less work."""
         n, r = points.shape
         # Centred, so that little is lost where points are close to each other.
@@ -104,7 +104,7 @@ class Between:
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
+class DifferencePairs:
     """Triplets whose A is not zero, as pairs of differences: most triplets share theirs with others.
 
     ``z`` (p, r) the differences; ``near`` and ``far`` (t,) rows of it; ``sizes`` |z_l|^2 + |z_k|^2 and
@@ -116,10 +116,10 @@ class Pairs:
     far: Rows
     sizes: Matrix
     weights: Matrix
-    between: Between | None = None
+    between: PointDifferences | None = None
 
     @classmethod
-    def of(cls, points: Matrix, triplets: Rows, weights: Matrix) -> Pairs:
+    def of(cls, points: Matrix, triplets: Rows, weights: Matrix) -> DifferencePairs:
         """The pairs of ``triplets`` (t, 3) of rows of ``points`` (n, r) with ``weights`` (t,)."""
         n, t = len(points), len(triplets)
         keys = np.concatenate([triplets[:, 0] * n + triplets[:, side] for side in (1, 2)])
@@ -132,7 +132,7 @@ class Pairs:
         # Only equally long ones can be equal.
         equal = np.flatnonzero(np.abs(squares[near] - squares[far]) <= 1e-9 * sizes)
         useful[equal] &= (z[near[equal]] != z[far[equal]]).any(axis=1)
-        between = Between.of(points, pairs // n, pairs % n)
+        between = PointDifferences.of(points, pairs // n, pairs % n)
         return cls(z, near[useful], far[useful], sizes[useful], weights[useful], between)
 
     def margins(self, D: Matrix) -> Matrix:
@@ -163,7 +163,7 @@ def gram(near: Matrix, far: Matrix, sizes: Matrix) -> Matrix:
     return out
 
 
-def _on_gram(pairs: Pairs, slope: float) -> Matrix:
+def _on_gram(pairs: DifferencePairs, slope: float) -> Matrix:
     """Damped Newton on the amounts a (t,); undamped it diverges."""
     near, far, sizes, weights = pairs.z[pairs.near], pairs.z[pairs.far], pairs.sizes, pairs.weights
     G = gram(near, far, sizes)
@@ -195,7 +195,7 @@ def _on_gram(pairs: Pairs, slope: float) -> Matrix:
     return change
 
 
-def on_form(pairs: Pairs, slope: float = SLOPE) -> Matrix:
+def on_form(pairs: DifferencePairs, slope: float = SLOPE) -> Matrix:
     """D (r, r) by limited-memory BFGS on itself: the Gram matrix of thousands of triplets would not fit."""
     from scipy.optimize import minimize
 

@@ -24,7 +24,7 @@ from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackFor
 from semblance.core.metrics.relevance_feedback.triplet_learning import (
     GRAM_TRIPLETS,
     SLOPE,
-    Pairs,
+    DifferencePairs,
     on_form,
     sigma,
 )
@@ -58,7 +58,7 @@ class _QueryFeedback:
     (m, m) their weighted sum; ``n_triplets`` and ``weight`` include triplets of identical points.
     """
 
-    pairs: Pairs | None
+    pairs: DifferencePairs | None
     gradient: Matrix | None
     change: Matrix | None
     n_triplets: int
@@ -118,7 +118,7 @@ class LeaveOneOut:
         points = np.stack(feedback.points.points)
         triplets = np.concatenate([part for part, _ in feedback.parts])
         weights = np.concatenate([part for _, part in feedback.parts])
-        pairs = Pairs.of(points, triplets, weights)
+        pairs = DifferencePairs.of(points, triplets, weights)
         return _QueryFeedback(
             pairs,
             None,
@@ -194,10 +194,10 @@ def _norm(matrix: Matrix | None) -> float:
     return 0.0 if matrix is None else float((matrix**2).sum())
 
 
-def _join_pairs(parts: Sequence[Pairs], weight: float) -> Pairs:
+def _join_pairs(parts: Sequence[DifferencePairs], weight: float) -> DifferencePairs:
     """All pairs in one, with weights multiplied by ``weight``."""
     starts = np.cumsum([0, *(len(part.z) for part in parts)])
-    return Pairs(
+    return DifferencePairs(
         np.concatenate([part.z for part in parts]),
         np.concatenate([part.near + start for part, start in zip(parts, starts, strict=False)]),
         np.concatenate([part.far + start for part, start in zip(parts, starts, strict=False)]),
@@ -206,7 +206,7 @@ def _join_pairs(parts: Sequence[Pairs], weight: float) -> Pairs:
     )
 
 
-def _gradient(pairs: Pairs, D: Matrix) -> Matrix:
+def _gradient(pairs: DifferencePairs, D: Matrix) -> Matrix:
     """(m, m) sum of w s sigma(-s <D, A>) A, the negative gradient of the loss at D."""
     return pairs.summed(SLOPE * pairs.weights * sigma(-SLOPE * pairs.margins(D)))
 
@@ -223,7 +223,7 @@ class _Curvature:
     factor: tuple[Matrix, bool]
 
     @classmethod
-    def of(cls, pairs: Pairs, D: Matrix) -> _Curvature:
+    def of(cls, pairs: DifferencePairs, D: Matrix) -> _Curvature:
         from scipy.linalg import cho_factor
         from scipy.sparse import csr_array
 

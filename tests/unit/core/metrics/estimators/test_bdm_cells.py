@@ -9,8 +9,7 @@ import pytest
 
 from semblance.core.constraints import from_findings, visual_neighbour_pairs
 from semblance.core.metrics import make_learner
-from semblance.core.metrics.estimators import bdm as bdm_boosting
-from semblance.core.metrics.estimators import bdm_cells
+from semblance.core.metrics.estimators import bdm, bdm_cells
 from semblance.core.metrics.estimators.bdm_cells import CellPairs
 from semblance.core.metrics.estimators.bdm_pairs import DensePairs
 from semblance.core.tasks import Cancelled, Reporter
@@ -41,7 +40,7 @@ SITUATIONS = {
 
 @pytest.fixture
 def only_cells(monkeypatch):
-    monkeypatch.setattr(bdm_boosting, "DENSE_BELOW", 0)
+    monkeypatch.setattr(bdm, "DENSE_BELOW", 0)
 
 
 @pytest.fixture
@@ -49,7 +48,7 @@ def only_dense(monkeypatch):
     def one_matrix(weights):
         return weights if isinstance(weights, DensePairs) else weights.dense()
 
-    return lambda: monkeypatch.setattr(bdm_boosting, "cheaper_form", one_matrix)
+    return lambda: monkeypatch.setattr(bdm, "cheaper_form", one_matrix)
 
 
 @pytest.mark.parametrize("situation", SITUATIONS)
@@ -108,21 +107,21 @@ def test_few_cells_stay_cells_and_many_become_one_matrix_where_that_is_small(mon
     weights = CellPairs(from_findings(y), X)
     rng = np.random.default_rng(0)
     while 2 * weights.cells <= 450:
-        assert bdm_boosting.cheaper_form(weights) is weights
+        assert bdm.cheaper_form(weights) is weights
         weights.add_bit(X @ rng.normal(size=6) > 0, 0.05)
-    assert isinstance(bdm_boosting.cheaper_form(weights), DensePairs)
-    monkeypatch.setattr(bdm_boosting, "DENSE_BELOW", 450)
-    assert bdm_boosting.cheaper_form(weights) is weights
+    assert isinstance(bdm.cheaper_form(weights), DensePairs)
+    monkeypatch.setattr(bdm, "DENSE_BELOW", 450)
+    assert bdm.cheaper_form(weights) is weights
 
 
 def test_very_few_cases_and_very_many_pairs_are_one_matrix_from_the_start():
     X, y = naive.problem(n=410, d=3)
-    assert isinstance(bdm_boosting.cheaper_form(CellPairs(from_findings(y), X)), CellPairs)
-    assert isinstance(bdm_boosting.cheaper_form(CellPairs(from_findings(y[:350]), X[:350])), DensePairs)
+    assert isinstance(bdm.cheaper_form(CellPairs(from_findings(y), X)), CellPairs)
+    assert isinstance(bdm.cheaper_form(CellPairs(from_findings(y[:350]), X[:350])), DensePairs)
     i, j = np.triu_indices(410, 1)
     opposite = np.stack([i, j, np.where(y[i] == y[j], -1, 1)], axis=1)
     many = CellPairs(from_findings(y).with_pairs(opposite[::4]), X)
-    assert isinstance(bdm_boosting.cheaper_form(many), DensePairs)
+    assert isinstance(bdm.cheaper_form(many), DensePairs)
 
 
 def test_many_cases_need_no_array_of_all_pairs():
@@ -142,7 +141,7 @@ def test_many_cases_need_no_array_of_all_pairs():
 def test_beyond_a_number_of_cells_their_members_count_as_one_case(only_cells, monkeypatch):
     X, y = naive.problem(n=400, d=6, findings=4, seed=2)
     exact = make_learner("bdm", rounds=30).fit(X, y)
-    monkeypatch.setattr(bdm_boosting, "MOST_CELLS", 60)
+    monkeypatch.setattr(bdm, "MOST_CELLS", 60)
     sizes = []
     grown = CellPairs.add_bit
     monkeypatch.setattr(

@@ -7,8 +7,7 @@ import pytest
 
 from semblance.core.constraints import from_findings, visual_neighbour_pairs
 from semblance.core.metrics import make_learner
-from semblance.core.metrics.estimators import bdm as bdm_boosting
-from semblance.core.metrics.estimators import bdm_pairs
+from semblance.core.metrics.estimators import bdm, bdm_pairs
 from semblance.core.metrics.estimators.bdm_cells import CellPairs
 from semblance.core.metrics.estimators.bdm_pairs import DensePairs
 from tests.helpers import naive_bdm as naive
@@ -43,7 +42,7 @@ def fitted(request):
     X, y = naive.problem()
     with pytest.MonkeyPatch.context() as patch:
         if form == "cells":
-            patch.setattr(bdm_boosting, "DENSE_BELOW", 0)
+            patch.setattr(bdm, "DENSE_BELOW", 0)
         else:
             patch.setattr(bdm_pairs, "_MANY_OF_A_FINDING", 0 if form == "by finding" else 10**9)
             patch.setattr(bdm_pairs, "_COST_OF_CHANGED", 0)
@@ -140,7 +139,7 @@ def test_blocks_of_rows_give_what_one_block_gives(limit, monkeypatch):
 
 
 def test_the_exact_step_is_the_minimum_of_the_objective_along_the_new_bit(monkeypatch):
-    monkeypatch.setattr(bdm_boosting, "SMOOTHING", 0.0)
+    monkeypatch.setattr(bdm, "SMOOTHING", 0.0)
     X, y = naive.problem()
     y[:12] = np.roll(y[:12], 1)
     learner = make_learner("bdm", rounds=4, step="exact").fit(X, y)

@@ -9,7 +9,7 @@ import pytest
 
 from semblance.core.metrics.relevance_feedback import triplet_learning
 from semblance.core.metrics.relevance_feedback.triplet_learning import (
-    Pairs,
+    DifferencePairs,
     WeightedTriplets,
     fit_form,
     gram,
@@ -43,7 +43,7 @@ def test_few_points_give_what_each_of_many_differences_gives(apart: float) -> No
     points = rng.normal(size=(30, 20))
     points[15:] = points[:15] + apart * points[15:]
     triplets = np.array([rng.choice(30, 3, replace=False) for _ in range(500)])
-    pairs = Pairs.of(points, triplets, rng.random(500) + 0.5)
+    pairs = DifferencePairs.of(points, triplets, rng.random(500) + 0.5)
     assert pairs.between is not None
     each = replace(pairs, between=None)
     D = rng.normal(size=(20, 20))
@@ -53,7 +53,7 @@ def test_few_points_give_what_each_of_many_differences_gives(apart: float) -> No
 
 def test_few_differences_are_used_one_by_one() -> None:
     given = judged(t=3)
-    assert Pairs.of(given.points, given.triplets, given.weights).between is None
+    assert DifferencePairs.of(given.points, given.triplets, given.weights).between is None
 
 
 def test_the_order_of_clicks_does_not_matter_to_replay() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from semblance.core.metrics.relevance_feedback.quadratic_form import InitialWeights
-from semblance.core.metrics.relevance_feedback.triplet_learning import GRAM_TRIPLETS, Pairs
+from semblance.core.metrics.relevance_feedback.triplet_learning import GRAM_TRIPLETS, DifferencePairs
 from semblance.core.searches.feedback import influence as leave_one_out
 from semblance.core.searches.feedback.influence import LeaveOneOut
 from semblance.core.searches.feedback.judgements import Judgement
@@ -85,7 +85,7 @@ def test_memory_of_the_curvature() -> None:
     points = np.random.default_rng(3).normal(size=(n + 1, m))
     case = np.arange(n - 1)
     triplets = np.column_stack([np.full(n - 1, n), case, case + 1])
-    pairs = Pairs.of(points, triplets, np.ones(n - 1))
+    pairs = DifferencePairs.of(points, triplets, np.ones(n - 1))
     tracemalloc.start()
     try:
         leave_one_out._Curvature.of(pairs, np.zeros((m, m)))
