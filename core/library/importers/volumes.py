@@ -311,7 +311,7 @@ def _mask_labels(
     if mask is None or mask.shape != volumes.shape or not _is_same_place(mask.location, volumes.location):
         raise WrongSize(
             tr_lazy("The mask '{path}' does not lie on the voxels of its volume.", path=path),
-            "Save the mask on the grid of its volume.",
+            tr_lazy("Save the mask on the grid of its volume."),
         )
     numbers = mask.stack().volume().voxels
     if numbers.dtype.kind == "f" and numbers.max(initial=0.0) <= 1.0:
@@ -320,7 +320,7 @@ def _mask_labels(
     if numbers.ndim != 3 or whole.min() < 0 or whole.max() > _MAX_LABEL or np.any(whole != numbers):
         raise NoMask(
             tr_lazy("'{path}' is a grey-scale image, not a mask.", path=path),
-            "A mask has a number for each region.",
+            tr_lazy("A mask has a number for each region."),
         )
     found: npt.NDArray[np.uint16] = whole.astype(np.uint16)
     return found
