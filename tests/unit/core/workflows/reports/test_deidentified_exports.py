@@ -172,7 +172,7 @@ def made(tmp_path_factory):
         cases = [r.case_id for r in opened.catalogue.all_cases()]
     search = Search("plain", Query(cases[0]), ledger="mine")
     for case, alike in ((cases[1], True), (cases[2], False)):
-        refine_metric.judge(
+        refine_metric.add_judgements(
             library,
             search,
             [likeness_judgement(search, case, alike)],
@@ -216,7 +216,7 @@ def of_files(request, tmp_path_factory):
     query = Query(cases[3]) if request.param == "library" else Query(image=outside)
     search = Search("plain", query, ledger="mine", like=(cases[5], str(outside)))
     if query.case:
-        refine_metric.judge(
+        refine_metric.add_judgements(
             library,
             search,
             [likeness_judgement(search, cases[1], True)],
