@@ -159,7 +159,7 @@ def estimated(monkeypatch) -> None:
     def with_estimate(*args, **kwargs):
         made = document(*args, **kwargs)
         vote = made.vote
-        for name, value in (("calibrated", True), ("probability", 0.7), ("finding", "malignant")):
+        for name, value in (("probability", 0.7), ("finding", "malignant")):
             object.__setattr__(vote, name, value)
         return made
 
