@@ -245,7 +245,7 @@ def yardstick(
     as_json: Json = False,
 ) -> None:
     """Rank all learners on Gabor, classical and encoder features over image sets."""
-    from semblance.core.workflows.research.yardstick import YardstickRequest, run_yardstick
+    from semblance.core.workflows.research.rank_learners import YardstickRequest, run_yardstick
 
     request = YardstickRequest(images, out, names_in(learner), repeats, max_cases, seed)
     with LiveReporter() as reporter:

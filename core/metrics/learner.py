@@ -76,14 +76,16 @@ def check_rows(X: npt.ArrayLike) -> npt.NDArray[Any]:
     try:
         rows: npt.NDArray[Any] = check_array(X, ensure_all_finite=False, allow_nd=True, ensure_min_samples=0)
     except TypeError as error:
-        raise BadRowType(str(error)) from None
+        raise BadRowType(str(error), "Give a table of numbers.") from None
     except ValueError as error:
         if np.asarray(X).dtype.kind in "OSU":
             raise BadRows(
                 "The features are not all numbers.", "Remove or encode the columns of text."
             ) from None
         # Its further lines are the rows themselves.
-        raise BadRows(str(error).partition("\n")[0].rstrip(":") + ".") from None
+        message = str(error).partition("\n")[0].rstrip(":") + "."
+        hint = "Reshape your data: X.reshape(1, -1) is one case, X.reshape(-1, 1) are cases of one number."
+        raise BadRows(message, hint) from None
     return rows
 
 

@@ -358,13 +358,13 @@ def _mask_layers(
         if numbers is None:
             raise WrongSize(
                 tr_lazy("The mask '{path}' does not lie on the voxels of its volume.", path=path),
-                "Save the mask on the grid of its volume.",
+                tr_lazy("Save the mask on the grid of its volume."),
             )
         labels = _labels(numbers)
         if labels is None:
             raise NoMask(
                 tr_lazy("'{path}' is a grey-scale image, not a mask.", path=path),
-                "A mask has a number for each region.",
+                tr_lazy("A mask has a number for each region."),
             )
         found.append(labels)
     return found

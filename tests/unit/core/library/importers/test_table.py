@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from semblance.core.errors import BadInput, SemblanceError
+from semblance.core.library.importers import csv_text
 from semblance.core.library.importers.table import open_table, preview_table, read_table
 from semblance.core.library.importers.table_file import TableFormat
 
@@ -369,3 +370,33 @@ def test_a_long_table_is_read_without_being_held():
         tracemalloc.stop()
     assert rows == 50_000
     assert peak < 8 << 20
+
+
+@pytest.mark.parametrize("line_break", ["\n", "\r\n"])
+def test_rows_are_the_same_wherever_the_parts_of_a_file_end(line_break, monkeypatch):
+    lines = ["a,site,label"]
+    for row in range(60):
+        site = {7: '"two' + line_break + 'lines"', 20: '"x""y"', 33: "'=1+1", 41: " é "}.get(row, "s")
+        lines.append(f"{row / 4},{site},{'benign' if row % 2 else 'malignant'}")
+    lines[13] += ",9"
+    lines[25:25] = ["", ",,"]
+    lines[50] = '1,"s"t,benign'
+    data = line_break.join(lines).encode()
+    whole = read_table(data, "t.csv")
+    assert [one.line for one in whole.failed] == [15, 52]
+    assert [whole.attributes["site"][place] for place in (7, 19, 32, 40)] == [
+        f"two{line_break}lines",
+        'x"y',
+        "=1+1",
+        "é",
+    ]
+    for characters in (1, 40, 333):
+        monkeypatch.setattr(csv_text, "_CHARACTERS", characters)
+        parts = read_table(data, "t.csv")
+        assert (parts.X == whole.X).all()
+        assert (parts.findings, parts.case_ids, parts.attributes, parts.failed) == (
+            whole.findings,
+            whole.case_ids,
+            whole.attributes,
+            whole.failed,
+        )

@@ -120,7 +120,7 @@ ELSEWHERE = {
     "describe_image": "below: it logs in no library",
     "reader_study": "tests/unit/core/workflows/research/test_reader_study.py",
     "send_results": "what goes to the patient's own record has the patient's name",
-    "yardstick": "tests/unit/core/workflows/research/test_yardstick.py: image sets and their numbers",
+    "yardstick": "tests/unit/core/workflows/research/test_rank_learners.py: image sets and their numbers",
     "backup": "a backup holds all the library knows, and says so",
     "exports": "notes what the window grabs from its own screen; tests/unit/app/viewer",
     "experiments": "tests/unit/core/research/test_export.py",

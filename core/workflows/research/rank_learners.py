@@ -16,14 +16,14 @@ from semblance.core.library.export_log import log_export
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 from semblance.core.metrics.registry import declared_learner, learners
-from semblance.core.research.spec import ExperimentSpec
-from semblance.core.research.yardstick import (
+from semblance.core.research.learner_ranks import (
     with_rows,
     yardstick,
     yardstick_csv,
     yardstick_figures,
     yardstick_markdown,
 )
+from semblance.core.research.spec import ExperimentSpec
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source

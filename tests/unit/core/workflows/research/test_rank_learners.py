@@ -8,7 +8,7 @@ import pytest
 
 from semblance.core.errors import BadInput
 from semblance.core.library.open_library import open_library
-from semblance.core.workflows.research.yardstick import YardstickRequest, run_yardstick
+from semblance.core.workflows.research.rank_learners import YardstickRequest, run_yardstick
 from tests.helpers.images import striped_folder
 
 

@@ -11,7 +11,7 @@ import pytest
 import scipy.stats
 
 from semblance.core.errors import BadInput
-from semblance.core.research.yardstick import (
+from semblance.core.research.learner_ranks import (
     SCORES,
     with_rows,
     yardstick,
