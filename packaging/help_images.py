@@ -100,7 +100,9 @@ def _show_judgements(window: MainWindow) -> QWidget:
     for index, is_similar in ((0, True), (2, True), (4, False)):
         case = window.state.columns.ids[model.index(index)]
         assert window.state.search is not None
-        mark_cards.judge(window.context, [likeness_judgement(window.state.search, case, is_similar)])
+        mark_cards.save_judgements(
+            window.context, [likeness_judgement(window.state.search, case, is_similar)]
+        )
         wait_until_idle(window)
     window.parts.layout.show_side("refine")
     return window

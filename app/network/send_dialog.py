@@ -31,7 +31,7 @@ from semblance.app.widgets.tab_order import enable_widgets
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr, tr_n, translate
 from semblance.core.library.case_columns import Rows
-from semblance.core.network.sending import Sending
+from semblance.core.network.sending import SentFiles
 from semblance.core.network.servers import DIMSE
 from semblance.core.reports.options import ReportOptions
 from semblance.core.workflows.network import send_results
@@ -187,7 +187,7 @@ class SendDialog(Dialog):
         self._job = None
         self._update()
 
-    def _show_result(self, result: Sending) -> None:
+    def _show_result(self, result: SentFiles) -> None:
         lines = [tr_n("{n} object was sent.", "{n} objects were sent.", len(result.sent))]
         if result.confirmed is not None:
             lines[0] += " " + tr("The PACS confirms {n}.", n=result.confirmed)

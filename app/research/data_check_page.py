@@ -387,7 +387,7 @@ class DataCheckPage(FullPage):
             self._show_issues(row)
 
         job = self._context.jobs.run(
-            tr("Saving the decision"), check_data.settle_issue, path, issue, finding, quiet=True
+            tr("Saving the decision"), check_data.record_decision, path, issue, finding, quiet=True
         )
         self._save(self._context.follow(job, show))
 
@@ -421,7 +421,7 @@ class DataCheckPage(FullPage):
                 )
             self._show_issues(self.table.currentIndex().row())
 
-        job = self._context.jobs.run(tr("Undoing the decision"), check_data.undo_settlement, path, quiet=True)
+        job = self._context.jobs.run(tr("Undoing the decision"), check_data.undo_decision, path, quiet=True)
         self._save(self._context.follow(job, show))
 
     def _read_findings_again(self) -> None:

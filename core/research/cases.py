@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadInput
 from semblance.core.evaluation.data import EvaluationData, parse_findings_map, prepare
-from semblance.core.evaluation.data_sources import PREFIX, Source, read_source
+from semblance.core.evaluation.data_sources import PREFIX, CaseSource, read_source
 from semblance.core.evaluation.splits import ONE_IMAGE, HoldOut, patient_codes
 from semblance.core.features.registry import extractor_class
 from semblance.core.imaging.image_signature import image_signature, near_duplicate_pairs
@@ -454,7 +454,7 @@ def _one_source(
     spec: CasesSpec, attributes: Sequence[str], seed: int, known: LibraryLocation | None
 ) -> ExperimentCases:
     library = None if spec.library is None else library_location(spec.library, known)
-    data, extractor, left_out = read_source(Source(library, spec.table, spec.features), attributes)
+    data, extractor, left_out = read_source(CaseSource(library, spec.table, spec.features), attributes)
     renamed = parse_findings_map(spec.findings) if spec.findings else None
     data = prepare(data, findings=renamed, max_cases=spec.max_cases, seed=seed)
     notes: tuple[str, ...] = ()

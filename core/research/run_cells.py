@@ -13,8 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from typing import Protocol as Interface
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -30,7 +29,7 @@ from semblance.core.evaluation.protocols.protocol import (
     repeat_seed,
 )
 from semblance.core.evaluation.protocols.registry import get_protocol, protocol_class
-from semblance.core.evaluation.result import Measured, Queries, number_or_none
+from semblance.core.evaluation.result import MeasuredScores, QueryScores, number_or_none
 from semblance.core.evaluation.roc import Roc, average
 from semblance.core.files import write_file
 from semblance.core.language import tr_lazy
@@ -44,7 +43,7 @@ from semblance.core.tasks import SILENT, Cancelled, PartReporter, Reporter
 from semblance.core.threads import one_thread
 
 if TYPE_CHECKING:
-    from semblance.core.evaluation.protocols.protocol import Plan, Protocol
+    from semblance.core.evaluation.protocols.protocol import EvaluationPlan, EvaluationProtocol
     from semblance.core.metrics.training import TrainingPoint
 
 
@@ -163,7 +162,9 @@ def run_cell(
     return out
 
 
-def _plan(protocol: Protocol, cases: ExperimentCases, seed: int, learner: str, repeat: int) -> Plan:
+def _plan(
+    protocol: EvaluationProtocol, cases: ExperimentCases, seed: int, learner: str, repeat: int
+) -> EvaluationPlan:
     """The plan of the protocol up to this repeat; with two sides their split instead."""
     plan = protocol.plan(cases.data, repeat + 1, seed, [learner])
     if cases.train is None:
@@ -183,8 +184,8 @@ def _plan(protocol: Protocol, cases: ExperimentCases, seed: int, learner: str, r
 def _measure_split(
     cell: ExperimentCell,
     spec: ExperimentSpec,
-    protocol: Protocol,
-    plan: Plan,
+    protocol: EvaluationProtocol,
+    plan: EvaluationPlan,
     cases: ExperimentCases,
     place: int,
     seed_index: int,
@@ -245,7 +246,7 @@ class _CurveRecorder(PartReporter):
             self.points.append(result)
 
 
-def _to_json(measured: Measured) -> dict[str, Any]:
+def _to_json(measured: MeasuredScores) -> dict[str, Any]:
     queries = measured.queries
     return {
         "scores": {name: number_or_none(value) for name, value in measured.scores.items()},
@@ -264,13 +265,13 @@ def _to_json(measured: Measured) -> dict[str, Any]:
     }
 
 
-def measured_splits(answer: Mapping[str, Any]) -> list[Measured]:
+def measured_splits(answer: Mapping[str, Any]) -> list[MeasuredScores]:
     """The scores of each split, from an answer of :func:`run_cell`."""
     found = []
     for split in answer["splits"]:
         queries = split["queries"]
         found.append(
-            Measured(
+            MeasuredScores(
                 {name: _number(value) for name, value in split["scores"].items()},
                 {name: _vector(values) for name, values in split["curves"].items()},
                 {
@@ -283,7 +284,7 @@ def measured_splits(answer: Mapping[str, Any]) -> list[Measured]:
                 },
                 None
                 if queries is None
-                else Queries(
+                else QueryScores(
                     queries["score"], np.array(queries["rows"], dtype=np.intp), _vector(queries["values"])
                 ),
             )
@@ -326,7 +327,7 @@ def _read_cached(content: bytes | Path) -> ExperimentCases:
     return _cache[key]
 
 
-class CellTask(Interface):
+class CellTask(Protocol):
     """A cell that is running: :class:`semblance.core.engine.Task`, or one on a cluster."""
 
     @property
@@ -340,7 +341,7 @@ class CellTask(Interface):
         """Its result. It raises the exception of the cell, or WorkerEnded if its worker was killed."""
 
 
-class Runner(Interface):
+class Runner(Protocol):
     """Where cells run: see :func:`semblance.core.engine.cluster.open_engine`."""
 
     @property

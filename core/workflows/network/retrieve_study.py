@@ -13,7 +13,7 @@ from semblance.core.language import tr_lazy
 from semblance.core.library.location import LibraryLocation, lasting_folder
 from semblance.core.library.open_library import open_library, open_or_create_library
 from semblance.core.network.received_files import FOLDER, ReceivedFiles
-from semblance.core.network.retrieval import Retrieval, retrieve_study
+from semblance.core.network.retrieval import RetrievedObjects, retrieve_study
 from semblance.core.network.servers import Server
 from semblance.core.network.studies import check_uid, text_of
 from semblance.core.reports.dicom.common import MANUFACTURER
@@ -31,7 +31,7 @@ _IMAGE_TAGS = ("SeriesInstanceUID", "InstanceNumber", "Modality", "SecondaryCapt
 class RetrievedFiles:
     """What a retrieval into a folder gave, and the ``files`` of the study in it, in the order of their names."""
 
-    retrieval: Retrieval
+    retrieval: RetrievedObjects
     files: list[Path]
 
     def to_json(self) -> dict[str, Any]:

@@ -152,7 +152,7 @@ def test_cases_that_are_added_are_ranked_by_the_metric_in_use(tmp_path):
 
 def test_the_plain_distance_is_one_press_away_from_a_trained_metric(monkeypatch, tmp_path):
     library = striped_library(tmp_path, n=12, metrics=(PLAIN, replace(PLAIN, name="trained")))
-    accuracy = prepare_library.Interval(0.5, None)
+    accuracy = prepare_library.MeanInterval(0.5, None)
     metrics = tuple(
         prepare_library.PreparedMetric(name, "bdm_v", accuracy) for name in (PLAIN.name, "trained")
     )

@@ -11,7 +11,7 @@ from semblance.app.research.reader_studies_dialog import ReaderStudiesDialog
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.core.library.location import server_address
 from semblance.core.library.records import RIGHTS
-from semblance.core.research.reader_study.design import Arm, StudyCase, StudyDesign
+from semblance.core.research.reader_study.design import ReadingArm, StudyCase, StudyDesign
 from semblance.core.workflows.research import reader_study
 from semblance.core.workflows.research.reader_study import ReaderProgress, StudyStatus
 from tests.helpers.scored_snapshots import snapshot
@@ -21,7 +21,7 @@ DESIGN = StudyDesign(
     ("benign", "malignant"),
     "malignant",
     (StudyCase("c0", "benign", 0, {}),),
-    (Arm("alone", "none"),),
+    (ReadingArm("alone", "none"),),
     ("R1",),
 )
 STUDY = StudyStatus("pilot", "2026-01-01T00:00:00+00:00", DESIGN, (ReaderProgress("R1", 0, 1, ""),))

@@ -70,7 +70,7 @@ def judge(context, jobs, panel, *marks: tuple[int, bool]) -> list[int]:
     """(place in the library, alike) each in a click of its own; the ids."""
     ids = context.state.columns.ids
     for place, alike in marks:
-        operations.judge(context, [likeness_judgement(context.state.search, ids[place], alike)])
+        operations.save_judgements(context, [likeness_judgement(context.state.search, ids[place], alike)])
         jobs.run_pending()
     wait_until_idle(panel, jobs)
     return [entry.id for entry in context.state.ranked_search.entries]
@@ -78,7 +78,9 @@ def judge(context, jobs, panel, *marks: tuple[int, bool]) -> list[int]:
 
 def compare(context, jobs, panel, closer: int, farther: int) -> None:
     ids = context.state.columns.ids
-    operations.judge(context, [comparison_judgement(context.state.search, ids[closer], ids[farther])])
+    operations.save_judgements(
+        context, [comparison_judgement(context.state.search, ids[closer], ids[farther])]
+    )
     wait_until_idle(panel, jobs)
 
 
@@ -257,7 +259,7 @@ def test_a_long_badge_goes_below_the_score_and_the_interval_stays(ranked_panel, 
 def test_score_without_held_out_cases(ranked_panel, context, jobs):
     ids = context.state.columns.ids
     made = [likeness_judgement(context.state.search, case, True) for case in ids[2:]]
-    operations.judge(context, made)
+    operations.save_judgements(context, made)
     wait_until_idle(ranked_panel, jobs)
     assert ranked_panel.scores.accuracy.text() == "not measured"
     assert "Every case was judged" in ranked_panel.scores.note.text()

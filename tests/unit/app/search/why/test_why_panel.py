@@ -234,7 +234,7 @@ def test_both_breakdowns_have_the_same_total(panel_with_query, context, qtbot):
 
 def test_judgements_are_part_of_the_explained_distance(panel_with_query, context, table):
     search = context.state.search
-    refine_metric.judge(
+    refine_metric.add_judgements(
         table, search, [comparison_judgement(search, f"t/c{n}", f"t/c{n + 1}") for n in range(10, 30, 2)]
     )
     search_operations.rank(context)

@@ -59,7 +59,7 @@ def words(file) -> str:
 
 def test_judgements_and_ranking_settings_are_reported(table, tmp_path):
     search = search_of(like=("t/c5",))
-    refine_metric.judge(
+    refine_metric.add_judgements(
         table,
         search,
         [likeness_judgement(search, "t/c9", True), comparison_judgement(search, "t/c7", "t/c4")],
@@ -82,7 +82,9 @@ def test_a_report_says_that_marks_ordered_its_cases(table, tmp_path):
     search = search_of()
     first, second, third = (line.case_id for line in rank_cases(table, search).result.ranked[:3])
     marks = ((first, True), (second, False), (third, True))
-    refine_metric.judge(table, search, [likeness_judgement(search, case, like) for case, like in marks])
+    refine_metric.add_judgements(
+        table, search, [likeness_judgement(search, case, like) for case, like in marks]
+    )
     ordered = "Ordered by 3 marks (2 more like the query, 1 less)."
     document = json.loads(write_search_report(table, search, tmp_path / "r.json").read_text())
     assert document["order"].startswith(ordered)
@@ -117,7 +119,7 @@ def test_chosen_cases_and_notes_are_in_the_report_at_any_rank(table, tmp_path):
 def test_a_case_has_the_same_name_everywhere(table, tmp_path):
     near, other = (line.case_id for line in rank_cases(table, search_of()).result.ranked[:2])
     search = search_of(like=(other,))
-    refine_metric.judge(table, search, [likeness_judgement(search, near, True)])
+    refine_metric.add_judgements(table, search, [likeness_judgement(search, near, True)])
     kinds = (ReportOptions(identified=True), ReportOptions())
     named, numbered = (
         json.loads(write_search_report(table, search, tmp_path / "r.json", options).read_text())
@@ -137,7 +139,7 @@ def test_a_case_has_the_same_name_everywhere(table, tmp_path):
 @pytest.mark.parametrize("identified", [False, True])
 def test_a_json_report_reopens_as_the_search_it_was(table, tmp_path, identified):
     search = search_of(strength=0.7, group_duplicates=False, like=("t/c5",), without_patient=True)
-    judged = refine_metric.judge(
+    judged = refine_metric.add_judgements(
         table,
         search,
         [likeness_judgement(search, "t/c9", True), comparison_judgement(search, "t/c7", "t/c4")],
