@@ -164,6 +164,7 @@ class ExperimentsDialog(ResultDialog):
             lambda document: self._report(name, document),
             workflow,
             *values,
+            known=self._context.state.path,
             workers=self.form.workers,
             scheduler=self.form.scheduler.text().strip(),
         )
@@ -227,6 +228,7 @@ class ExperimentsDialog(ResultDialog):
             self._folder,
             target,
             identified=identified,
+            known=self._context.state.path,
             pool=WorkerPool.DRAW,
         )
 

@@ -10,6 +10,7 @@ import bz2
 import contextlib
 import gzip
 import io
+import itertools
 import math
 import zlib
 from collections.abc import Callable, Iterator
@@ -71,6 +72,14 @@ class VolumeFile(Protocol):
     count: int
     shape: tuple[int, int, int]
     location: StackLocation | None
+    turning: Turning
+
+    def stored(self, part: int = 0) -> npt.NDArray[Any]:
+        """The numbers of volume ``part`` by the third, second and first axis of the file, before they are turned.
+
+        Raises:
+            BadInput: as :meth:`stack`.
+        """
 
     def stack(self, part: int = 0) -> ArrayStack:
         """Volume ``part``, read completely.
@@ -158,10 +167,11 @@ class _GridFile:
             )
         self._grid, self._name, self.format = grid, name, kind
         self.count = math.prod(side for axis, side in enumerate(grid.shape) if axis not in grid.axes)
-        self._turn = _turning(grid.affine)
-        columns, rows, slices = (grid.shape[grid.axes[axis]] for axis in self._turn.order)
+        sides = (grid.shape[grid.axes[0]], grid.shape[grid.axes[1]], grid.shape[grid.axes[2]])
+        self.turning = turning_of(grid.affine, sides)
+        columns, rows, slices = (sides[axis] for axis in self.turning.order)
         self.shape = (slices, rows, columns)
-        self._geometry = self._turn.geometry(self.shape)
+        self._geometry = self.turning.geometry(self.shape)
         self.location = self._geometry.location if self._geometry is not None and grid.is_oriented else None
 
     def stack(self, part: int = 0) -> ArrayStack:
@@ -173,7 +183,7 @@ class _GridFile:
                 ),
                 "Import it again.",
             )
-        voxels, geometry = self._turn.turned(self._voxels(part)), self._geometry
+        voxels, geometry = self.turning.turned(self._voxels(part)), self._geometry
         if voxels.dtype.kind == "V":
             voxels = np.stack([voxels[channel] for channel in list(voxels.dtype.names or ())[:3]], axis=-1)
         grid = self._grid
@@ -189,6 +199,12 @@ class _GridFile:
         stack = array_stack(voxels, self._name, geometry.spacing_mm, scale_of(voxels, values))
         stack.directions, stack.location = geometry.directions if grid.is_oriented else None, self.location
         return stack
+
+    def stored(self, part: int = 0) -> npt.NDArray[Any]:
+        """See :meth:`VolumeFile.stored`."""
+        numbers, grid = self._voxels(part), self._grid
+        is_scaled = (grid.slope, grid.intercept) != (1.0, 0.0) and numbers.dtype.kind != "V"
+        return numbers * grid.slope + grid.intercept if is_scaled else numbers
 
     def _voxels(self, part: int) -> npt.NDArray[Any]:
         """(slices, rows, columns) of the stored numbers, as the file has them."""
@@ -276,10 +292,12 @@ class _Geometry:
     spacing_mm: tuple[float, float, float]
     directions: tuple[str, str, str]
     location: StackLocation
+    #: (3, 4) from indices of columns, rows and slices to mm.
+    affine: npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class _Turning:
+class Turning:
     """How the voxels of a file are turned for the screen: axial slices begin at the head, with the patient's right on
     the left and the front above; coronal and sagittal ones as is usual too."""
 
@@ -287,6 +305,8 @@ class _Turning:
     #: Which axes of the file are columns, rows and slices, and whether each runs against the screen.
     order: tuple[int, int, int] = (0, 1, 2)
     flipped: tuple[bool, bool, bool] = (False, False, False)
+    #: The axis of the patient along which slices follow each other.
+    along: int = 2
 
     def turned(self, voxels: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Voxels (third, second, first axis of the file) as (slices, rows, columns)."""
@@ -314,6 +334,7 @@ class _Turning:
             (abs(step), float(lengths[1]), float(lengths[0])),
             directions(plane, following),
             StackLocation("", plane.cosines, plane.height, step > 0),
+            np.column_stack([steps, origin]),
         )
 
 
@@ -322,26 +343,60 @@ def _vector(numbers: npt.NDArray[np.float64]) -> tuple[float, float, float]:
     return x, y, z
 
 
-def _turning(affine: npt.NDArray[np.float64] | None) -> _Turning:
-    """Slices are cut along the axis of the distinctly longest voxels, as they were acquired, else along the third."""
+def turning_of(
+    affine: npt.NDArray[np.float64] | None, sides: tuple[int, int, int], along: int | None = None
+) -> Turning:
+    """Slices are cut ``along`` an axis of the patient; else along the only axis with a single voxel, or that of the
+    distinctly longest voxels, as they were acquired, else along the third. ``sides``: voxels along each axis."""
     if affine is None:
-        return _Turning(None)
+        return Turning(None)
     from nibabel.orientations import io_orientation
 
     square = np.vstack([affine, [0.0, 0.0, 0.0, 1.0]])
     if not np.isfinite(square).all() or abs(np.linalg.det(square[:3, :3])) < _LEAST_VOXEL_MM3:
-        return _Turning(None)
+        return Turning(None)
     found = io_orientation(square)  # type: ignore[no-untyped-call]
     if not np.isfinite(found).all():
-        return _Turning(None)
+        return Turning(None)
     axes, signs = found[:, 0].astype(int), found[:, 1]
-    lengths = np.linalg.norm(affine[:, :3], axis=0)
-    longest = int(np.argmax(lengths))
-    slices = longest if lengths[longest] > _LONGER * np.sort(lengths)[1] else 2
+    if along is not None:
+        slices = int(np.flatnonzero(axes == along)[0])
+    elif sides.count(1) == 1:
+        slices = sides.index(1)
+    else:
+        lengths = np.linalg.norm(affine[:, :3], axis=0)
+        longest = int(np.argmax(lengths))
+        slices = longest if lengths[longest] > _LONGER * np.sort(lengths)[1] else 2
     columns = next(axis for axis in range(3) if axes[axis] == _ALONG_ROW[axes[slices]])
     order = (columns, 3 - columns - slices, slices)
     flips = signs != _SHOWN[axes]
-    return _Turning(affine, order, (bool(flips[order[0]]), bool(flips[order[1]]), bool(flips[order[2]])))
+    flipped = (bool(flips[order[0]]), bool(flips[order[1]]), bool(flips[order[2]]))
+    return Turning(affine, order, flipped, int(axes[slices]))
+
+
+def voxels_on_grid(mask: VolumeFile, volumes: VolumeFile, part: int) -> npt.NDArray[Any] | None:
+    """(depth, height, width) the numbers of volume ``part`` of ``mask`` at the voxels of ``volumes``; ``None`` where
+    they do not lie on the same grid. Where either file does not say how it lies, both have the order of the file.
+
+    Raises:
+        BadInput: as :meth:`VolumeFile.stack`.
+    """
+    numbers, turning = mask.stored(part), volumes.turning
+    if mask.location is None or volumes.location is None:
+        turned = turning.turned(numbers)
+        return turned if turned.shape == volumes.shape else None
+    third, second, first = numbers.shape
+    own = turning_of(mask.turning.affine, (first, second, third), turning.along)
+    turned = own.turned(numbers)
+    if turned.shape != volumes.shape:
+        return None
+    one, other = own.geometry(volumes.shape), turning.geometry(volumes.shape)
+    if one is None or other is None:
+        return None
+    ends = [(0, side - 1) for side in reversed(volumes.shape)]
+    corners = np.array([(*corner, 1.0) for corner in itertools.product(*ends)])
+    apart = np.linalg.norm(corners @ (one.affine - other.affine).T, axis=1).max()
+    return turned if apart < max(other.spacing_mm) else None
 
 
 def _nifti_header(opened: Opened, name: str, _: Beside) -> _Grid:
@@ -437,7 +492,11 @@ def _nrrd_header(opened: Opened, name: str, beside: Beside) -> _Grid:
         if to_lps is not None and origin.shape == (3,) and np.isfinite(origin).all():
             affine = to_lps @ np.column_stack([steps, origin])
     elif "spacings" in header:
-        every = [float(step) for step in header["spacings"]]
+        every = [
+            float(step) * MILLIMETRES.get(str(name).strip('"'), 1.0)
+            for step, name in itertools.zip_longest(header["spacings"], header.get("units", ()))
+            if step is not None
+        ]
         spacing = tuple(every[axis] if axis < len(every) else math.nan for axis in axes)
     if spacing is not None and not all(math.isfinite(step) and step > 0 for step in spacing):
         spacing = None
