@@ -120,14 +120,16 @@ class ServerAddress:
 LibraryLocation = Path | ServerAddress
 
 
-def library_location(text: str) -> LibraryLocation:
-    """The folder or the server that a person wrote or that was stored.
+def library_location(text: str, known: LibraryLocation | None = None) -> LibraryLocation:
+    """The folder or the server that a person wrote or that was stored; ``known`` itself, with its password, where both
+    are the same library.
 
     Raises:
         BadInput: an address of something else than a PostgreSQL server.
         BadArguments: it names no database.
     """
-    return server_address(text) or Path(text)
+    location = server_address(text) or Path(text)
+    return known if known is not None and known == location else location
 
 
 def server_address(text: str) -> ServerAddress | None:

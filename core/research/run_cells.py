@@ -33,6 +33,7 @@ from semblance.core.evaluation.result import MeasuredScores, QueryScores, number
 from semblance.core.evaluation.roc import Roc, average
 from semblance.core.files import write_file
 from semblance.core.language import tr_lazy
+from semblance.core.library.location import LibraryLocation
 from semblance.core.parameters import Value
 from semblance.core.research.cases import ExperimentCases, read_cases, transfer_split
 from semblance.core.research.selection import choose, inner_split_seed
@@ -393,12 +394,14 @@ def run_cells(
     expected: Iterable[str] = (),
     again: bool = False,
     on_results: Callable[[ExperimentState], None] = lambda _: None,
+    known: LibraryLocation | None = None,
     reporter: Reporter = SILENT,
 ) -> ExperimentState:
     """Measure every cell that is not finished; ``again``: also those that failed.
 
     ``on_results`` is called with the results so far. ``expected``: the fingerprints that the cases must have, in
-    order. A request to stop early ends the run after the running cells.
+    order. ``known``: a library whose password the caller has. A request to stop early ends the run after the running
+    cells.
 
     Raises:
         BadInput: no cases can be used, or they are not those expected.
@@ -406,7 +409,7 @@ def run_cells(
     """
     spec = store.spec
     with store.work() as folder:
-        contents, cases = _read_cases(spec, folder, reporter)
+        contents, cases = _read_cases(spec, folder, known, reporter)
         _check_fingerprints(list(expected), cases)
         store.save_cases(cases)
         state = ExperimentState(
@@ -431,7 +434,7 @@ def run_cells(
 
 
 def _read_cases(
-    spec: ExperimentSpec, folder: Path, reporter: Reporter
+    spec: ExperimentSpec, folder: Path, known: LibraryLocation | None, reporter: Reporter
 ) -> tuple[dict[int, Path], list[dict[str, Any]]]:
     """The files of the cases that can be used, by index, and facts of all cases."""
     attributes = sorted({name for one in spec.protocols for name in protocol_class(one.protocol).attributes})
@@ -445,7 +448,7 @@ def _read_cases(
         reporter.check_cancelled()
         reporter.progress(place, len(spec.cases), "Reading cases")
         try:
-            cases = read_cases(one, attributes, spec.seed)
+            cases = read_cases(one, attributes, spec.seed, known)
         except BadArguments:
             raise
         except BadInput as problem:

@@ -183,6 +183,26 @@ def test_an_image_from_outside_is_found_beside_the_report(made, images, tmp_path
     assert reopen_report(images, document).query == search.query
 
 
+def test_marked_images_from_outside_are_found_beside_the_report(made, images, tmp_path):
+    outside = tmp_path / "outside" / "Zebrovich.png"
+    outside.parent.mkdir()
+    shutil.copy(sorted((made / "images" / "level").iterdir())[0], outside)
+    search = Search("plain", Query(case=all_cases(images)[5]), "marks")
+    marked = refine_metric.judge(images, search, [likeness_judgement(search, str(outside), False)])
+    assert marked.result.marks.disliked == (str(outside),)
+
+    def marks_of_report(identified: bool) -> tuple[str, ...]:
+        options = ReportOptions(identified=identified)
+        out = write_search_report(images, search, tmp_path / f"{identified}.json", options)
+        assert ("Zebrovich" in json.dumps(json.loads(out.read_text())["search"])) is identified
+        return rank_cases(images, reopen_report(images, out)).result.marks.disliked
+
+    assert marks_of_report(identified=True) == (str(outside),)
+    assert marks_of_report(identified=False) == ()
+    beside = shutil.copy(outside, tmp_path / "another name.png")
+    assert marks_of_report(identified=False) == (str(beside),)
+
+
 def test_what_cannot_be_reopened_is_reported(table, images, tmp_path):
     out = write_search_report(table, search_of(), tmp_path / "r.json")
     with pytest.raises(BadInput, match="was not made from"):

@@ -246,6 +246,9 @@ def test_an_image_from_outside_is_marked_and_orders_the_search(marked_image):
     marked = mark(library, search, [str(file)])
     assert marked.left_out == ()
     assert marked.result.marks == QueryMarks((str(file),))
+    save(library, "marked", search_record(search, marked, {}))
+    opened = reopen(library, "marked")
+    assert (opened.notes, opened.is_current) == ((), True)
     assert ranked(marked) != plain
     assert ranked(refine_metric.undo_judgements(library, search, k=11)) == plain
     # On another query it refines the metric.
