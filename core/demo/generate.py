@@ -161,7 +161,7 @@ def generate(
 def mass_orders(seed: int, patients: int) -> list[ImageOrder]:
     """Two views of every mass of the plan."""
     out = []
-    for lesion in mammogram.plan(np.random.default_rng([seed, 0]), patients):
+    for lesion in mammogram.plan_lesions(np.random.default_rng([seed, 0]), patients):
         label, side = "malignant" if lesion.malignant else "benign", "L" if lesion.left else "R"
         patient = f"M{lesion.patient + 1:03d}"
         for number, view in enumerate(("CC", "MLO")):

@@ -17,7 +17,7 @@ from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, linear_point
 from semblance.core.metrics.numerics.minimise import Descent, minimise
 from semblance.core.metrics.training_data.rows import TrainingInput, check_memory, labelled_rows
-from semblance.core.metrics.training_data.validation import chosen_rounds, set_aside
+from semblance.core.metrics.training_data.validation import chosen_rounds, validation_part
 
 Rows = npt.NDArray[np.intp]
 
@@ -82,7 +82,7 @@ class LMNN(declarations.LMNN, LinearLearner):
                 ended=ended,
             )
 
-        part = set_aside(X, codes, rows.groups(data), self.validation, data.seed)
+        part = validation_part(X, codes, rows.groups(data), self.validation, data.seed)
         rounds, notes = chosen_rounds(part, self.rounds, on_part)
         found = minimise(
             lambda L: objective(L, X, codes, targets, self.push),

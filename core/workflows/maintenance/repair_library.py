@@ -200,7 +200,7 @@ class Repairer:
         before = len(library.features.cases_of(feature_set))
         try:
             extract_features(
-                library.path,
+                library.location,
                 feature_set.extractor,
                 settings=feature_set.settings,
                 name=feature_set.name,
@@ -290,15 +290,18 @@ class Repairer:
 
 
 def own_folders() -> list[Path]:
-    """The folders of this user with files of the program that may name somebody: log, copies of libraries on servers,
-    settings, keys of projects. The encoder's file is the same for everybody."""
+    """The folders of this user with files of the program that may name somebody: log, copies of libraries on servers
+    and images received for them, settings, keys of projects. The encoder's file is the same for everybody."""
     from semblance.core.imaging.deidentification.project_key import project_folder
-    from semblance.core.library.location import servers_folder
+    from semblance.core.library.location import lasting_servers_folder, servers_folder
     from semblance.core.network.servers import servers_file
 
     settings = servers_file().parent
     # Qt writes its own beside them.
-    return [log_folder(), servers_folder(), settings, settings.with_name("Semblance"), project_folder()]
+    return [
+        log_folder(), servers_folder(), lasting_servers_folder(), settings,
+        settings.with_name("Semblance"), project_folder(),
+    ]  # fmt: skip
 
 
 def open_to_others(folder: Path) -> dict[Path, int]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.imaging import ImageAddress, ImageReader, open_image
-from semblance.core.imaging.deidentification.deidentify_dataset import Changes, deidentify
+from semblance.core.imaging.deidentification.deidentify_dataset import DeidentificationChanges, deidentify
 from semblance.core.imaging.deidentification.profile import Profile
 from semblance.core.imaging.hide_text import TextHider
 from semblance.core.imaging.image_reader import shown_slice
@@ -374,7 +374,7 @@ class _Objects:
             return None
         if not self._options.identified:
             with errors_as_bad_input(str(address)):
-                deidentify(header, Profile(), self._pseudonyms, Changes())
+                deidentify(header, Profile(), self._pseudonyms, DeidentificationChanges())
         return header
 
     @functools.cached_property
