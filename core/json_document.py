@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Mapping
+from enum import Enum
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, ClassVar, Self, Union, get_args, get_origin, get_type_hints
@@ -20,17 +21,21 @@ class JsonDocument:
     """A frozen dataclass that is written as JSON.
 
     ``JSON_KEYS`` are its keys in their order; without them these are its fields. The keys ``JSON_NULL`` are null where
-    the value is empty. ``JSON_STRICT``: a key that is missing makes data another document, as of scores that are
-    stored.
+    the value is empty. The pairs of the keys ``JSON_PAIRS``, or the entries if it is a mapping, are objects with these
+    two keys. ``JSON_STRICT``: a key that is missing makes data another document, as of scores that are stored.
     """
 
     JSON_KEYS: ClassVar[JsonKeys] = ()
     JSON_NULL: ClassVar[tuple[str, ...]] = ()
+    JSON_PAIRS: ClassVar[Mapping[str, tuple[str, str]]] = {}
     JSON_STRICT: ClassVar[bool] = False
 
     def to_json(self) -> dict[str, Any]:
         """The document as plain values."""
         found = self._encoded(self._keys())
+        for key, names in self.JSON_PAIRS.items():
+            pairs = found[key].items() if isinstance(found[key], dict) else found[key]
+            found[key] = [dict(zip(names, pair, strict=True)) for pair in pairs]
         return found | {key: found[key] or None for key in self.JSON_NULL}
 
     def _encoded(self, keys: JsonKeys) -> dict[str, Any]:
@@ -97,6 +102,8 @@ def _plain(value: Any) -> Any:
         return {key: _plain(one) for key, one in value.items()}
     if hasattr(value, "tolist"):
         return value.tolist()
+    if isinstance(value, Enum):
+        return value.value
     return str(value) if isinstance(value, Path) else value
 
 

@@ -5,22 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 from semblance.core.errors import BadArguments
+from semblance.core.json_document import JsonDocument, JsonKeys
 from semblance.core.language import tr_lazy
 
 Value = bool | int | float | str | None
 
 
 @dataclass(frozen=True)
-class Parameter:
+class Parameter(JsonDocument):
     """One parameter of a learner or extractor.
 
     ``meaning`` is one plain sentence; ``paper`` the value the paper used, where it says one. ``minimum`` and
     ``maximum`` are inclusive. ``choices`` lists the values of a text parameter. ``file``: a text parameter is the
     path of a required file with this pattern (``*.onnx``).
     """
+
+    JSON_KEYS: ClassVar[JsonKeys] = ("name", "meaning", "default", "minimum", "maximum", "choices", "paper")
 
     name: str
     default: Value
@@ -90,18 +93,6 @@ class Parameter:
             tr_lazy("'{name}' cannot be {value}.", name=self.name, value=repr(value)),
             tr_lazy("It must be {expected}.", expected=expected),
         )
-
-    def to_json(self) -> dict[str, Any]:
-        """As plain values for ``--json``."""
-        return {
-            "name": self.name,
-            "meaning": self.meaning,
-            "default": self.default,
-            "minimum": self.minimum,
-            "maximum": self.maximum,
-            "choices": list(self.choices),
-            "paper": self.paper,
-        }
 
 
 def checked(owner: str, parameters: tuple[Parameter, ...], given: Mapping[str, Value]) -> dict[str, Value]:

@@ -11,8 +11,9 @@ import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
+from semblance.core.json_document import JsonDocument, JsonKeys
 from semblance.core.language import tr_lazy
 
 SEARCH, VIEW, EXPORT, CHANGE = "search", "view", "export", "change"
@@ -23,8 +24,10 @@ _LISTED = 100
 
 
 @dataclass(frozen=True)
-class AuditEntry:
+class AuditEntry(JsonDocument):
     """What the account ``by`` did at ``time``; ``detail``: a JSON object as text. ``hash``: of it and of all before."""
+
+    JSON_KEYS: ClassVar[JsonKeys] = ("number", "time", "by", "action", ("detail", "detail_values"))
 
     number: int
     time: str
@@ -33,23 +36,14 @@ class AuditEntry:
     detail: str
     hash: str
 
-    def read_detail(self) -> dict[str, Any]:
+    @property
+    def detail_values(self) -> dict[str, Any]:
         """What :attr:`detail` holds, whatever it is: ``damaged`` where it is no object of JSON."""
         try:
             detail = json.loads(self.detail)
         except (ValueError, RecursionError):
             detail = None
         return detail if isinstance(detail, dict) else {"damaged": True}
-
-    def to_json(self) -> dict[str, Any]:
-        """A line of ``semblance audit-log --all --json``."""
-        return {
-            "number": self.number,
-            "time": self.time,
-            "by": self.by,
-            "action": self.action,
-            "detail": self.read_detail(),
-        }
 
 
 @dataclass(frozen=True)
@@ -61,21 +55,19 @@ class AuditHead:
 
 
 @dataclass(frozen=True)
-class AuditCheck:
+class AuditCheck(JsonDocument):
     """The number of ``entries`` checked, the ``hash`` of the last, and every problem in words."""
+
+    JSON_KEYS: ClassVar[JsonKeys] = ("entries", "hash", "intact", "problems")
 
     entries: int
     hash: str
     problems: tuple[str, ...]
 
-    def to_json(self) -> dict[str, Any]:
-        """The document of ``semblance audit-log --verify --json``."""
-        return {
-            "entries": self.entries,
-            "hash": self.hash,
-            "intact": not self.problems,
-            "problems": list(self.problems),
-        }
+    @property
+    def intact(self) -> bool:
+        """Whether there is no problem."""
+        return not self.problems
 
 
 def entry_hash(previous: str, number: int, time: str, by: str, action: str, detail: str) -> str:

@@ -30,6 +30,7 @@ from semblance.core.files import (
     unfinished_name,
 )
 from semblance.core.imaging.zip_archive import open_regular_file
+from semblance.core.json_document import JsonDocument
 from semblance.core.language import tr_lazy
 from semblance.core.library import schema
 from semblance.core.library.catalogue_repair import copy_catalogue, integrity_errors
@@ -56,17 +57,13 @@ _DAMAGED = (
 
 
 @dataclass(frozen=True)
-class BackupResult:
+class BackupResult(JsonDocument):
     """A written backup: its files and bytes, and the files that the library names but does not have."""
 
     file: str
     files: int
     bytes: int
     missing: tuple[str, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """The fields as JSON values."""
-        return {**vars(self), "missing": list(self.missing)}
 
 
 def write_backup(library: Path, file: Path, reporter: Reporter = SILENT) -> BackupResult:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import sqlalchemy as sa
 
 from semblance.core.errors import BadInput
+from semblance.core.json_document import JsonDocument
 from semblance.core.library.schema import meta
 from semblance.core.library.stored_values import stored_value
 
@@ -22,33 +23,16 @@ OPENINGS = "vault_openings"
 
 
 @dataclass(frozen=True)
-class VaultOpening:
+class VaultOpening(JsonDocument):
     """One test in the vault: the ``number`` of the opening, the metric with its content hash, and its ``result``."""
+
+    JSON_STRICT: ClassVar[bool] = True
 
     number: int
     time: str
     metric: str
     content_hash: str
     result: Mapping[str, Any]
-
-    def to_json(self) -> dict[str, Any]:
-        """As stored with the vault and with the scores of the metric."""
-        return {**vars(self), "result": dict(self.result)}
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> Self:
-        """The inverse of :meth:`to_json`.
-
-        Raises:
-            KeyError, TypeError, ValueError: values of another form.
-        """
-        return cls(
-            int(values["number"]),
-            str(values["time"]),
-            str(values["metric"]),
-            str(values["content_hash"]),
-            dict(values["result"]),
-        )
 
 
 @dataclass(frozen=True)

@@ -8,21 +8,18 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from semblance.core.errors import BadInput
+from semblance.core.json_document import JsonDocument
 from semblance.core.language import restored_text, stored_messages, tr_lazy
 from semblance.core.parameters import Value
 
 
 @dataclass(frozen=True)
-class Split:
+class Split(JsonDocument):
     """How training cases were split off; ``by_patient``: no patient is on both sides."""
 
     seed: int
     fraction: float
     by_patient: bool
-
-    def to_json(self) -> dict[str, Any]:
-        """JSON values by name."""
-        return dataclasses.asdict(self)
 
 
 @dataclass(frozen=True)

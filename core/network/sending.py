@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from semblance.core.errors import SemblanceError
+from semblance.core.json_document import JsonDocument
 from semblance.core.language import tr_lazy
 from semblance.core.network.association import association, check_status
 from semblance.core.network.client import list_instances
@@ -53,7 +54,7 @@ class FileToSend:
 
 
 @dataclass
-class SentFiles:
+class SentFiles(JsonDocument):
     """The outcome for each file: ``sent``, or ``failed`` with a reason.
 
     ``confirmed``: those of the sent files that the PACS confirmed as stored; ``None`` if it was not asked.
@@ -69,10 +70,6 @@ class SentFiles:
     def fail(self, file: FileToSend, reason: str) -> None:
         """Note why a file was not sent."""
         self.failed.append(file.entry(reason))
-
-    def to_json(self) -> dict[str, Any]:
-        """The fields as JSON values."""
-        return dict(vars(self))
 
 
 def send_files(

@@ -12,6 +12,7 @@ from datetime import date
 from typing import Any, Final, Protocol
 
 from semblance.core.errors import BadArguments
+from semblance.core.json_document import JsonDocument
 from semblance.core.language import tr_lazy
 from semblance.core.normal_text import without_accents
 
@@ -91,7 +92,7 @@ class StudyQuery:
 
 
 @dataclass(frozen=True)
-class Series:
+class Series(JsonDocument):
     """One series of a study. ``instances`` is ``None`` if the server does not report it."""
 
     series_instance_uid: str
@@ -100,10 +101,6 @@ class Series:
     number: int | None = None
     body_part: str = ""
     instances: int | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """The fields as JSON values."""
-        return asdict(self)
 
 
 @dataclass(frozen=True)

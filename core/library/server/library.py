@@ -124,7 +124,7 @@ class ServerLibrary(Library):
         newest = self.catalogue.read(self._logged(count).where(audit_log.c.action == EXPORT))
         lines = [
             # The server knows who it was, and when.
-            json.dumps({**AuditEntry(*r).read_detail(), "time": r.time, "by": r.by}, ensure_ascii=False)
+            json.dumps({**AuditEntry(*r).detail_values, "time": r.time, "by": r.by}, ensure_ascii=False)
             for r in reversed(newest)
         ]
         earlier = sa.select(export_log.c.line).order_by(export_log.c.id.desc()).limit(count)

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
 from semblance.core.errors import BadArguments
+from semblance.core.json_document import JsonDocument
 from semblance.core.language import tr_lazy
 
 #: Kinds of arms: no similar cases; those nearest by a metric; cases drawn at random.
@@ -27,8 +28,10 @@ _MAX_READERS, _MAX_ARMS = 200, 6
 
 
 @dataclass(frozen=True)
-class ReadingArm:
+class ReadingArm(JsonDocument):
     """A way of reading. ``metric``: the name of the metric, for an arm of kind ``metric``."""
+
+    JSON_STRICT: ClassVar[bool] = True
 
     name: str
     kind: str
@@ -36,11 +39,13 @@ class ReadingArm:
 
 
 @dataclass(frozen=True)
-class StudyCase:
+class StudyCase(JsonDocument):
     """A case to read: its finding is the reference standard. ``unit``: a code of its patient or lesion group.
 
     ``similar``: for the name of each aided arm the ids of the similar cases shown, nearest first.
     """
+
+    JSON_STRICT: ClassVar[bool] = True
 
     case_id: str
     finding: str
@@ -59,12 +64,14 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class StudyDesign:
+class StudyDesign(JsonDocument):
     """What is read, by whom and how.
 
     ``findings``: the answers a reader chooses from. ``positive``: the finding that sensitivity and the ROC are of.
     ``readers``: codes, never names. ``washout_days``: between two sessions of a reader.
     """
+
+    JSON_STRICT: ClassVar[bool] = True
 
     findings: tuple[str, ...]
     positive: str
@@ -148,35 +155,6 @@ class StudyDesign:
         blocks = np.empty(len(self.cases), dtype=np.int64)
         blocks[shuffled[np.argsort(findings, kind="stable")]] = np.arange(len(self.cases)) % len(self.arms)
         return blocks
-
-    def to_json(self) -> dict[str, Any]:
-        """The design as the catalogue stores it."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """The design that :meth:`to_json` gave.
-
-        Raises:
-            KeyError, TypeError, ValueError: other data.
-        """
-        return cls(
-            findings=tuple(data["findings"]),
-            positive=data["positive"],
-            cases=tuple(
-                StudyCase(
-                    one["case_id"],
-                    one["finding"],
-                    int(one["unit"]),
-                    {arm: tuple(ids) for arm, ids in one["similar"].items()},
-                )
-                for one in data["cases"]
-            ),
-            arms=tuple(ReadingArm(**one) for one in data["arms"]),
-            readers=tuple(data["readers"]),
-            washout_days=int(data["washout_days"]),
-            seed=int(data["seed"]),
-        )
 
 
 @dataclass(frozen=True)

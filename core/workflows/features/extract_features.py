@@ -31,6 +31,7 @@ from semblance.core.imaging.region import Region
 from semblance.core.imaging.stacks import FileStack
 from semblance.core.imaging.volume import Stack
 from semblance.core.imaging.zip_archive import open_regular_file
+from semblance.core.json_document import JsonDocument
 from semblance.core.language import tr_lazy
 from semblance.core.library.content_hashes import (
     content_hash,
@@ -179,7 +180,7 @@ CRASHED = tr_lazy(
 
 
 @dataclass
-class ExtractResult:
+class ExtractResult(JsonDocument):
     """How many cases have features now, how many were measured in this run, and which could not be measured.
 
     ``left_out``: clinical columns that are not used, and why."""
@@ -193,10 +194,6 @@ class ExtractResult:
     failed: list[dict[str, str]] = field(default_factory=list)
     left_out: list[dict[str, str]] = field(default_factory=list)
     seconds: float = 0.0
-
-    def to_json(self) -> dict[str, Any]:
-        """The result as the command prints it with ``--json``."""
-        return dict(vars(self))
 
 
 def extract_features(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from semblance.core.errors import BadArguments
+from semblance.core.json_document import JsonDocument
 from semblance.core.language import tr_lazy
 from semblance.core.library.findings import (
     FINDINGS_KEY,
@@ -30,17 +30,13 @@ from semblance.core.workflows.library.edit_kinds import EditKind
 
 
 @dataclass(frozen=True)
-class FindingFacts:
+class FindingFacts(JsonDocument):
     """A finding: its letter, the name of its colour, and the number of its cases."""
 
     name: str
     letter: str
     colour: str
     cases: int
-
-    def to_json(self) -> dict[str, Any]:
-        """The fields as JSON values."""
-        return dict(vars(self))
 
 
 def list_findings(library: LibraryLocation) -> list[FindingFacts]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from semblance.core.json_document import JsonDocument
 from semblance.core.library.case_columns import words
 from semblance.core.library.case_names import SHIFTED
 from semblance.core.library.location import LibraryLocation
@@ -18,17 +19,13 @@ from semblance.core.workflows.library.library_snapshot import read_snapshot
 
 
 @dataclass(frozen=True)
-class FoundCases:
+class FoundCases(JsonDocument):
     """The cases of a library that contain every word of ``find``, in the order of their ids; of ``total`` cases."""
 
     library: str
     find: str
     total: int
     cases: list[dict[str, Any]]
-
-    def to_json(self) -> dict[str, Any]:
-        """The fields as JSON values."""
-        return dict(vars(self))
 
 
 def header_rows(

@@ -6,10 +6,10 @@ import glob
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from semblance.core.errors import BadInput
 from semblance.core.imaging.image_address import divide_zip_entry
+from semblance.core.json_document import JsonDocument
 from semblance.core.language import tr_lazy
 from semblance.core.library.importers.source import Source
 from semblance.core.library.location import LibraryLocation
@@ -23,16 +23,12 @@ PROBES = 8
 
 
 @dataclass(frozen=True)
-class RelinkResult:
+class RelinkResult(JsonDocument):
     """Sources found under another path, the number of files found there, and of those still missing."""
 
     moved: dict[str, str]
     found: int
     still_missing: int
-
-    def to_json(self) -> dict[str, Any]:
-        """The fields as JSON values."""
-        return dict(vars(self))
 
 
 def relink(library: LibraryLocation, folder: Path, *, reporter: Reporter = SILENT) -> RelinkResult:

@@ -9,6 +9,7 @@ from typing import Any
 
 from semblance.core.errors import BadInput
 from semblance.core.imaging.image_address import divide_zip_entry
+from semblance.core.json_document import JsonDocument
 from semblance.core.language import tr_lazy
 from semblance.core.library.export_log import log_export
 from semblance.core.library.location import LibraryLocation, ServerAddress, check_is_library
@@ -19,16 +20,12 @@ from semblance.core.workflows.maintenance.move_library import move_library
 
 
 @dataclass(frozen=True)
-class RestoreResult:
+class RestoreResult(JsonDocument):
     """A restored library: its number of cases, and of image files that are missing."""
 
     library: str
     cases: int
     missing: int
-
-    def to_json(self) -> dict[str, Any]:
-        """The fields as JSON values."""
-        return dict(vars(self))
 
 
 def back_up(library: LibraryLocation, file: Path, *, reporter: Reporter = SILENT) -> dict[str, Any]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.files import move_into_place, remove_unfinished, unfinished_name
+from semblance.core.json_document import JsonDocument
 from semblance.core.language import tr_lazy
 from semblance.core.library.location import LibraryLocation, ServerAddress
 from semblance.core.library.open_library import open_library, open_or_create_library
@@ -17,7 +17,7 @@ from semblance.core.tasks import SILENT, Reporter
 
 
 @dataclass(frozen=True)
-class MoveResult:
+class MoveResult(JsonDocument):
     """What was copied from ``source`` to ``target``, equal by SHA-256, and whether ``source`` was ``removed`` then."""
 
     source: str
@@ -26,10 +26,6 @@ class MoveResult:
     files: int
     thumbnails: int
     removed: bool
-
-    def to_json(self) -> dict[str, Any]:
-        """The fields as JSON values."""
-        return dict(vars(self))
 
 
 def move_library(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
+
+from semblance.core.json_document import JsonDocument, JsonKeys
 
 #: Places of the slider, in per cent diagnostic: the share of a step's training pairs that come from findings. The
 #: others come from visual neighbours.
@@ -16,7 +18,7 @@ CARD_KEY = "slider"
 
 
 @dataclass(frozen=True)
-class SliderStep:
+class SliderStep(JsonDocument):
     """One step: the name of its metric, its place in per cent diagnostic, and its held-out accuracy@10."""
 
     metric: str
@@ -24,14 +26,12 @@ class SliderStep:
     accuracy: float | None = None
     measured_on: str = ""
 
-    def to_json(self) -> dict[str, Any]:
-        """Its fields by name."""
-        return dict(vars(self))
-
 
 @dataclass(frozen=True)
-class Slider:
+class Slider(JsonDocument):
     """The steps of one slider, from visual to diagnostic."""
+
+    JSON_KEYS: ClassVar[JsonKeys] = (("slider", "name"), "steps")
 
     name: str
     steps: tuple[SliderStep, ...]
@@ -39,10 +39,6 @@ class Slider:
     def nearest(self, place: float) -> SliderStep:
         """The step nearest to ``place``, in per cent diagnostic."""
         return min(self.steps, key=lambda step: abs(step.place - place))
-
-    def to_json(self) -> dict[str, Any]:
-        """As ``semblance train --slider --json`` prints it."""
-        return {"slider": self.name, "steps": [step.to_json() for step in self.steps]}
 
 
 def step_name(slider: str, place: int) -> str:

@@ -14,6 +14,7 @@ from semblance.core.engine.cluster import Cluster
 from semblance.core.errors import BadArguments
 from semblance.core.evaluation.evaluate_metric import card_scores, chance_note, stored_scores
 from semblance.core.features.fusion import clinical_columns
+from semblance.core.json_document import JsonDocument
 from semblance.core.language import as_lazy, join_texts, tr_lazy
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
@@ -47,7 +48,7 @@ CURVE = "training_curve"
 
 
 @dataclass(frozen=True)
-class TrainResult:
+class TrainResult(JsonDocument):
     """A stored metric: its card and its held-out scores as JSON, ``None`` where it was not scored."""
 
     library: str
@@ -57,10 +58,6 @@ class TrainResult:
     seconds: float
     #: A warning on the scores, if there is one; also on the card.
     warning: str = ""
-
-    def to_json(self) -> dict[str, Any]:
-        """As the command prints it."""
-        return dict(vars(self))
 
 
 def train_metric(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadArguments, BadInput
+from semblance.core.json_document import JsonDocument, JsonKeys
 from semblance.core.language import tr_lazy
 from semblance.core.library.feature_sets import features_stamp
 from semblance.core.library.location import LibraryLocation
@@ -38,20 +39,26 @@ _SETTINGS_KEY = "candidates"
 
 
 @dataclass(frozen=True)
-class CandidateSettings:
+class CandidateSettings(JsonDocument):
     """From ``fewest`` cases on an index finds candidates, if it reaches ``recall``."""
 
     fewest: int = FEWEST
     recall: float = RECALL
 
-    def to_json(self) -> dict[str, Any]:
-        """As it is stored in the library."""
-        return {"fewest": self.fewest, "recall": self.recall}
-
 
 @dataclass(frozen=True)
-class IndexedMetric:
+class IndexedMetric(JsonDocument):
     """The index of a metric after :func:`index_candidates`: why it has ``none``, or what was measured."""
+
+    JSON_KEYS: ClassVar[JsonKeys] = (
+        "metric",
+        "cases",
+        "candidates",
+        ("recall@20", "recall"),
+        ("measured_with", "queries"),
+        ("why_none", "none"),
+    )
+    JSON_NULL: ClassVar[tuple[str, ...]] = ("why_none",)
 
     metric: str
     cases: int
@@ -59,17 +66,6 @@ class IndexedMetric:
     recall: float | None
     queries: int
     none: str = ""
-
-    def to_json(self) -> dict[str, Any]:
-        """A line of ``semblance library index --json``."""
-        return {
-            "metric": self.metric,
-            "cases": self.cases,
-            "candidates": self.candidates,
-            "recall@20": self.recall,
-            "measured_with": self.queries,
-            "why_none": self.none or None,
-        }
 
 
 def candidate_settings(library: Library) -> CandidateSettings:

@@ -18,6 +18,7 @@ from semblance.core.evaluation.outcome_drift import (
     PeriodScore,
     outcome_drift,
 )
+from semblance.core.json_document import JsonDocument
 from semblance.core.language import tr_lazy
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
@@ -33,7 +34,7 @@ OTHER_FINDING = "another finding"
 
 
 @dataclass(frozen=True)
-class FollowedSearch:
+class FollowedSearch(JsonDocument):
     """A saved search with its ``estimate`` (``None``: it had none) and its later diagnosis, "" where not entered."""
 
     name: str
@@ -47,13 +48,9 @@ class FollowedSearch:
     outcome: str
     entered: str
 
-    def to_json(self) -> dict[str, Any]:
-        """As ``semblance outcome list --json`` prints it."""
-        return {**vars(self), "interval": None if self.interval is None else list(self.interval)}
-
 
 @dataclass(frozen=True)
-class DriftReport:
+class DriftReport(JsonDocument):
     """``scores``: of all outcomes first, then by period. ``searches``: saved ones; ``estimates``: those with one;
     ``outcomes``: diagnoses entered for these; ``reference``: the Brier score on the held-out cases of the metric that
     gave the last estimate, ``None`` where unknown."""
@@ -65,10 +62,6 @@ class DriftReport:
     scores: tuple[PeriodScore, ...]
     reference: float | None = None
     minimum: int = MIN_OUTCOMES
-
-    def to_json(self) -> dict[str, Any]:
-        """As ``semblance outcome drift --json`` prints it."""
-        return {**vars(self), "scores": [one.to_json() for one in self.scores]}
 
 
 class OutcomeConflict(SemblanceError):
