@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.evaluation.intervals import t_quantile
+from semblance.core.json_document import JsonDocument
 
 Matrix = npt.NDArray[np.float64]
 #: (r, n) class of each case by each person, :data:`NOT_RATED` where there is none.
@@ -28,7 +29,7 @@ Units = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
-class AgreementCoefficient:
+class AgreementCoefficient(JsonDocument):
     """A coefficient: 1 is full agreement, 0 that of chance. ``interval``: 95 %; ``None`` with cases of one patient."""
 
     value: float

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,7 @@ from semblance.core.imaging.breast_side import chest_wall_side
 from semblance.core.imaging.burnt_in_marks import mark_boxes
 from semblance.core.imaging.drawn_text import drawn_text
 from semblance.core.imaging.image_reader import ImageReader
+from semblance.core.json_document import JsonDocument, JsonKeys
 from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.column_checks import WRITTEN_DOWN, telling_columns, telling_notes
 from semblance.core.library.data_reviews import DataReview, add_review, read_reviews, undo_review
@@ -50,13 +51,30 @@ _FEATURE_CHECKS = (IssueKind.LABEL_ERROR, IssueKind.OUTLIER)
 
 
 @dataclass(frozen=True)
-class DataCheck:
+class DataCheck(JsonDocument):
     """The issues in ``cases`` cases of ``library``, the worst first.
 
     ``decisions``: how many decisions can be undone. ``reviewed``: issues left out because a person accepted their
     cases as they are. ``not_checked``: (check, reason); ``unreadable``: (case id, reason) of the images that no check
     could read. ``features``: the feature set whose neighbours were used, "" without one.
     """
+
+    JSON_KEYS: ClassVar[JsonKeys] = (
+        "library",
+        "cases",
+        ("feature_set", "features"),
+        "issues",
+        "decisions",
+        "reviewed",
+        "not_checked",
+        "unreadable",
+        "seconds",
+    )
+    JSON_NULL: ClassVar[tuple[str, ...]] = ("feature_set",)
+    JSON_PAIRS: ClassVar[Mapping[str, tuple[str, str]]] = {
+        "not_checked": ("check", "reason"),
+        "unreadable": ("case_id", "reason"),
+    }
 
     library: str
     cases: int
@@ -67,20 +85,6 @@ class DataCheck:
     not_checked: tuple[tuple[IssueKind, str], ...]
     unreadable: tuple[tuple[str, str], ...]
     seconds: float
-
-    def to_json(self) -> dict[str, Any]:
-        """The result as the command prints it with ``--json``."""
-        return {
-            "library": self.library,
-            "cases": self.cases,
-            "feature_set": self.features or None,
-            "issues": [issue.to_json() for issue in self.issues],
-            "decisions": self.decisions,
-            "reviewed": self.reviewed,
-            "not_checked": [{"check": check.value, "reason": reason} for check, reason in self.not_checked],
-            "unreadable": [{"case_id": case_id, "reason": reason} for case_id, reason in self.unreadable],
-            "seconds": self.seconds,
-        }
 
 
 def check_data(

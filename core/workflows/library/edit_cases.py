@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from semblance.core.errors import BadArguments, SemblanceError
+from semblance.core.json_document import JsonDocument, JsonKeys
 from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.findings import FindingNames
 from semblance.core.library.location import LibraryLocation
@@ -27,11 +28,19 @@ LONGEST_LABEL = 120
 
 
 @dataclass(frozen=True)
-class EditResult:
+class EditResult(JsonDocument):
     """An edit that was made, or that would be made (``dry_run``).
 
     ``changed`` cases, ``outdated``: names of the metrics whose scores are out of date by it.
     """
+
+    JSON_KEYS: ClassVar[JsonKeys] = (
+        ("edit", "kind"),
+        ("description", "text"),
+        "changed",
+        ("outdated_metrics", "outdated"),
+        "dry_run",
+    )
 
     kind: EditKind
     summary: Mapping[str, Any]
@@ -43,16 +52,6 @@ class EditResult:
     def text(self) -> str:
         """One line on what the edit does."""
         return describe_edit(self.kind.value, self.summary)
-
-    def to_json(self) -> dict[str, Any]:
-        """The result as the commands print it with ``--json``."""
-        return {
-            "edit": self.kind.value,
-            "description": str(self.text),
-            "changed": self.changed,
-            "outdated_metrics": list(self.outdated),
-            "dry_run": self.dry_run,
-        }
 
 
 @dataclass

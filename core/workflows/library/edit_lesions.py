@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, ClassVar
 
 from semblance.core.errors import BadArguments
+from semblance.core.json_document import JsonDocument
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 from semblance.core.tasks import SILENT, Reporter
@@ -18,18 +19,13 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class LesionGroup:
+class LesionGroup(JsonDocument):
     """Ids and findings of the cases of one lesion; ``by_hand``: a person joined or split it."""
+
+    JSON_PAIRS: ClassVar[Mapping[str, tuple[str, str]]] = {"cases": ("case_id", "finding")}
 
     cases: tuple[tuple[str, str | None], ...]
     by_hand: bool
-
-    def to_json(self) -> dict[str, Any]:
-        """As ``semblance lesions --json`` lists it."""
-        return {
-            "cases": [{"case_id": case_id, "finding": finding} for case_id, finding in self.cases],
-            "by_hand": self.by_hand,
-        }
 
 
 def list_lesions(library: LibraryLocation) -> list[LesionGroup]:

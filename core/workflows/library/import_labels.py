@@ -12,9 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from semblance.core.errors import BadArguments, BadInput
+from semblance.core.json_document import JsonDocument
 from semblance.core.language import tr_lazy
 from semblance.core.library.findings import FindingNames
 from semblance.core.library.importers.csv_text import (
@@ -53,11 +54,13 @@ class LabelLineStatus(Enum):
 
 
 @dataclass(frozen=True)
-class LabelLine:
+class LabelLine(JsonDocument):
     """A line of the file: the name in it, the case it matches, and that case's labels before and after.
 
     ``reason``: why it changes nothing, if it matches no case or several, or cannot be read.
     """
+
+    JSON_NULL: ClassVar[tuple[str, ...]] = ("case_id",)
 
     line: int
     name: str
@@ -66,18 +69,6 @@ class LabelLine:
     finding: tuple[str | None, str | None] = (None, None)
     patient: tuple[str | None, str | None] = (None, None)
     reason: str = ""
-
-    def to_json(self) -> dict[str, Any]:
-        """The fields as JSON values."""
-        return {
-            "line": self.line,
-            "name": self.name,
-            "state": self.state.value,
-            "case_id": self.case_id or None,
-            "finding": list(self.finding),
-            "patient": list(self.patient),
-            "reason": str(self.reason),
-        }
 
 
 @dataclass(frozen=True)

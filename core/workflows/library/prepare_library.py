@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from semblance.core.evaluation.splits import patient_codes
 from semblance.core.evaluation.worsened import FindingShares, worsened
 from semblance.core.features.extractor import BURNT_IN_MARKS, KEEP
 from semblance.core.features.registry import extractor_class, make_extractor
+from semblance.core.json_document import JsonDocument
 from semblance.core.language import as_lazy, count_label, join_texts, tr_lazy
 from semblance.core.library.location import LibraryLocation, library_name
 from semblance.core.library.open_library import open_library
@@ -58,25 +59,18 @@ HELD_OUT_UNITS = 10
 
 
 @dataclass(frozen=True)
-class MeanInterval:
+class MeanInterval(JsonDocument):
     """A mean with its 95 % interval; ``None`` where it is not defined."""
+
+    JSON_STRICT: ClassVar[bool] = True
 
     mean: float | None
     ci95: tuple[float, float] | None
-
-    def to_json(self) -> dict[str, Any]:
-        """``mean`` and ``ci95``."""
-        return {"mean": self.mean, "ci95": None if self.ci95 is None else list(self.ci95)}
 
     @classmethod
     def of(cls, mean: float | None, low: float | None, high: float | None) -> MeanInterval:
         """The mean with the ends of its interval, if there are both."""
         return cls(mean, None if low is None or high is None else (low, high))
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> MeanInterval:
-        """The inverse of :meth:`to_json`."""
-        return cls(values["mean"], None if values["ci95"] is None else tuple(values["ci95"]))
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import ssl
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Lock
-from typing import Any, Final
+from typing import ClassVar, Final
 
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
+from semblance.core.json_document import JsonDocument
 from semblance.core.language import tr_lazy
 from semblance.core.library.location import LibraryLocation, lasting_folder
 from semblance.core.library.open_library import open_or_create_library
@@ -30,12 +31,18 @@ _POLL_S, _RETRY_S = 1.0, 60.0
 
 
 @dataclass
-class ReceivedCounts:
+class ReceivedCounts(JsonDocument):
     """What was taken: numbers of ``taken`` objects and of ``duplicates``; ``refused`` files or objects and why.
 
     ``changed``: UIDs of duplicates and how they differ from what was here, though not in pixels and patient.
     ``studies`` counts imports. ``failed``: studies that could not be imported yet, which are tried again.
     """
+
+    JSON_PAIRS: ClassVar[Mapping[str, tuple[str, str]]] = {
+        "refused": ("path", "reason"),
+        "failed": ("study", "reason"),
+        "changed": ("object", "change"),
+    }
 
     library: str
     taken: int = 0
@@ -44,13 +51,6 @@ class ReceivedCounts:
     refused: dict[str, str] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
     changed: dict[str, str] = field(default_factory=dict)
-
-    def to_json(self) -> dict[str, Any]:
-        """The fields as JSON values."""
-        refused = [{"path": path, "reason": reason} for path, reason in self.refused.items()]
-        failed = [{"study": study, "reason": reason} for study, reason in self.failed.items()]
-        changed = [{"object": uid, "change": change} for uid, change in self.changed.items()]
-        return dict(vars(self)) | {"refused": refused, "failed": failed, "changed": changed}
 
 
 def watch(

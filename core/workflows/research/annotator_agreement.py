@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ from semblance.core.evaluation.agreement import (
     fleiss_kappa,
     krippendorff_alpha,
 )
+from semblance.core.json_document import JsonDocument, JsonKeys
 from semblance.core.language import tr_lazy
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
@@ -50,9 +51,11 @@ class Annotator:
 
 
 @dataclass(frozen=True)
-class PairAgreement:
+class PairAgreement(JsonDocument):
     """Two people: ``n`` judged by both, ``agreed`` of them alike; ``kappa``: Cohen's, ``None`` where both always gave
     the same one answer, or nothing was judged by both."""
+
+    JSON_KEYS: ClassVar[JsonKeys] = (("annotators", "names"), "n", "agreed", ("cohen_kappa", "kappa"))
 
     names: tuple[str, str]
     n: int
@@ -61,7 +64,7 @@ class PairAgreement:
 
 
 @dataclass(frozen=True)
-class Difference:
+class Difference(JsonDocument):
     """What was judged differently: ``cases``, one of a concept, else the query first; ``answers`` by person."""
 
     cases: tuple[str, ...]
@@ -69,13 +72,25 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class SubjectAgreement:
+class SubjectAgreement(JsonDocument):
     """Agreement on one subject: a concept (``name``), similarity, or comparisons.
 
     ``shared``: judged by two people or more; ``alpha``: Krippendorff's of these. ``complete``: judged by all people;
     ``fleiss``: Fleiss' kappa of these, ``None`` for fewer than three people. Coefficients are ``None`` where there is
     only one answer.
     """
+
+    JSON_KEYS: ClassVar[JsonKeys] = (
+        ("subject", "kind"),
+        "name",
+        ("annotators", "counts"),
+        "shared",
+        ("krippendorff_alpha", "alpha"),
+        "complete",
+        ("fleiss_kappa", "fleiss"),
+        "pairs",
+        "differences",
+    )
 
     kind: str
     name: str
@@ -87,42 +102,10 @@ class SubjectAgreement:
     pairs: tuple[PairAgreement, ...]
     differences: tuple[Difference, ...]
 
-    def to_json(self) -> dict[str, Any]:
-        """As ``semblance agreement --json`` prints it."""
-
-        def of(value: AgreementCoefficient | None) -> Any:
-            if value is None:
-                return None
-            return {
-                "value": value.value,
-                "interval": None if value.interval is None else list(value.interval),
-            }
-
-        return {
-            "subject": self.kind,
-            "name": self.name,
-            "annotators": {one.name: one.n for one in self.annotators},
-            "shared": self.shared,
-            "krippendorff_alpha": of(self.alpha),
-            "complete": self.complete,
-            "fleiss_kappa": of(self.fleiss),
-            "pairs": [
-                {
-                    "annotators": list(one.names),
-                    "n": one.n,
-                    "agreed": one.agreed,
-                    "cohen_kappa": of(one.kappa),
-                }
-                for one in self.pairs
-            ],
-            "differences": [
-                {
-                    "cases": list(one.cases),
-                    "answers": {name: str(answer) for name, answer in one.answers.items()},
-                }
-                for one in self.differences
-            ],
-        }
+    @property
+    def counts(self) -> dict[str, int]:
+        """Person -> number of cases, or of pairs, that they judged."""
+        return {one.name: one.n for one in self.annotators}
 
 
 def annotator_agreement(

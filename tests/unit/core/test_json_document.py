@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from typing import ClassVar
 
@@ -129,3 +130,28 @@ def test_what_is_stored_misses_no_key():
 
 def test_arrays_are_lists():
     assert Scores(np.arange(3)).to_json()["by_finding"] == [0, 1, 2]
+
+
+class Stage(Enum):
+    NEW = "new"
+
+
+@dataclass(frozen=True)
+class Failures(JsonDocument):
+    JSON_PAIRS: ClassVar[Mapping[str, tuple[str, str]]] = {
+        "failed": ("case", "reason"),
+        "renamed": ("old", "new"),
+    }
+
+    stage: Stage
+    failed: tuple[tuple[str, str], ...]
+    renamed: Mapping[str, str]
+
+
+def test_pairs_are_objects_and_members_of_an_enumeration_their_values():
+    document = Failures(Stage.NEW, (("a", "no file"),), {"b": "c"})
+    assert document.to_json() == {
+        "stage": "new",
+        "failed": [{"case": "a", "reason": "no file"}],
+        "renamed": [{"old": "b", "new": "c"}],
+    }
