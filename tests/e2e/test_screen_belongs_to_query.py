@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import csv
 import re
 import shutil
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
@@ -19,9 +23,11 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-from PySide6.QtCore import QCoreApplication, QEvent, QSettings, Qt
+from PIL import Image
+from PySide6.QtCore import QAbstractListModel, QCoreApplication, QEvent, QModelIndex, QSettings, Qt
+from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QWidget
+from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QApplication, QComboBox, QLabel, QWidget
 
 from semblance.app.screenshot import turn, wait_until_idle
 from semblance.app.search.query.query_panel import QueryPanel
@@ -29,18 +35,132 @@ from semblance.app.search.similar.summary_strip import SummaryStrip
 from semblance.app.shell import library_operations, search_operations
 from semblance.app.shell.settings import Settings
 from semblance.app.viewer.image_view import ImageView
+from semblance.app.widgets.cards.card_view import CardView
 from semblance.app.widgets.cards.case_grid import CaseGrid
 from semblance.app.widgets.panel import FullPage
 from semblance.app.window.main_window import MainWindow
 from semblance.app.window.top_bar import ChoiceButton
 from semblance.core.imaging.region import Region
 from semblance.core.library.case_columns import CaseColumns
+from semblance.core.workflows.features.extract_features import extract_features
+from semblance.core.workflows.library.import_source import import_source
+from semblance.core.workflows.metrics.train_metric import train_metric
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.rank_cases import nearest_cases
+from tests.helpers.images import stripes
 from tests.helpers.long_run import LONG
-from tests.helpers.named_images import NAME, name_in, named_library, write_named
 from tests.helpers.prompt_jobs import PromptJobs
-from tests.helpers.screen import images_of, texts_of, visible_widgets
 from tests.helpers.windows import flush
+
+#: Rows of a table that are read.
+_ROWS = 60
+
+
+def visible_widgets() -> Iterator[QWidget]:
+    """Every widget of which a part can be seen."""
+    for window in QApplication.topLevelWidgets():
+        if window.isVisible():
+            yield window
+            yield from (one for one in window.findChildren(QWidget) if not one.visibleRegion().isEmpty())
+
+
+def texts_of(widget: QWidget) -> Iterator[str]:
+    """What ``widget`` itself shows or tells a screen reader. A widget that paints text has ``drawn_texts``."""
+    yield widget.accessibleName()
+    yield widget.accessibleDescription()
+    yield widget.toolTip()
+    if widget.isWindow():
+        yield widget.windowTitle()
+    if isinstance(widget, QLabel | QAbstractButton):
+        yield widget.text()
+    if isinstance(widget, QComboBox):
+        yield widget.currentText()
+    if isinstance(widget, QAbstractItemView) and (model := widget.model()) is not None:
+        # Qt has no public number of columns for a list.
+        columns = 1 if isinstance(model, QAbstractListModel) else model.columnCount(QModelIndex())
+        for row in range(min(_ROWS, model.rowCount(QModelIndex()))):
+            for column in range(columns):
+                text = model.index(row, column).data(Qt.ItemDataRole.DisplayRole)
+                if isinstance(text, str):
+                    yield text
+    drawn = getattr(widget, "drawn_texts", None)
+    if drawn is not None:
+        yield from drawn()
+
+
+def images_of(widget: QWidget) -> Iterator[tuple[str, npt.NDArray[np.uint8]]]:
+    """The images that ``widget`` shows, each with the text that names it."""
+    if isinstance(widget, ImageView) and widget.image is not None and widget.second is None:
+        yield widget.accessibleName(), widget.image.levels[0]
+    if isinstance(widget, CardView) and widget._source is not None:
+        model = widget.model()
+        for place in widget.visible_places():
+            image = widget._source.get(model.case_row(place))
+            if image is not None:
+                yield model.describe(place), _grey(image)
+
+
+def _grey(image: QImage) -> npt.NDArray[np.uint8]:
+    plain = image.convertToFormat(QImage.Format.Format_Grayscale8)
+    lines = np.frombuffer(plain.constBits(), np.uint8).reshape(plain.height(), plain.bytesPerLine())
+    return lines[:, : plain.width()]
+
+
+#: Kind of image -> its code in the pixels. Two libraries, and images from outside.
+KINDS = ("ant", "bee", "out")
+#: A name of a case or of an image from outside.
+NAME = re.compile(r"\b(ant|bee|out)(\d\d)\b")
+_BITS, _SIDE = 7, 6
+
+
+def named_image(kind: str, number: int, *, size: int = 48) -> npt.NDArray[np.uint8]:
+    """Stripes below a row of black and white squares that :func:`name_in` reads."""
+    code = KINDS.index(kind) * 32 + number
+    pixels = stripes(np.random.default_rng(code), upright=number // 2 % 2 == 1, size=size)
+    for bit in range(_BITS):
+        pixels[:_SIDE, bit * _SIDE : (bit + 1) * _SIDE] = 255 if code >> bit & 1 else 0
+    return pixels
+
+
+def name_in(pixels: npt.NDArray[np.uint8]) -> str:
+    """The name that :func:`named_image` wrote into ``pixels``."""
+    scale = pixels.shape[0] / 48
+    at = [pixels[round(3 * scale), round((bit * _SIDE + 3) * scale)] for bit in range(_BITS)]
+    code = sum(1 << bit for bit, value in enumerate(at) if value > 127)
+    return f"{KINDS[code // 32]}{code % 32:02d}"
+
+
+def write_named(folder: Path, kind: str, number: int) -> Path:
+    """The image as a file of ``folder``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{kind}{number:02d}.png"
+    Image.fromarray(named_image(kind, number)).save(path)
+    return path
+
+
+def named_library(folder: Path, kind: str, n: int, name: str, *, large_patient: int = 0) -> Path:
+    """The library ``name`` of ``n`` cases in ``folder``: two a patient, but the last one has ``large_patient`` of them.
+
+    It has two feature sets and a metric of each.
+    """
+    lines, source = [], folder / f"{kind} images"
+    for number in range(n):
+        finding = f"{kind}{'upright' if number // 2 % 2 else 'level'}"
+        path = write_named(source / finding, kind, number)
+        patient = n if number >= n - large_patient else number // 2
+        lines.append((f"{finding}/{path.name}", finding, f"{kind}patient{patient:02d}"))
+    with (source / "labels.csv").open("w", newline="", encoding="utf-8") as out:
+        writer = csv.writer(out)
+        writer.writerow(("path", "label", "patient_id"))
+        writer.writerows(lines)
+    library = folder / name
+    import_source(source, library)
+    for extractor in ("colour_edge_texture", "gabor"):
+        extract_features(library, extractor)
+    train_metric(library, TrainRequest("euclidean", f"{kind}plain", features="colour_edge_texture"))
+    train_metric(library, TrainRequest("lda", f"{kind}learned", features="gabor"))
+    return library
+
 
 FIRST, SECOND = "First.semblance", "Second.semblance"
 ROWS = st.integers(0, 40)

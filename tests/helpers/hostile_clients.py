@@ -6,12 +6,10 @@ import contextlib
 import socket
 import ssl
 import struct
-import threading
-import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from tests.helpers.held_connections import held
 from tests.helpers.http_server import TOKEN
 
 #: Seconds after which a test gives up.
@@ -96,39 +94,8 @@ HOLDS = {
 }
 
 
-@contextlib.contextmanager
 def many(
-    address: str, count: int, first: bytes, again: bytes, tls: ssl.SSLContext | None = None
-) -> Iterator[list[socket.socket]]:
-    """``count`` clients that open a new connection where the server ends one."""
-    opened: list[socket.socket] = []
-    ended = threading.Event()
-
-    def hold() -> None:
-        for number in range(count):
-            if ended.is_set():
-                return
-            one = connect(address, receive_bytes=2048)
-            opened.append(one)
-            with contextlib.suppress(OSError):
-                one.sendall(first)
-            if again and number % 10 == 0:
-                for other in opened:
-                    with contextlib.suppress(OSError):
-                        other.sendall(again)
-        while again and not ended.wait(0.2):
-            for other in opened:
-                with contextlib.suppress(OSError):
-                    other.sendall(again)
-
-    thread = threading.Thread(target=hold)
-    thread.start()
-    try:
-        while len(opened) < count:
-            time.sleep(0.01)
-        yield opened
-    finally:
-        ended.set()
-        thread.join()
-        for one in opened:
-            one.close()
+    address: str, count: int, first: bytes, again: bytes
+) -> contextlib.AbstractContextManager[list[socket.socket]]:
+    """``count`` clients that hold their connections and hardly read."""
+    return held(lambda: connect(address, receive_bytes=2048), count, first, again)

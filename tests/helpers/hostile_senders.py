@@ -7,9 +7,6 @@ import io
 import random
 import socket
 import struct
-import threading
-import time
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -18,6 +15,7 @@ from pynetdicom import AE
 from pynetdicom.sop_class import CTImageStorage, Verification
 
 from tests.helpers.dicom_files import ct_slice, encoded
+from tests.helpers.held_connections import held
 
 #: Seconds after which a test gives up.
 WATCHDOG_S = 60.0
@@ -160,31 +158,8 @@ def store(port: int, instance: str = "1.2.3.4", **options: Any) -> int | None:
     return answer.get("Status")
 
 
-@contextlib.contextmanager
-def many(port: int, count: int, first: bytes, again: bytes) -> Iterator[list[socket.socket]]:
+def many(
+    port: int, count: int, first: bytes, again: bytes
+) -> contextlib.AbstractContextManager[list[socket.socket]]:
     """``count`` senders that hold their connections."""
-    opened: list[socket.socket] = []
-    ended = threading.Event()
-
-    def hold() -> None:
-        while len(opened) < count:
-            one = socket.create_connection(("127.0.0.1", port), WATCHDOG_S)
-            opened.append(one)
-            with contextlib.suppress(OSError):
-                one.sendall(first)
-        while not ended.wait(0.1):
-            for one in opened if again else ():
-                with contextlib.suppress(OSError):
-                    one.sendall(again)
-
-    thread = threading.Thread(target=hold)
-    thread.start()
-    try:
-        while len(opened) < count:
-            time.sleep(0.01)
-        yield opened
-    finally:
-        ended.set()
-        thread.join()
-        for one in opened:
-            one.close()
+    return held(lambda: socket.create_connection(("127.0.0.1", port), WATCHDOG_S), count, first, again)

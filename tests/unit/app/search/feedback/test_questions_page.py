@@ -15,17 +15,32 @@ from semblance.app.search.feedback.questions_page import NOTHING_HELD_OUT, Learn
 from semblance.app.shell import search_operations
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader, ThumbnailSource
 from semblance.core.imaging.region import Region
+from semblance.core.library.case_columns import CaseColumns
 from semblance.core.searches.feedback.judgements import JudgementKind
 from semblance.core.searches.feedback.questions import QuestionAnswer
 from semblance.core.searches.query import Query
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.metrics.train_request import TrainRequest
+from semblance.core.workflows.searches.feedback.next_question import CaseQuestion
 from semblance.core.workflows.searches.feedback.refinement_session import HeldOutScore
 from tests.helpers.contexts import make_context
-from tests.helpers.questions import answer_by_findings
 from tests.helpers.striped_library import striped_library
 from tests.helpers.tables import PLAIN
 from tests.helpers.widgets import finish_delayed_calls, show_widget
+
+
+def answer_by_findings(columns: CaseColumns, question: CaseQuestion) -> QuestionAnswer:
+    """The answer of a user who knows the findings of the cases."""
+    query, first, second = (
+        columns.finding_name(columns.index_of_id(case))
+        for case in (question.query, question.first, question.second)
+    )
+    answers = {
+        (True, False): QuestionAnswer.FIRST,
+        (False, True): QuestionAnswer.SECOND,
+        (True, True): QuestionAnswer.BOTH,
+    }
+    return answers.get((first == query, second == query), QuestionAnswer.NEITHER)
 
 
 @pytest.fixture(scope="module")

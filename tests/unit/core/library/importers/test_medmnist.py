@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import io
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -9,7 +12,19 @@ from semblance.core.library.importers.registry import recognise
 from semblance.core.library.importers.source import Source
 from tests.helpers.bad_images import write_zip
 from tests.helpers.importer_scan import Scan
-from tests.helpers.importers import medmnist
+
+
+def medmnist(path: Path, **more: np.ndarray) -> Path:
+    arrays = {
+        "train_images": np.random.default_rng(0).integers(0, 256, (3, 8, 9), np.uint8),
+        "train_labels": np.array([[1], [0], [1]], np.uint8),
+        "test_images": np.zeros((1, 8, 9), np.uint8),
+        "test_labels": np.array([[0]], np.uint8),
+    } | more
+    out = io.BytesIO()
+    np.savez(out, **{name: array for name, array in arrays.items() if array is not None})
+    path.write_bytes(out.getvalue())
+    return path
 
 
 @pytest.mark.parametrize("where", ["file", "zip", "folder"])

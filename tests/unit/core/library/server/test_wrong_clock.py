@@ -23,8 +23,23 @@ from semblance.core.workflows.library.edit_cases import set_finding, set_patient
 from semblance.core.workflows.library.local_copies import remove_ended_copies, renew_copy
 from semblance.core.workflows.library.undo_edits import redo, undo
 from semblance.core.workflows.maintenance.share_library import create_project, list_projects
-from tests.helpers.clock import change_clock
 from tests.helpers.server_writes import prepare, write_one
+
+
+def change_clock(monkeypatch: pytest.MonkeyPatch, **ahead: float) -> None:
+    """Have the clock of this process go ``ahead`` of the right time; ``hours=-7``: behind it."""
+    difference = datetime.timedelta(**ahead)
+
+    class Wrong(datetime.datetime):
+        @classmethod
+        def now(cls, tz: datetime.tzinfo | None = None) -> datetime.datetime:
+            return _RIGHT.now(tz) + difference
+
+    monkeypatch.setattr(datetime, "datetime", Wrong)
+
+
+_RIGHT = datetime.datetime
+
 
 WRONG = pytest.mark.parametrize("hours", [-30, 30], ids=["behind", "ahead"])
 

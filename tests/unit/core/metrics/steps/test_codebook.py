@@ -13,12 +13,35 @@ from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.protocols.protocol import LearnerSpec
 from semblance.core.evaluation.protocols.registry import get_protocol
 from semblance.core.features.registry import extractors
+from semblance.core.local_descriptors import DescriptorPacking
 from semblance.core.metrics import fit_metric, load_metric, make_learner
 from semblance.core.metrics.steps import apply_steps, fit_steps, parse_steps, steps_text
 from semblance.core.metrics.steps import codebook as module
 from semblance.core.metrics.steps.codebook import Codebook, merge_words
 from semblance.core.metrics.steps.sequence import chosen_steps, default_steps
-from tests.helpers.local_rows import KINDS, PACKING, local_rows
+
+#: Four values of a byte each, of which two share a column.
+PACKING = DescriptorPacking(low=(0.0,) * 4, high=(255.0,) * 4, bits=8)
+KINDS = np.array(
+    [[20, 20, 20, 20], [230, 20, 20, 120], [20, 230, 120, 20], [120, 120, 230, 230]], dtype=float
+)
+
+
+def local_rows(
+    n: int = 60, places: int = 30, seed: int = 0, form: DescriptorPacking = PACKING
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(n, d) float32 rows, (n,) findings, (n, 4) the true share of every kind; some places are missing."""
+    rng = np.random.default_rng(seed)
+    findings = np.array(["benign", "malignant"])[np.arange(n) % 2]
+    rows, shares = [], []
+    for finding in findings:
+        weights = [6, 2, 1, 1] if finding == "benign" else [2, 6, 1, 1]
+        place_count = int(rng.integers(places // 2, places + 1))
+        kinds = rng.choice(4, place_count, p=np.array(weights) / 10)
+        rows.append(form.pack(KINDS[kinds] + rng.normal(0, 4, (place_count, 4)), places))
+        shares.append(np.bincount(kinds, minlength=4) / place_count)
+    return np.stack(rows), findings, np.array(shares)
+
 
 WHITENED = dataclasses.replace(PACKING, whitened=True)
 

@@ -21,6 +21,7 @@ from semblance.core.searches.query import Query
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.maintenance import repair_library
 from semblance.core.workflows.maintenance.backup import back_up
+from semblance.core.workflows.maintenance.verification_result import VerificationResult
 from semblance.core.workflows.maintenance.verify_library import retraining_advice, verify_library
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
@@ -28,8 +29,11 @@ from semblance.core.workflows.searches.open_metrics import close_loaded_metrics
 from semblance.core.workflows.searches.rank_cases import nearest_cases
 from tests.helpers.libraries import raw, settled, stored_features, tables_of
 from tests.helpers.program import run_program
-from tests.helpers.verification import problem_parts
 from tests.unit.core.workflows.maintenance.conftest import CASES
+
+
+def problem_parts(result: VerificationResult) -> list[str]:
+    return [finding.part for finding in result.findings]
 
 
 def store_of(library: Path) -> Path:

@@ -34,10 +34,33 @@ from semblance.core.workflows.reports import export_plots, metric_cards, write_r
 from semblance.core.workflows.searches.feedback import refine_metric
 from semblance.core.workflows.searches.open_metrics import close_loaded_metrics
 from tests.helpers.dicom_files import encoded, save
-from tests.helpers.file_contents import texts_in_bytes, texts_in_file
-from tests.helpers.identifier_search import IdentifierSearch
+from tests.helpers.identifier_search import PNG, IdentifierSearch, parts
 from tests.helpers.planted_everywhere import Person, attributes, plant, plant_private
 from tests.unit.core.workflows.library.test_import_privacy import PLANTED, film
+
+
+def texts_in_file(file: Path) -> str:
+    """All texts in ``file`` as one text to search, without the name of the file."""
+    return texts_in_bytes(file.read_bytes())
+
+
+def texts_in_bytes(data: bytes) -> str:
+    """:func:`texts_in_file` of the bytes of a file."""
+    texts = []
+    for _, part in parts(data):
+        texts += [part.decode("latin-1"), part.decode("utf-8", "ignore"), part.decode("utf-16-le", "ignore")]
+        if part[:8] == PNG or part[:3] == b"\xff\xd8\xff":
+            texts.append(_image(part))
+    return "\n".join(texts)
+
+
+def _image(data: bytes) -> str:
+    from PIL import Image
+
+    with Image.open(io.BytesIO(data)) as image:
+        image.load()
+        return repr(image.info) + repr(getattr(image, "text", "")) + repr(dict(image.getexif()))
+
 
 WORKFLOWS = Path(__file__).resolve().parents[5] / "core" / "workflows"
 USER, HOME = "quentin-larkspur", "homefolder-of-ourania"
