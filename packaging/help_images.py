@@ -73,8 +73,8 @@ def make_images(library: Path, folder: Path) -> list[Path]:
 
 
 def _show_search(window: MainWindow) -> QWidget:
-    assert window.state.path is not None
-    search_operations.submit_query(window.context, Query(case=demo_query(window.state.path)))
+    assert window.state.location is not None
+    search_operations.submit_query(window.context, Query(case=demo_query(window.state.location)))
     wait_until_idle(window)
     window.parts.layout.show_side("why")
     return window

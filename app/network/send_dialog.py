@@ -128,7 +128,7 @@ class SendDialog(Dialog):
     def send(self) -> None:
         """Send what is chosen to the chosen server."""
         state, server = self._context.state, self.server_box.server()
-        if server is None or state.path is None or self._job is not None:
+        if server is None or state.location is None or self._job is not None:
             return
         commit = server.kind == DIMSE and self.commit.isChecked()
         title = tr("Sending to {name}", name=server.name)
@@ -138,7 +138,7 @@ class SendDialog(Dialog):
                 title,
                 send_results.send_cases,
                 server,
-                state.path,
+                state.location,
                 self._rows,
                 commit=commit,
                 pool=WorkerPool.NETWORK,
@@ -156,7 +156,7 @@ class SendDialog(Dialog):
                 title,
                 send_results.send_report,
                 server,
-                state.path,
+                state.location,
                 state.search,
                 options,
                 commit=commit,

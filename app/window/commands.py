@@ -346,7 +346,7 @@ class Commands(QObject):
     def _read_header(self, what: int | ImageAddress, place: int | None = None) -> None:
         if self.header_dialog is None:
             self.header_dialog = HeaderDialog(self._context, self._window)
-        self.header_dialog.read(self._context.state.path, what, place)
+        self.header_dialog.read(self._context.state.location, what, place)
         self.header_dialog.show()
         self.header_dialog.raise_()
         self.header_dialog.view.search.setFocus()

@@ -293,7 +293,7 @@ class Panels(QObject):
         self._fetch_thumbnails(round(LARGE_CARDS.largest * self._stack.devicePixelRatioF()), rows, done)
 
     def _fetch_thumbnails(self, longest: int, rows: list[int], done: Done) -> None:
-        path = self._context.state.path
+        path = self._context.state.location
         if path is None:
             done([])
             return

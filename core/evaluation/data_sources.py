@@ -199,7 +199,7 @@ def case_data(
         np.array(patients, dtype=np.str_) if any(patients) else None,
         tuple(name for name, _ in columns),
         tuple(group for _, group in columns),
-        str(library.path),
+        str(library.location),
         masses=bool(kinds & {"mammograms", "ultrasound"}),
         case_rows=rows,
         case_ids=np.array([r.case_id for r in cases], dtype=np.str_),

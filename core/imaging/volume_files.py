@@ -12,6 +12,7 @@ import gzip
 import io
 import itertools
 import math
+import re
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -36,7 +37,7 @@ VOLUME_SUFFIXES = (".nii", ".nii.gz", ".nrrd", ".nhdr", ".mha", ".mhd")
 COPY_AGAIN = "Copy it from its source again, or leave it out."
 
 _CHUNK = 1 << 20
-_MAX_HEADER, _MAX_FIELDS = 1 << 20, 200
+_MAX_HEADER, _MAX_FIELDS, _LONGEST_NAME = 1 << 20, 200, 256
 #: Of each axis of the patient (left, posterior, superior): the sign in which columns, rows and slices run on screen.
 _SHOWN = np.array([1.0, 1.0, -1.0])
 #: Voxels so many times as long along one axis as along the others were acquired slice by slice along it.
@@ -56,6 +57,8 @@ _META_TYPES = {
     "MET_LONG": "i4", "MET_ULONG": "u4", "MET_LONG_LONG": "i8", "MET_ULONG_LONG": "u8", "MET_FLOAT": "f4",
     "MET_DOUBLE": "f8",
 }  # fmt: skip
+
+_VOXEL_FILE = re.compile(rb"^(?:ElementDataFile\s*=|data ?file:)(.*)$", re.MULTILINE | re.IGNORECASE)
 
 #: Opens the file, or one that lies beside it, by its name.
 Opened = Callable[[], BinaryIO]
@@ -92,6 +95,18 @@ class VolumeFile(Protocol):
 def has_volume_name(name: str) -> bool:
     """Whether ``name`` has the ending of a file of volumes; a TIFF file may hold one too."""
     return name.lower().endswith(VOLUME_SUFFIXES)
+
+
+def has_header_name(name: str) -> bool:
+    """Whether ``name`` has the ending of a header whose voxels lie in another file."""
+    return name.lower().endswith((".nhdr", ".mhd"))
+
+
+def voxel_file_name(header: BinaryIO) -> str | None:
+    """The file of the voxels that an open ``header`` names, in the same folder; ``None`` for no other file."""
+    found = _VOXEL_FILE.search(header.read(_MAX_HEADER))
+    name = found[1].decode("utf-8", "replace").strip() if found else ""
+    return name if name.upper() != "LOCAL" and _is_file_name(name) else None
 
 
 def volume_format(name: str, head: bytes) -> str | None:
@@ -616,9 +631,14 @@ def _decoded(source: BinaryIO, encoding: str, dtype: np.dtype[Any], count: int, 
     )
 
 
+def _is_file_name(name: str) -> bool:
+    is_plain = PurePosixPath(name).name == name and "\\" not in name and "\0" not in name
+    return is_plain and name not in ("", ".", "..") and len(name.encode()) < _LONGEST_NAME
+
+
 def _beside(data_name: str, name: str, beside: Beside) -> BinaryIO:
     """The file of the data, which must lie in the folder of its header: no header may lead elsewhere."""
-    if PurePosixPath(data_name).name != data_name or "\\" in data_name or data_name in ("", ".", ".."):
+    if not _is_file_name(data_name):
         raise BadInput(
             tr_lazy("The voxels of '{name}' do not lie in its folder.", name=name), "Save both in one folder."
         )

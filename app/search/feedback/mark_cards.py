@@ -159,7 +159,7 @@ def _change(
 ) -> Job | None:
     """Change the ledger and rank again. A judgement is never dropped for a later one."""
     state, search = context.state, context.state.search
-    path = state.path
+    path = state.location
     if path is None or search is None:
         return None
     job = context.jobs.run(
@@ -180,12 +180,12 @@ def _change(
 
     def show(ranked_search: RankedSearch) -> None:
         # If the search changed in the meantime, its own ranking arrives.
-        if state.path == path and state.search == ranked_search.search:
+        if state.location == path and state.search == ranked_search.search:
             state.set_ranked_search(ranked_search)
 
     def fail(error: SemblanceError) -> None:
         context.messages.error(error)
-        if state.path == path:
+        if state.location == path:
             # Show the marks that are really saved.
             state.set_ranked_search(state.ranked_search)
 
@@ -204,12 +204,12 @@ def wait_for_judgements(context: Context) -> None:
 def check_metric(context: Context) -> None:
     """Find out whether judgements can refine the current metric, for :attr:`State.refusal`."""
     state = context.state
-    if state.path is None or state.metric is None:
+    if state.location is None or state.metric is None:
         return
-    path, metric = state.path, state.metric.name
+    path, metric = state.location, state.metric.name
 
     def set_refusal(refusal: BadInput | None) -> None:
-        if state.path == path and state.metric is not None and state.metric.name == metric:
+        if state.location == path and state.metric is not None and state.metric.name == metric:
             state.set_refusal(refusal)
 
     # If the metric cannot be opened, ranking has failed and shown the error.
@@ -221,12 +221,12 @@ def check_metric(context: Context) -> None:
 def fetch_influence(context: Context, then: Callable[[list[Influence]], None], k: int = 20) -> Job | None:
     """Compute how each judgement changes the first ``k`` ranks."""
     state = context.state
-    if state.path is None or state.search is None:
+    if state.location is None or state.search is None:
         return None
     job = context.jobs.run(
         tr("Influence of each judgement"),
         refine_metric.influence,
-        state.path,
+        state.location,
         state.search,
         k=k,
         pool=WorkerPool.SEARCH,
@@ -240,12 +240,12 @@ def fetch_score(
 ) -> Job | None:
     """Score the refined metric on cases that are neither used for training nor judged."""
     state = context.state
-    if state.path is None or state.search is None:
+    if state.location is None or state.search is None:
         return None
     job = context.jobs.run(
         "",
         refine_metric.held_out_score,
-        state.path,
+        state.location,
         state.search,
         pool=WorkerPool.SEARCH,
         channel=channel,
@@ -383,8 +383,8 @@ class CardFeedback(QObject):
 
     def _update_judging(self) -> None:
         metric = self._state.metric.name if self._state.metric else ""
-        if self._state.ranking is not None and self._checked_metric != (self._state.path, metric):
-            self._checked_metric = (self._state.path, metric)
+        if self._state.ranking is not None and self._checked_metric != (self._state.location, metric):
+            self._checked_metric = (self._state.location, metric)
             self._state.refusal = None
             check_metric(self._context)
         self._grid.set_judging(self._state.ranking is not None, self._state.why_not_written)

@@ -52,13 +52,13 @@ def fetch_question(
 ) -> Job | None:
     """Fetch the next question about the query; with ``across_queries`` about any query, preferably ``query``."""
     state = context.state
-    if state.path is None or state.search is None:
+    if state.location is None or state.search is None:
         return None
     function = next_question.next_question_anywhere if across_queries else next_question.next_question
     job = context.jobs.run(
         tr("Ask me next"),
         function,
-        state.path,
+        state.location,
         state.search,
         list(skipped),
         about=query,
@@ -166,8 +166,8 @@ class QuestionSession(QObject):
     def _current_key(self) -> _Key:
         search = self._state.search
         if search is None:
-            return self._state.path, "", (), None, ""
-        return self._state.path, search.metric, search.without, search.query, search.ledger
+            return self._state.location, "", (), None, ""
+        return self._state.location, search.metric, search.without, search.query, search.ledger
 
     def _reset(self, key: _Key) -> None:
         if self._job is not None:

@@ -233,7 +233,7 @@ class QuestionsPage(FullPage):
             needed += [] if question is None else [question.query, question.first, question.second]
         for case in [case for case in self._opened if case not in needed]:
             del self._opened[case]
-        columns, path = self._state.columns, self._state.path
+        columns, path = self._state.columns, self._state.location
         for case in dict.fromkeys(needed):
             index = columns.index_of_id(case)
             if case in self._opened or case in self._opening or index < 0 or path is None:
@@ -259,7 +259,7 @@ class QuestionsPage(FullPage):
         problem = found if isinstance(found, str) else ""
         self.headers[place].show_problem(problem)
         if isinstance(found, ViewedImage) and found.case is not None:
-            pane.show_viewed(found, self._state.path, found.case.row, None)
+            pane.show_viewed(found, self._state.location, found.case.row, None)
             pane.go_to_slice_of(found.region)
         else:
             pane.show_nothing()

@@ -170,7 +170,7 @@ def _cases(library: Library, request: EncoderRequest) -> EvaluationData:
     rows = np.setdiff1d(rows, sealed_rows(library))
     if not len(rows):
         raise BadInput(
-            tr_lazy("{library} has no images with findings.", library=library.path.name),
+            tr_lazy("{library} has no images with findings.", library=library.location.name),
             "Give the cases findings (a labels.csv).",
         )
     findings = parse_findings_map(request.findings) if request.findings else None

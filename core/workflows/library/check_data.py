@@ -125,7 +125,7 @@ def check_data(
             found, missed = _neighbour_issues(opened, feature_set, cases)
             issues += found
             not_checked += missed
-        path, name = opened.path, "" if feature_set is None else feature_set.name
+        path, name = opened.location, "" if feature_set is None else feature_set.name
     measured, unreadable = _measure_images(cases, details, reporter)
     sides, reason = data_issues.wrong_sides([pair for pair in measured if pair[0].side])
     not_checked += [(IssueKind.WRONG_SIDE, reason)] if reason else []

@@ -199,7 +199,7 @@ class Repairer:
         before = len(library.features.cases_of(feature_set))
         try:
             extract_features(
-                library.path,
+                library.location,
                 feature_set.extractor,
                 settings=feature_set.settings,
                 name=feature_set.name,

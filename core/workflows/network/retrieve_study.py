@@ -63,7 +63,7 @@ def retrieve_into_library(
     for uid in (study, *series):
         check_uid(uid)
     with open_library(library, writable=True) if must_exist else open_or_create_library(library) as target:
-        received = ReceivedFiles(lasting_folder(target.path) / FOLDER)
+        received = ReceivedFiles(lasting_folder(target.location) / FOLDER)
     retrieval = retrieve_study(server, study, series, received, reporter=reporter)
     result = import_received(received, study, library, identified=identified, reporter=reporter)
     reasons = dict.fromkeys(retrieval.missing, "".join(retrieval.reasons[:1])) | retrieval.refused

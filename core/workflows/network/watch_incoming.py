@@ -102,7 +102,7 @@ def watch(
     if folder is not None and not folder.is_dir():
         raise BadInput(tr_lazy("There is no folder {path}.", path=folder), "Make it, or choose another one.")
     with open_or_create_library(library) as target:
-        received = ReceivedFiles(lasting_folder(target.path) / FOLDER)
+        received = ReceivedFiles(lasting_folder(target.location) / FOLDER)
     run = _Watch(library, received, quiet_seconds, identified, reporter)
     shown = None
     with run.listening(listen, ae_title, allowed, tls), contextlib.suppress(Cancelled):

@@ -31,7 +31,7 @@ STUDY = StudyStatus("pilot", "2026-01-01T00:00:00+00:00", DESIGN, (ReaderProgres
 def test_a_person_sees_which_right_or_server_is_missing(qtbot, context, monkeypatch, right):
     monkeypatch.setattr(reader_study, "studies", lambda *_, **__: (STUDY,))
     path = server_address("postgresql://anna@server/chest")
-    context.state.set_library(replace(snapshot(writable=right != "reader"), path=path, right=right))
+    context.state.set_library(replace(snapshot(writable=right != "reader"), location=path, right=right))
     dialog = show_widget(
         qtbot, ReaderStudiesDialog(context, thumbnails=ThumbnailLoader(lambda _rows, _done: None)), 900, 700
     )

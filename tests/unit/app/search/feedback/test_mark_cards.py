@@ -70,7 +70,7 @@ def test_author_time_and_visible_cases_are_saved(ranking_panel, judging_context,
     (entry,) = judging_context.state.ranked_search.entries
     assert entry.judgement.author == "Ann"
     assert entry.judgement.time
-    with Library.open(judging_context.state.path, writable=False) as opened:
+    with Library.open(judging_context.state.location, writable=False) as opened:
         ((_, stored, _),) = opened.judgements(judging_context.state.ledger).read()
     assert entry.judgement.case in stored.shown
     assert len(stored.shown) > 3
@@ -239,7 +239,7 @@ def test_repeated_mark_is_one_judgement(ranking_panel, judging_context, jobs):
 def test_two_windows_share_a_ledger(ranking_panel, judging_context, jobs):
     """What the other one judged is in the ledger with the next click here."""
     other = make_context(jobs)
-    other.state.set_library(read_snapshot(judging_context.state.path))
+    other.state.set_library(read_snapshot(judging_context.state.location))
     other.state.restore_search(judging_context.state.search)
     search_operations.rank(other)
     jobs.run_pending()

@@ -231,7 +231,7 @@ def test_influence_is_hidden_after_the_next_judgement(qtbot, ranked_panel, conte
 
 def test_score_shows_what_it_was_tested_on(ranked_panel, context, jobs):
     judge(context, jobs, ranked_panel, (4, True), (5, False))
-    score = refine_metric.held_out_score(context.state.path, context.state.search)
+    score = refine_metric.held_out_score(context.state.location, context.state.search)
     assert ranked_panel.scores.accuracy.text().startswith(f"{score.accuracy:.2f} (")
     assert f"{score.before:.2f} without judgements" in ranked_panel.scores.note.text()
     assert f"{score.cases} cases" in ranked_panel.scores.note.text()
@@ -294,7 +294,9 @@ def test_late_refusal_of_another_metric_or_library_is_ignored(ranked_panel, cont
     assert context.state.refusal is None
     context.state.set_metric("city")
     operations.check_metric(context)
-    context.state.set_library(replace(context.state.library, path=context.state.path.with_name("other")))
+    context.state.set_library(
+        replace(context.state.library, location=context.state.location.with_name("other"))
+    )
     context.state.set_metric("city")
     jobs.run_pending()
     assert context.state.refusal is None

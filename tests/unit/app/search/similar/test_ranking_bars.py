@@ -135,7 +135,7 @@ def test_marks_do_not_change_the_next_search_unless_a_person_asks_for_it(
     other = Query(case=state.columns.ids[9])
     search_operations.submit_query(judging_context, other)
     jobs.run_pending()
-    plain = nearest_cases(state.path, state.metric.name, other, k=judging_context.settings.similar_cases)
+    plain = nearest_cases(state.location, state.metric.name, other, k=judging_context.settings.similar_cases)
     assert order_with_distances(state) == [(case.case_id, case.distance) for case in plain.ranked]
     assert (other_marks_bar.text, state.own_judgement_count, state.judgement_count) == ("", 0, len(PLACES))
     assert not ranking_panel.grid.model().judgements
@@ -212,7 +212,7 @@ def training_bar(panel) -> TrainingBar:
 @pytest.fixture
 def trained(context) -> list[bool]:
     """Of each case whether the metric was trained on it."""
-    with Library.open(context.state.path) as opened:
+    with Library.open(context.state.location) as opened:
         training = set(opened.metric("trained").training.tolist())
     return [row in training for row in context.state.columns.case_row.tolist()]
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from semblance.core.library.open_library import open_library
 from semblance.core.workflows.library.import_source import import_source
+from semblance.core.workflows.maintenance.verify_library import verify_library
 from tests.helpers.importer_scan import Scan
 from tests.helpers.volume_files import meta_image, nifti, tiff
 
@@ -282,3 +283,21 @@ def test_an_imported_library_has_the_volumes_and_no_name(tmp_path):
         cases = opened.catalogue.details([1, 2, 3]).values()
     assert [(case.depth, case.width, case.height, case.patient) for case in cases] == [(5, 9, 8, "sub-1")] * 3
     assert not [path for path in library.rglob("*") if path.is_file() and b"DOE" in path.read_bytes()]
+
+
+def test_a_change_of_the_voxels_beside_a_header_is_seen(tmp_path):
+    first, second = (
+        np.random.default_rng(seed).integers(0, 900, (9, 8, 5)).astype(np.int16) for seed in (1, 2)
+    )
+    header, numbers = meta_image(first, LPS, "a.raw")
+    other = meta_image(second, LPS, "a.raw")[1]
+    place = folder(tmp_path / "all", {"a.mhd": header, "a.raw": numbers, "b.nii": volume()})
+    for number, source in enumerate((place, place / "a.mhd")):
+        library = tmp_path / f"{number}.semblance"
+        import_source(source, library)
+        assert import_source(source, library).updated == 0
+        (place / "a.raw").write_bytes(other)
+        problems = verify_library(library).findings
+        assert [problem.files for problem in problems] == [("a.mhd" if source == place else "",)]
+        assert import_source(source, library).updated == 1
+        (place / "a.raw").write_bytes(numbers)
