@@ -73,8 +73,8 @@ def make_images(library: Path, folder: Path) -> list[Path]:
 
 
 def _show_search(window: MainWindow) -> QWidget:
-    assert window.state.path is not None
-    search_operations.submit_query(window.context, Query(case=demo_query(window.state.path)))
+    assert window.state.location is not None
+    search_operations.submit_query(window.context, Query(case=demo_query(window.state.location)))
     wait_until_idle(window)
     window.parts.layout.show_side("why")
     return window
@@ -100,7 +100,9 @@ def _show_judgements(window: MainWindow) -> QWidget:
     for index, is_similar in ((0, True), (2, True), (4, False)):
         case = window.state.columns.ids[model.index(index)]
         assert window.state.search is not None
-        mark_cards.judge(window.context, [likeness_judgement(window.state.search, case, is_similar)])
+        mark_cards.save_judgements(
+            window.context, [likeness_judgement(window.state.search, case, is_similar)]
+        )
         wait_until_idle(window)
     window.parts.layout.show_side("refine")
     return window

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from semblance.app.cli.options import Json, LibraryArgument, Settings, case_ids, names_in
-from semblance.app.cli.output import Each, When, echo, print_document, printer
+from semblance.app.cli.output import EntryLines, LineIfPresent, echo, print_document, printer
 from semblance.core.errors import BadArguments
 from semblance.core.limits import size_text
 
@@ -43,16 +43,18 @@ def _edit_text(edit: Mapping[str, Any]) -> tuple[str, ...]:
     return (done, f"{outdated_text(len(outdated))} ({', '.join(outdated)})") if outdated else (done,)
 
 
-_show_findings = printer(Each("findings", "{letter}  {name}: {cases} cases ({colour})", empty="no findings"))
+_show_findings = printer(
+    EntryLines("findings", "{letter}  {name}: {cases} cases ({colour})", empty="no findings")
+)
 _show_history = printer(
-    Each(
+    EntryLines(
         "edits",
         lambda edit: (
             "{id}  {time}  {author}  {description}".format_map(edit) + (" (undone)" if edit["undone"] else "")
         ),
         empty="no edits",
     ),
-    When(
+    LineIfPresent(
         "deleted_bytes",
         lambda document: (
             f"deleted feature sets and metrics take {size_text(document['deleted_bytes'])}; "
@@ -60,13 +62,15 @@ _show_history = printer(
         ),
     ),
 )
-_show_edits = printer(Each("edits", _edit_text))
+_show_edits = printer(EntryLines("edits", _edit_text))
 _show_labels = printer(
     _edit_text,
     "{changed} changed, {same} same, {unmatched} unmatched, {ambiguous} ambiguous, "
     "{contradictory} contradictory, {unreadable} unreadable",
-    Each("notes", "{}"),
-    Each("lines", lambda line: "  line {line}: {name}: {reason}".format_map(line) if line["reason"] else ""),
+    EntryLines("notes", "{}"),
+    EntryLines(
+        "lines", lambda line: "  line {line}: {name}: {reason}".format_map(line) if line["reason"] else ""
+    ),
 )
 
 

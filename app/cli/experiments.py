@@ -245,11 +245,11 @@ def yardstick(
     as_json: Json = False,
 ) -> None:
     """Rank all learners on Gabor, classical and encoder features over image sets."""
-    from semblance.core.workflows.research.rank_learners import YardstickRequest, run_yardstick
+    from semblance.core.workflows.research.rank_learners import RankLearnersRequest, rank_learners
 
-    request = YardstickRequest(images, out, names_in(learner), repeats, max_cases, seed)
+    request = RankLearnersRequest(images, out, names_in(learner), repeats, max_cases, seed)
     with LiveReporter() as reporter:
-        document = run_yardstick(request, add=tuple(add or ()), workers=workers, reporter=reporter)
+        document = rank_learners(request, add=tuple(add or ()), workers=workers, reporter=reporter)
     print_document(document, as_json, lambda _document: echo_lines((out / "yardstick.md").read_text("utf-8")))
 
 

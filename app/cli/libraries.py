@@ -12,8 +12,8 @@ import typer
 from semblance.app.cli.completion import extractor_names
 from semblance.app.cli.metrics import REGISTRIES, show_registry
 from semblance.app.cli.options import Cluster, Json, LibraryArgument, Location, NewLibrary, Settings, case_ids
-from semblance.app.cli.output import ConsoleReporter, Each, echo, print_document, printer, show_fields
-from semblance.core.errors import SemblanceError
+from semblance.app.cli.output import ConsoleReporter, EntryLines, echo, print_document, printer, show_fields
+from semblance.core.errors import BadArguments, SemblanceError
 from semblance.core.library.location import library_location
 
 commands = typer.Typer()
@@ -190,7 +190,6 @@ def prevalence(
     as_json: Json = False,
 ) -> None:
     """Set how frequent findings are in your practice, or show what is set. Estimates change accordingly."""
-    from semblance.core.errors import BadArguments
     from semblance.core.workflows.searches.estimate import parse_shares, prevalences, set_prevalences
 
     if shares and clear:
@@ -296,7 +295,7 @@ def show_lesions(document: Mapping[str, Any]) -> None:
 
 
 show_found_cases = printer(
-    Each(
+    EntryLines(
         "cases",
         lambda case: "  ".join(
             part for part in (case["case_id"], case["name"], case["patient"], case["finding"]) if part
@@ -306,7 +305,7 @@ show_found_cases = printer(
 )
 _show_preparation = printer(
     "{feature_set}: {extracted} cases have features",
-    Each("failed", "  no features: {case_id}: {reason}"),
+    EntryLines("failed", "  no features: {case_id}: {reason}"),
     lambda prepared: tuple(f"  not compared: {reason}" for reason in prepared["refused"].values()),
     "{message}",
     lambda prepared: f"current metric: {prepared['current'] or 'none'}",
@@ -321,10 +320,10 @@ _show_counts = printer(
         + ", ".join(f"{finding} {n}" for finding, n in document["findings"].items())
     ),
     lambda document: tuple(document.get("notes", ())),
-    Each("removed", "  removed: {}: its file no longer contains it"),
-    Each("missing", "  missing: {}"),
-    Each("failed", "  failed: {path}: {reason}"),
-    Each("ignored", "  ignored: {path}: {reason}"),
+    EntryLines("removed", "  removed: {}: its file no longer contains it"),
+    EntryLines("missing", "  missing: {}"),
+    EntryLines("failed", "  failed: {path}: {reason}"),
+    EntryLines("ignored", "  ignored: {path}: {reason}"),
 )
 
 

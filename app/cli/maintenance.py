@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from semblance.app.cli.options import Features, Json, LibraryArgument, Location, names_in
-from semblance.app.cli.output import ConsoleReporter, Each, When, print_document, printer
+from semblance.app.cli.output import ConsoleReporter, EntryLines, LineIfPresent, print_document, printer
 from semblance.core.errors import BadArguments, SemblanceError
 from semblance.core.library.location import library_location
 from semblance.core.limits import size_text
@@ -24,7 +24,7 @@ MAX_FILES = 10
 
 
 show_check = printer(
-    Each(
+    EntryLines(
         "findings",
         lambda found: (
             f"{'' if found['harm'] else '(no data lost) '}{found['says']}",
@@ -32,20 +32,20 @@ show_check = printer(
         ),
     ),
     "Checked: {counted}.",
-    Each("works", "Works: {}"),
-    When("moved_to", "What was damaged is kept in {moved_to}."),
-    When("findings", "", "No problems were found."),
+    EntryLines("works", "Works: {}"),
+    LineIfPresent("moved_to", "What was damaged is kept in {moved_to}."),
+    LineIfPresent("findings", "", "No problems were found."),
 )
 show_data_check = printer(
-    Each(
+    EntryLines(
         "issues",
         lambda issue: (
             f"{issue['severity']:6}  {issue['check']}: {_first_cases(issue)}",
             f"{'':8}{issue['text']}",
         ),
     ),
-    Each("not_checked", "Not checked: {check}. {reason}"),
-    Each("unreadable", "Could not read {case_id}: {reason}"),
+    EntryLines("not_checked", "Not checked: {check}. {reason}"),
+    EntryLines("unreadable", "Could not read {case_id}: {reason}"),
     lambda document: (
         f"{len(document['issues'])} issues in {document['cases']:,} cases."
         + (f" {document['reviewed']} reviewed before." if document["reviewed"] else "")
@@ -53,17 +53,17 @@ show_data_check = printer(
 )
 show_backup = printer(
     lambda document: f"{document['file']}: {document['files']:,} files, {size_text(document['bytes'])}.",
-    Each("missing", "Not in it, for the library has it no more: {}"),
+    EntryLines("missing", "Not in it, for the library has it no more: {}"),
 )
 show_restored = printer(
     "{library}: {cases:,} cases.",
-    When(
+    LineIfPresent(
         "missing",
         "{missing:,} files of images are not where they were; `semblance relink LIB FOLDER` finds them.",
     ),
 )
 show_exports = printer(
-    Each(
+    EntryLines(
         "",
         lambda line: (
             f"{line['time']}  {line['what']}, {line['kind']}"
@@ -75,7 +75,7 @@ show_exports = printer(
     )
 )
 show_audit = printer(
-    Each(
+    EntryLines(
         "",
         lambda line: (
             f"{line['time']}  {line['by']}  {line['action']}: "
@@ -85,13 +85,13 @@ show_audit = printer(
 )
 show_audit_head = printer("{number} {hash}")
 show_audit_check = printer(
-    Each("problems", "{}", empty="No entry was changed or removed: {entries:,} checked."),
+    EntryLines("problems", "{}", empty="No entry was changed or removed: {entries:,} checked."),
     "Hash of the last entry: {hash}",
 )
 show_files = printer(
     "{folder}: {files:,} files of {patients:,} patients.",
     "What was removed and by which rule: {receipt}",
-    When(
+    LineIfPresent(
         "burnt_in_text_not_checked",
         "{burnt_in_text_not_checked:,} files may have text burnt into their pixels: check them, "
         "or add --clean pixels.",
@@ -102,7 +102,7 @@ show_files = printer(
         if document["burnt_in_text"]["boxes"]
         else ""
     ),
-    Each("failed", "Not written: {file}: {reason}", most=MAX_FILES),
+    EntryLines("failed", "Not written: {file}: {reason}", most=MAX_FILES),
     lambda document: (
         f"{len(document['failed']) - MAX_FILES:,} more were not written; --json lists them."
         if len(document["failed"]) > MAX_FILES

@@ -89,7 +89,7 @@ Text = str | Callable[[Any], str | tuple[str, ...]]
 
 
 @dataclass(frozen=True)
-class Each:
+class EntryLines:
     """A line for each entry of the list ``key``, or of the document itself; ``empty`` where there is none."""
 
     key: str
@@ -99,7 +99,7 @@ class Each:
 
 
 @dataclass(frozen=True)
-class Columns:
+class EntryTable:
     """A table of the entries of the list ``key``, each column a title and its text; ``empty`` where there is none."""
 
     key: str
@@ -108,7 +108,7 @@ class Columns:
 
 
 @dataclass(frozen=True)
-class When:
+class LineIfPresent:
     """A line where the document has a value ``key`` that is not empty, or the one ``otherwise``."""
 
     key: str
@@ -116,16 +116,16 @@ class When:
     otherwise: str = ""
 
 
-def printer(*parts: Text | Each | Columns | When) -> Callable[[Any], None]:
+def printer(*parts: Text | EntryLines | EntryTable | LineIfPresent) -> Callable[[Any], None]:
     """What prints a document as text: its ``parts`` in their order."""
 
     def show(document: Any) -> None:
         for part in parts:
-            if isinstance(part, Each | Columns):
+            if isinstance(part, EntryLines | EntryTable):
                 entries = document[part.key] if part.key else document
                 if not entries and part.empty:
                     _echo_text(part.empty, document)
-                if isinstance(part, Each):
+                if isinstance(part, EntryLines):
                     for entry in entries[: part.most]:
                         _echo_text(part.text, entry)
                 elif entries:
@@ -133,7 +133,7 @@ def printer(*parts: Text | Each | Columns | When) -> Callable[[Any], None]:
                     for entry in entries:
                         table.add_row(*(visible(str(_text(one, entry))) for one in part.columns.values()))
                     print_table(table)
-            elif isinstance(part, When):
+            elif isinstance(part, LineIfPresent):
                 _echo_text(part.text if document[part.key] else part.otherwise, document)
             else:
                 _echo_text(part, document)

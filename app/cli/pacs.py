@@ -13,9 +13,9 @@ from rich.table import Table
 from semblance.app.cli.libraries import show_import
 from semblance.app.cli.options import Json, Location, NewLibrary
 from semblance.app.cli.output import (
-    Columns,
     ConsoleReporter,
-    Each,
+    EntryLines,
+    EntryTable,
     echo,
     print_document,
     print_table,
@@ -353,12 +353,12 @@ def _address(one: Mapping[str, Any]) -> str:
     return Server(**one).address
 
 
-def _failures(key: str) -> Each:
-    return Each(key, f"  {key}: {{path}}: {{reason}}")
+def _failures(key: str) -> EntryLines:
+    return EntryLines(key, f"  {key}: {{path}}: {{reason}}")
 
 
 _show_servers = printer(
-    Columns(
+    EntryTable(
         "servers",
         {
             "name": "{name}",

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from semblance.app.cli.options import CurrentMetric, Json, LibraryArgument, case_ids, parse_region
-from semblance.app.cli.output import ConsoleReporter, Each, print_document, printer
+from semblance.app.cli.output import ConsoleReporter, EntryLines, print_document, printer
 from semblance.core.errors import BadArguments, SemblanceError
 from semblance.core.library.location import LibraryLocation
 from semblance.core.normal_text import composed
@@ -21,9 +21,9 @@ show_reports = printer(
         f"{document['folder']}: {len(document['files']):,} "
         f"report{'' if len(document['files']) == 1 else 's'}, listed in reports.csv."
     ),
-    Each("failed", "No report of {case_id}: {reason}"),
+    EntryLines("failed", "No report of {case_id}: {reason}"),
 )
-_show_files = printer(Each("files", "{}"))
+_show_files = printer(EntryLines("files", "{}"))
 
 
 @commands.command()

@@ -12,7 +12,7 @@ from rich.table import Table
 from semblance.app.cli.options import CurrentMetric, Json, LibraryArgument, case_ids, parse_region
 from semblance.app.cli.output import (
     ConsoleReporter,
-    Each,
+    EntryLines,
     echo,
     echo_lines,
     print_document,
@@ -226,7 +226,7 @@ def _line(document: Mapping[str, Any]) -> str:
     )
 
 
-_show_list = printer(Each("searches", _line, empty="No search is saved."))
+_show_list = printer(EntryLines("searches", _line, empty="No search is saved."))
 
 
 def _show_drift(document: Mapping[str, Any]) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from semblance.app.cli.options import LIBRARY_HELP, Json, LibraryArgument, Location
-from semblance.app.cli.output import ConsoleReporter, Each, When, echo, print_document, printer
+from semblance.app.cli.output import ConsoleReporter, EntryLines, LineIfPresent, echo, print_document, printer
 from semblance.core.library.location import LibraryLocation, library_location
 from semblance.core.normal_text import composed
 
@@ -50,20 +50,24 @@ People = Annotated[
 
 show_move = printer(
     "{target} holds the same as {source}: {rows:,} rows, {files:,} files, {thumbnails:,} thumbnails.",
-    When("removed", "{source} was removed.", "{source} is still there. With --remove it is removed."),
+    LineIfPresent(
+        "removed", "{source} was removed.", "{source} is still there. With --remove it is removed."
+    ),
 )
 show_people = printer(
-    Each(
+    EntryLines(
         "",
         "{right:13}  {name}",
         empty="Nobody has a right of this library. Its owner and superusers may do everything.",
     )
 )
 show_project = printer(
-    "{name}: {purpose}", "  {state}, until {until}, {cases:,} cases", Each("members", "  {right:13}  {name}")
+    "{name}: {purpose}",
+    "  {state}, until {until}, {cases:,} cases",
+    EntryLines("members", "  {right:13}  {name}"),
 )
 show_indexes = printer(
-    Each(
+    EntryLines(
         "",
         lambda one: (
             "{metric}: no candidates. {why_none}"
@@ -235,7 +239,7 @@ def add(
 
 
 @project.command("remove")
-def take_out(
+def remove_from_project(
     library: LibraryArgument,
     name: Name,
     case: Cases = None,

@@ -23,7 +23,7 @@ from semblance.app.shell.theme import theme, theme_signals
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.plots.figure_view import FigureView
-from semblance.core.evaluation.calibration import Bin
+from semblance.core.evaluation.calibration import CalibrationBin
 from semblance.core.language import format_number, localise_number, tr
 from semblance.core.reports.curves import CALIBRATION, interval_text
 from semblance.core.workflows.evaluation import scored_metrics
@@ -129,7 +129,7 @@ class BinTable(QTableWidget):
         theme_signals.changed.connect(self._fit)
         self._fit()
 
-    def set_bins(self, bins: tuple[Bin, ...]) -> None:
+    def set_bins(self, bins: tuple[CalibrationBin, ...]) -> None:
         self.setRowCount(len(bins))
         for row, calibration_bin in enumerate(bins):
             cells = (

@@ -21,9 +21,9 @@ from semblance.core.workflows.metrics import score_metric
 def show_hardest_queries(context: Context, finding: str = "") -> Job | None:
     """Show the held-out queries with the lowest accuracy in the Library, of ``finding`` if given."""
     state = context.state
-    if state.path is None or state.metric is None:
+    if state.location is None or state.metric is None:
         return None
-    path, metric = state.path, state.metric.name
+    path, metric = state.location, state.metric.name
     job = context.jobs.run(
         tr("Finding the hardest queries of {name}", name=metric),
         hardest_queries.hardest_queries,
@@ -35,7 +35,7 @@ def show_hardest_queries(context: Context, finding: str = "") -> Job | None:
     )
 
     def show(result: HardestQueries) -> None:
-        if state.path != path:
+        if state.location != path:
             return
         if not result.rows:
             context.messages.info(tr("All held-out queries have only their own finding among the nearest."))
@@ -59,12 +59,12 @@ def show_hardest_queries(context: Context, finding: str = "") -> Job | None:
 def evaluate_again(context: Context) -> Job | None:
     """Evaluate the current metric again on its held-out cases."""
     state = context.state
-    if state.path is None or state.metric is None:
+    if state.location is None or state.metric is None:
         return None
     job = context.jobs.run(
         tr("Scoring {name}", name=state.metric.name),
         score_metric.score_metric,
-        state.path,
+        state.location,
         state.metric.name,
         channel="score",
     )

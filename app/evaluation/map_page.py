@@ -127,14 +127,16 @@ class MapPage(QWidget):
     def make(self) -> None:
         """Compute the map under the current metric."""
         state = self._state
-        if state.path is None or state.metric is None:
+        if state.location is None or state.metric is None:
             return
         job = self._context.jobs.run(
             tr(
-                "Mapping {library} under {metric}", library=library_name(state.path), metric=state.metric.name
+                "Mapping {library} under {metric}",
+                library=library_name(state.location),
+                metric=state.metric.name,
             ),
             map_library.map_library,
-            state.path,
+            state.location,
             state.metric.name,
             channel="map",
             can_stop=True,
@@ -151,7 +153,7 @@ class MapPage(QWidget):
             self._job.stop()
 
     def _show(self, library_map: LibraryMap) -> None:
-        if self._state.path is None or self._job is None:
+        if self._state.location is None or self._job is None:
             return
         self._library_map = library_map
         self.view.set_cases(self._state.columns, library_map.rows, library_map.places)

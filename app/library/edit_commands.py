@@ -238,7 +238,7 @@ class EditCommands(QObject):
 
     def choose_labels(self) -> None:
         """Choose a file of labels and show what it would change."""
-        if self._context.state.path is None:
+        if self._context.state.location is None:
             return
         filters = f"{tr('Table')} (*.csv *.tsv *.txt);;{tr('All files (*)')}"
         if chosen := choose_file(self._parent, tr("Import labels"), filters):
@@ -246,7 +246,7 @@ class EditCommands(QObject):
 
     def preview_labels(self, file: Path) -> None:
         """Show what the labels of ``file`` would change, to apply them."""
-        path = self._context.state.path
+        path = self._context.state.location
         if path is None:
             return
         job = self._context.jobs.run(
@@ -259,7 +259,7 @@ class EditCommands(QObject):
         )
 
         def show(preview: LabelImport) -> None:
-            if self._context.state.path != path:
+            if self._context.state.location != path:
                 return
             dialog = ImportLabelsDialog(file.name, preview, self._parent)
             dialog.accepted.connect(
@@ -356,7 +356,7 @@ class EditHistoryDialog(ListDialog):
         self._read_size()
 
     def _read_size(self) -> None:
-        path = self._context.state.path
+        path = self._context.state.location
         if path is None:
             return
         job = self._context.jobs.run(
@@ -370,7 +370,7 @@ class EditHistoryDialog(ListDialog):
         self.free_button.setEnabled(self._context.state.can_edit)
 
     def _free(self) -> None:
-        path = self._context.state.path
+        path = self._context.state.location
         if path is None:
             return
         job = self._context.jobs.run(

@@ -24,7 +24,7 @@ from semblance.app.widgets.tables import PlainTable
 from semblance.core.language import tr, tr_n, translate, visible
 from semblance.core.library.packed_texts import PackedTexts
 from semblance.core.workflows.library.edit_staleness import outdated_text
-from semblance.core.workflows.library.import_labels import LabelImport, LabelLine, LineState
+from semblance.core.workflows.library.import_labels import LabelImport, LabelLine, LabelLineStatus
 
 #: Names that are proposed at most.
 _PROPOSED = 100
@@ -133,21 +133,21 @@ _WIDTHS = (50, 160, 160, 150, 110)
 #: Lines that the table shows.
 _LISTED = 2000
 _STATES = {
-    LineState.CHANGED: tr("changed"),
-    LineState.SAME: tr("already so"),
-    LineState.UNMATCHED: tr("no case"),
-    LineState.AMBIGUOUS: tr("several cases"),
-    LineState.CONTRADICTORY: tr("contradictory"),
-    LineState.UNREADABLE: tr("unreadable"),
+    LabelLineStatus.CHANGED: tr("changed"),
+    LabelLineStatus.SAME: tr("already so"),
+    LabelLineStatus.UNMATCHED: tr("no case"),
+    LabelLineStatus.AMBIGUOUS: tr("several cases"),
+    LabelLineStatus.CONTRADICTORY: tr("contradictory"),
+    LabelLineStatus.UNREADABLE: tr("unreadable"),
 }
 #: What needs a person's attention comes first.
 _ORDER = (
-    LineState.CONTRADICTORY,
-    LineState.AMBIGUOUS,
-    LineState.UNMATCHED,
-    LineState.UNREADABLE,
-    LineState.CHANGED,
-    LineState.SAME,
+    LabelLineStatus.CONTRADICTORY,
+    LabelLineStatus.AMBIGUOUS,
+    LabelLineStatus.UNMATCHED,
+    LabelLineStatus.UNREADABLE,
+    LabelLineStatus.CHANGED,
+    LabelLineStatus.SAME,
 )
 
 
@@ -166,7 +166,7 @@ class ImportLabelsDialog(Dialog):
         for column, width in enumerate(_WIDTHS):
             self.table.setColumnWidth(column, theme().px(width))
         self.show_same = QCheckBox(tr("Show lines that change nothing"))
-        self.show_same.setVisible(counts[LineState.SAME] > 0)
+        self.show_same.setVisible(counts[LabelLineStatus.SAME] > 0)
         self.show_same.toggled.connect(self._fill)
         self._note = WrappedLabel(role="second")
         self.accept_button = accept_button(
@@ -184,7 +184,9 @@ class ImportLabelsDialog(Dialog):
 
     def _fill(self) -> None:
         shown = [
-            line for line in self._preview.lines if line.state != LineState.SAME or self.show_same.isChecked()
+            line
+            for line in self._preview.lines
+            if line.state != LabelLineStatus.SAME or self.show_same.isChecked()
         ]
         shown.sort(key=lambda line: _ORDER.index(line.state))
         self.table.fill([_cells(line) for line in shown[:_LISTED]])

@@ -95,12 +95,12 @@ class LibraryCommands(QObject):
     def import_folder(self) -> None:
         """Ask for a folder of images to add to the open library."""
         if chosen := choose_folder(self._parent, tr("Add images to this library")):
-            self.import_with_options(chosen, into=self._context.state.path)
+            self.import_with_options(chosen, into=self._context.state.location)
 
     def import_file(self) -> None:
         """Ask for a zip, a table or an array file to add to the open library."""
         if chosen := self._ask_file(tr("Add images to this library")):
-            self.import_with_options(chosen, into=self._context.state.path)
+            self.import_with_options(chosen, into=self._context.state.location)
 
     def open_dropped(self, source: Path) -> None:
         """Open ``source`` if it is a library and search with it if it is an image. Make a library of anything else."""

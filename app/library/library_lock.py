@@ -29,10 +29,10 @@ class LibraryLock:
         """Lock the library that is open now, or show which process has locked it."""
         self.release()
         library = self._context.state.library
-        if library is None or not library.writable or isinstance(library.path, ServerAddress):
+        if library is None or not library.writable or isinstance(library.location, ServerAddress):
             # On a server, changes of others are shown as they happen.
             return
-        lock = QLockFile(str(library.path / "window.lock"))
+        lock = QLockFile(str(library.location / "window.lock"))
         lock.setStaleLockTime(0)
         if lock.tryLock(0):
             self._lock = lock
@@ -42,11 +42,11 @@ class LibraryLock:
         self._context.messages.info(
             tr(
                 "{name} is open in another window too (process {process} on {host}).",
-                name=library.path.name,
+                name=library.location.name,
                 process=process,
                 host=host,
             )
             if host
-            else tr("{name} is open in another window too.", name=library.path.name),
+            else tr("{name} is open in another window too.", name=library.location.name),
             tr("You can use both. Open the library again to see what the other window added."),
         )

@@ -56,7 +56,7 @@ class MaintenanceCommands(QObject):
     def _name_outdated(self) -> None:
         """Say once which search indexes are out of date, and offer to update them."""
         library = self._context.state.library
-        found = (None, ()) if library is None else (library.path, library.outdated_indexes)
+        found = (None, ()) if library is None else (library.location, library.outdated_indexes)
         if found == self._named:
             return
         self._named = found
@@ -79,7 +79,7 @@ class MaintenanceCommands(QObject):
         if not file:
             return
         job = context.jobs.run(
-            tr("Backing up {name}", name=library.path.name), backup.back_up, library.path, file
+            tr("Backing up {name}", name=library.location.name), backup.back_up, library.location, file
         )
 
         def show(summary: dict[str, Any]) -> None:
@@ -131,7 +131,7 @@ class MaintenanceCommands(QObject):
 
     def update_indexes(self) -> None:
         """Build or update the search indexes of the open library on its server, and show what was measured."""
-        context, path = self._context, self._context.state.path
+        context, path = self._context, self._context.state.location
         if path is None:
             return
         job = context.jobs.run(
@@ -157,14 +157,14 @@ class MaintenanceCommands(QObject):
                 tr_n("{n} search index was updated.", "{n} search indexes were updated.", len(done)),
                 " ".join(lines),
             )
-            if context.state.path == path:
+            if context.state.location == path:
                 libraries.renew(context)
 
         context.follow(job, show)
 
     def show_exports(self) -> None:
         """Show what was exported from the open library, by whom and when."""
-        context, path = self._context, self._context.state.path
+        context, path = self._context, self._context.state.location
         if path is None:
             return
 
@@ -189,7 +189,7 @@ class MaintenanceCommands(QObject):
 
     def verify(self) -> VerifyDialog | None:
         """Verify the open library and show the result. Its button repairs the library."""
-        context, library = self._context, self._context.state.path
+        context, library = self._context, self._context.state.location
         if library is None:
             return None
 
@@ -215,7 +215,7 @@ class MaintenanceCommands(QObject):
             )
 
             def read_again_and_show(result: VerificationResult) -> None:
-                if repair and context.state.path == library:
+                if repair and context.state.location == library:
                     libraries.renew(context)
                 show(result)
 

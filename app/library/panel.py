@@ -138,7 +138,7 @@ class LibraryPanel(Panel):
 
     def _measure_visible(self) -> None:
         """While the library is prepared, let the cases on screen be measured next."""
-        if self._state.preparing is not None and self._state.preparing == self._state.path:
+        if self._state.preparing is not None and self._state.preparing == self._state.location:
             model = self.grid.model()
             measure_visible(self._context, [model.case_row(place) for place in self.grid.visible_places()])
 
@@ -310,8 +310,8 @@ class LibraryPanel(Panel):
             self._shown_order = by_patient[is_shown[by_patient]]
         else:
             self._shown_order = columns.sorted_by("id", order)
-        same_library = self._state.path == self._listed_library
-        self._listed_library = self._state.path
+        same_library = self._state.location == self._listed_library
+        self._listed_library = self._state.location
         if not same_library:
             # Row numbers of another library are not valid here.
             self.grid.set_model(CaseModel(columns, self._shown_order[:0]))
@@ -336,7 +336,7 @@ class LibraryPanel(Panel):
     def _search(self) -> None:
         """Apply the filter at once, and again when the headers have been searched for its words."""
         self._apply_filters()
-        path = self._state.path
+        path = self._state.location
         new = [word for word in words(self.search.text()) if word not in self._in_headers]
         if path is None or not new:
             return
@@ -351,7 +351,7 @@ class LibraryPanel(Panel):
         )
 
         def show(found: dict[str, npt.NDArray[np.int64]]) -> None:
-            if self._state.path == path:
+            if self._state.location == path:
                 self._in_headers |= found
                 self._apply_filters()
 

@@ -59,7 +59,7 @@ def import_and_prepare(
         kind=kind,
         settings=tuple(settings),
         identified=identified,
-        must_exist=context.state.path == library,
+        must_exist=context.state.location == library,
         metric_in_use=_metric_in_use(context, library),
         channel=f"prepare {library}",
     )
@@ -83,7 +83,7 @@ def import_and_prepare(
 def prepare_for_searching(context: Context, library: LibraryLocation | None = None) -> Job | None:
     """Measure the cases of ``library`` (the open one) that are not measured yet, rank them, and train a metric, as
     :func:`import_and_prepare` does. Cancelling keeps what is finished, and the next call continues there."""
-    path = library or context.state.path
+    path = library or context.state.location
     if path is None:
         return None
     job = context.jobs.run(
@@ -101,16 +101,16 @@ def prepare_for_searching(context: Context, library: LibraryLocation | None = No
 def _metric_in_use(context: Context, library: LibraryLocation) -> str:
     """The metric that the window searches ``library`` with; "" where it shows another library."""
     state = context.state
-    return state.metric.name if state.metric is not None and state.path == library else ""
+    return state.metric.name if state.metric is not None and state.location == library else ""
 
 
 def measure_visible(context: Context, rows: Sequence[int]) -> None:
     """Measure the cases with these catalogue rows next, because they are on screen. Quick."""
-    if context.state.path is not None:
+    if context.state.location is not None:
         context.jobs.run(
             "",
             measure_first,
-            context.state.path,
+            context.state.location,
             list(rows),
             pool=WorkerPool.READ,
             channel="measure",
@@ -129,7 +129,7 @@ class PreparationView(QObject):
         self._next: Preparation | None = None
         self._is_reading = self._is_finished = False
         #: Whether the window shows the library, or did so before the user opened another.
-        self.was_opened = context.state.path == path
+        self.was_opened = context.state.location == path
         self._is_new = not self.was_opened
         context.state.on_change(Change.QUERY, self, self._measure_query)
         job.cancelled.connect(self.report_cancelled)
@@ -138,7 +138,7 @@ class PreparationView(QObject):
 
     @property
     def _is_open(self) -> bool:
-        return self._context.state.path == self._path
+        return self._context.state.location == self._path
 
     def show(self, preparation: Preparation) -> None:
         """Show that there are more cases, that more can be ranked, or that another metric is current."""
@@ -285,7 +285,7 @@ def _report_import(
 
 def _select_metric(context: Context, library: LibraryLocation, metric: str) -> None:
     """Rank by ``metric`` from now on, also after the next preparation."""
-    if context.state.path != library:
+    if context.state.location != library:
         return
     job = context.jobs.run("", set_current_metric, library, metric, pool=WorkerPool.READ, quiet=True)
     job.failed.connect(context.messages.error)

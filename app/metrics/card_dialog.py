@@ -36,7 +36,7 @@ from semblance.core.reports.card_document import (
     compare_cards,
     comparison_markdown,
 )
-from semblance.core.reports.document import Fact
+from semblance.core.reports.document import LabelledValue
 from semblance.core.workflows.library.library_snapshot import MetricFacts
 from semblance.core.workflows.reports.metric_cards import document_of
 
@@ -135,11 +135,13 @@ def card_document(metric: MetricFacts) -> CardDocument:
         document = document_of(metric.name, metric.card, metric.scores)
         authors = MetricCard.from_json(metric.card).authors
     except BadInput as error:
-        section = Section(tr("Metric"), (Fact(tr("Name"), metric.name), Fact(tr("Card"), error.message)))
+        section = Section(
+            tr("Metric"), (LabelledValue(tr("Name"), metric.name), LabelledValue(tr("Card"), error.message))
+        )
         return CardDocument(metric.name, (section,), {})
     if not authors:
         return document
-    judgements = Section(tr("Judgements"), (Fact(tr("Judged by"), ", ".join(authors)),))
+    judgements = Section(tr("Judgements"), (LabelledValue(tr("Judged by"), ", ".join(authors)),))
     return CardDocument(document.name, (*document.sections, judgements), document.values)
 
 

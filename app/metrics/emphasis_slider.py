@@ -143,8 +143,8 @@ class EmphasisSlider(QWidget):
 
     def _preload_once(self) -> None:
         """Preload all steps, because the first ranking with a step takes a second in a large library."""
-        if self._steps is not None and self._preloaded != (self._state.path, self._steps.name):
-            self._preloaded = (self._state.path, self._steps.name)
+        if self._steps is not None and self._preloaded != (self._state.location, self._steps.name):
+            self._preloaded = (self._state.location, self._steps.name)
             preload_steps(self._context, self._steps)
 
     def _move_steps(self, count: int) -> None:
@@ -280,7 +280,7 @@ def prepare_slider(context: Context, request: TrainRequest) -> Job | None:
     from semblance.app.shell import library_operations
     from semblance.core.workflows.metrics import slider
 
-    state, path = context.state, context.state.path
+    state, path = context.state, context.state.location
     if path is None:
         return None
     job = context.jobs.run(
@@ -289,7 +289,7 @@ def prepare_slider(context: Context, request: TrainRequest) -> Job | None:
 
     def show(prepared: Slider) -> None:
         context.messages.info(tr("{name} is ready: move it in the top bar.", name=prepared.name))
-        if state.path == path:
+        if state.location == path:
             library_operations.renew(context, partial(select_metric, context, prepared.name))
 
     return context.follow(job, show)
@@ -299,7 +299,7 @@ def preload_steps(context: Context, steps: Slider) -> None:
     """Rank once by each step at low priority, so that moving the slider is fast."""
     from semblance.core.workflows.searches.rank_cases import rank_cases
 
-    path, search = context.state.path, context.state.search
+    path, search = context.state.location, context.state.search
     if path is None or search is None:
         return
     for step in steps.steps:

@@ -148,7 +148,7 @@ def extract(
     then: Callable[[], None] | None = None,
 ) -> Job | None:
     """Extract the features of all cases of the open library in a job."""
-    path = context.state.path
+    path = context.state.location
     if path is None:
         return None
     job = context.jobs.run(
@@ -162,7 +162,7 @@ def extract(
     )
 
     def show(result: ExtractResult) -> None:
-        if context.state.path == path:
+        if context.state.location == path:
             context.state.set_features(result.features)
         if result.failed:
             context.messages.warning(
@@ -201,7 +201,7 @@ def extract(
     context.follow(job, show)
 
     def report_cancelled() -> None:
-        if context.state.path != path:
+        if context.state.location != path:
             return
         library_operations.renew(context)
         if any(one.function == extraction for one in context.jobs.active):
@@ -237,5 +237,5 @@ def _resume(
     then: Callable[[], None] | None,
 ) -> None:
     """Extract what a cancelled extraction left out, if its library is still open."""
-    if context.state.path == path:
+    if context.state.location == path:
         extract(context, extractor, settings, name, then)

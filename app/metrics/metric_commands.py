@@ -75,14 +75,14 @@ class MetricCommands(QObject):
 
     def _write(self, workflow: Callable[..., Path], name: str, path: Path) -> None:
         """Write a card or file of the metric ``name`` into ``path``."""
-        context, library = self._context, self._context.state.path
+        context, library = self._context, self._context.state.location
         if library is not None:
             job = context.jobs.run(tr("Saving {name}", name=path.name), workflow, library, name, path)
             file_dialogs.report_saved_file(context, job, path)
 
     def import_metric(self) -> None:
         """Choose the file of a metric, import it into the open library and rank by it."""
-        context, state, path = self._context, self._context.state, self._context.state.path
+        context, state, path = self._context, self._context.state, self._context.state.location
         file = choose_file(self._parent, tr("Import metric"), f"{_FILES};;{tr('All files (*)')}")
         if not file or path is None:
             return
@@ -100,7 +100,7 @@ class MetricCommands(QObject):
                 state.set_metric(name)
                 search_operations.rank(context)
 
-            if state.path == path:
+            if state.location == path:
                 library_operations.renew(context, rank_by_metric)
 
         context.follow(job, show)

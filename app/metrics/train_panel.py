@@ -243,7 +243,7 @@ class TrainPanel(Panel):
         """Train every ticked learner. They are trained one after another."""
         if not self._check() or self._state.library is None:
             return
-        running_names = [name for path, name in self._running.values() if path == self._state.path]
+        running_names = [name for path, name in self._running.values() if path == self._state.location]
         used_names = [metric.name for metric in self._state.library.metrics] + running_names
         for name in self.chosen_learners():
             learner = self.learner_rows[name].learner
@@ -266,7 +266,7 @@ class TrainPanel(Panel):
                 self._context, request, metric, rounds if isinstance(rounds, int) else None
             )
             if job is not None:
-                self._running[job] = (self._state.path, metric)
+                self._running[job] = (self._state.location, metric)
                 job.ended.connect(lambda job=job: self._remove_job(job))
         self._update_buttons()
 

@@ -27,7 +27,7 @@ def train_ticked_learner(
     context: Context, request: TrainRequest, title: str, rounds: int | None
 ) -> Job | None:
     """Train one metric. It becomes the current metric when it is done, unless the present one is better."""
-    path = context.state.path
+    path = context.state.location
     if path is None:
         return None
     state = context.state
@@ -40,7 +40,7 @@ def train_ticked_learner(
     def show_run() -> None:
         """Show this training, unless another one is shown and still running."""
         current_run = state.training
-        if state.path == path and (
+        if state.location == path and (
             current_run is None or current_run.name == run.name or not current_run.running
         ):
             state.set_training(run)
@@ -63,7 +63,7 @@ def train_ticked_learner(
             context.messages.warning(
                 tr("{name} is trained.", name=result.metric), tr_name(result.warning), library=path
             )
-        if state.path == path:
+        if state.location == path:
             library_operations.renew(context, partial(_choose, context, result.metric))
         elif not result.warning:
             context.messages.info(tr("{name} is trained.", name=result.metric))
@@ -101,7 +101,7 @@ def _choose(context: Context, name: str) -> None:
     if library.current_metric == name:
         # Without a record the latest metric is current at the next start.
         job = context.jobs.run(
-            "", set_current_metric, library.path, current.name, pool=WorkerPool.READ, quiet=True
+            "", set_current_metric, library.location, current.name, pool=WorkerPool.READ, quiet=True
         )
         job.failed.connect(context.messages.error)
     measured = tr(
@@ -117,7 +117,7 @@ def _choose(context: Context, name: str) -> None:
         f"{same} {measured}".strip(),
         [(tr("Use {name}", name=name), partial(_use, context, name))],
         topic=_KEPT,
-        library=library.path,
+        library=library.location,
     )
 
 
@@ -135,5 +135,5 @@ def _index(context: Context, path: LibraryLocation, metric: str) -> None:
         tr("Building the search index of {name}", name=metric), index_candidates.index_if_large, path, metric
     )
     context.follow(
-        job, lambda _done: library_operations.renew(context) if context.state.path == path else None
+        job, lambda _done: library_operations.renew(context) if context.state.location == path else None
     )

@@ -328,7 +328,7 @@ class PacsDialog(Dialog):
 
     def retrieve(self) -> None:
         """Retrieve what is selected into the open library, or into a new one."""
-        library = self._context.state.path
+        library = self._context.state.location
         if library is None:
             chosen, _ = choose_target(
                 self, tr("New library"), f"PACS{SUFFIX}", f"{tr('Library')} (*{SUFFIX})"
@@ -351,7 +351,7 @@ class PacsDialog(Dialog):
             wanted,
             library,
             identified=self.identified.isChecked(),
-            must_exist=self._context.state.path == library,
+            must_exist=self._context.state.location == library,
             pool=WorkerPool.BACKGROUND,
         )
         job.failed.connect(lambda _: self._keep_what_came(library))
@@ -383,14 +383,14 @@ class PacsDialog(Dialog):
     def _keep_what_came(self, library: LibraryLocation) -> None:
         """Studies before the one that failed are in the library."""
         self.note.setText(tr("What came is kept. Retrieve it again to get the rest."))
-        if self._context.state.path == library:
+        if self._context.state.location == library:
             library_operations.renew(self._context)
 
     def use_as_query(self) -> None:
         """Search with the image in the middle of what is selected, or open the search of a report. The files are
         deleted with the program's end."""
         wanted = self.tree.chosen()
-        library = self._context.state.path
+        library = self._context.state.location
         if self._asked is None or len(wanted) != 1 or library is None:
             return
         if self._folder is None:
@@ -412,7 +412,7 @@ class PacsDialog(Dialog):
         )
 
     def _search_with(self, library: LibraryLocation, found: Query | Search) -> None:
-        if self._context.state.path != library:
+        if self._context.state.location != library:
             return
         if isinstance(found, Search):
             self.note.setText(tr("The search of this report is open now."))

@@ -31,7 +31,7 @@ from semblance.app.widgets.tab_order import enable_widgets
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr, tr_n, translate
 from semblance.core.library.case_columns import Rows
-from semblance.core.network.sending import Sending
+from semblance.core.network.sending import SentFiles
 from semblance.core.network.servers import DIMSE
 from semblance.core.reports.options import ReportOptions
 from semblance.core.workflows.network import send_results
@@ -128,7 +128,7 @@ class SendDialog(Dialog):
     def send(self) -> None:
         """Send what is chosen to the chosen server."""
         state, server = self._context.state, self.server_box.server()
-        if server is None or state.path is None or self._job is not None:
+        if server is None or state.location is None or self._job is not None:
             return
         commit = server.kind == DIMSE and self.commit.isChecked()
         title = tr("Sending to {name}", name=server.name)
@@ -138,7 +138,7 @@ class SendDialog(Dialog):
                 title,
                 send_results.send_cases,
                 server,
-                state.path,
+                state.location,
                 self._rows,
                 commit=commit,
                 pool=WorkerPool.NETWORK,
@@ -156,7 +156,7 @@ class SendDialog(Dialog):
                 title,
                 send_results.send_report,
                 server,
-                state.path,
+                state.location,
                 state.search,
                 options,
                 commit=commit,
@@ -187,7 +187,7 @@ class SendDialog(Dialog):
         self._job = None
         self._update()
 
-    def _show_result(self, result: Sending) -> None:
+    def _show_result(self, result: SentFiles) -> None:
         lines = [tr_n("{n} object was sent.", "{n} objects were sent.", len(result.sent))]
         if result.confirmed is not None:
             lines[0] += " " + tr("The PACS confirms {n}.", n=result.confirmed)

@@ -125,7 +125,7 @@ class WatchDialog(Dialog):
             self._start()
 
     def _start(self) -> None:
-        library = self._context.state.path
+        library = self._context.state.location
         if library is None:
             return
         listens = self.source.currentData() == LISTENER
@@ -182,7 +182,7 @@ class WatchDialog(Dialog):
     def _show_numbers(self, numbers: ReceivedCounts) -> None:
         before, self._numbers = self._numbers, numbers
         if self._library is not None and numbers.studies > (0 if before is None else before.studies):
-            if self._context.state.path == self._library:
+            if self._context.state.location == self._library:
                 library_operations.renew(self._context)
             self.taken.emit(self._library)
         self._update()

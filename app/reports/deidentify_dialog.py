@@ -103,7 +103,7 @@ class DeidentifyDialog(Dialog):
     def _make_fields(self) -> None:
         self.kind: QComboBox = NoWheelComboBox()
         self.kind.setAccessibleName(tr("Source"))
-        if self._context.state.path is not None:
+        if self._context.state.location is not None:
             self.kind.addItem(tr("The DICOM files of the open library"), LIBRARY)
         self.kind.addItem(tr("A folder, a zip or a file"), FILES)
         self.source, self.out = _line(tr("Folder or file")), _line(tr("Into the new folder"))
@@ -209,7 +209,7 @@ class DeidentifyDialog(Dialog):
 
     def _source_path(self) -> LibraryLocation | None:
         if self.kind.currentData() == LIBRARY:
-            return self._context.state.path
+            return self._context.state.location
         text = self.source.text().strip()
         return Path(text).expanduser() if text else None
 

@@ -93,12 +93,12 @@ class ReportCommands(QObject):
 def write_report(context: Context, path: Path, options: ReportOptions | None = None) -> Job | None:
     """Write a report of the present ranking to ``path``. It is de-identified unless ``options`` say otherwise."""
     state = context.state
-    if state.path is None or state.search is None:
+    if state.location is None or state.search is None:
         return None
     job = context.jobs.run(
         tr("Writing {name}", name=path.name),
         workflow.write_report_files,
-        state.path,
+        state.location,
         state.search,
         path,
         options,
@@ -114,12 +114,12 @@ def write_reports(
 ) -> Job | None:
     """Write a report for each of ``cases``, with the metric and options of the present search."""
     state = context.state
-    if state.path is None or state.search is None:
+    if state.location is None or state.search is None:
         return None
     job = context.jobs.run(
         tr("Writing reports into {name}", name=folder.name),
         workflow.write_reports,
-        state.path,
+        state.location,
         state.search,
         list(cases),
         folder,
@@ -148,7 +148,7 @@ def write_reports(
 def reopen_search(context: Context, report: Path) -> Job | None:
     """Show the search that a JSON report was made from."""
     state = context.state
-    path = state.path
+    path = state.location
     if path is None:
         return None
     job = context.jobs.run(
@@ -156,7 +156,7 @@ def reopen_search(context: Context, report: Path) -> Job | None:
     )
 
     def show(search: Search) -> None:
-        if state.path == path:
+        if state.location == path:
             state.restore_search(search)
             search_operations.rank(context)
 

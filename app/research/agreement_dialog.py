@@ -9,7 +9,7 @@ from semblance.app.shell.context import Context
 from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.section_header import SectionHeader
-from semblance.core.evaluation.agreement import Agreement
+from semblance.core.evaluation.agreement import AgreementCoefficient
 from semblance.core.language import format_number, tr, tr_n, translate
 from semblance.core.workflows.research import annotator_agreement
 from semblance.core.workflows.research.annotator_agreement import (
@@ -137,7 +137,7 @@ def _title(one: SubjectAgreement) -> str:
     )
 
 
-def _text(value: Agreement | None) -> str:
+def _text(value: AgreementCoefficient | None) -> str:
     if value is None:
         return "–"
     mean = format_number(value.value, ".2f")

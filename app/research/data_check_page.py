@@ -176,7 +176,7 @@ class DataCheckPage(FullPage):
 
     def check(self) -> None:
         """Check all cases of the library in the background."""
-        path = self._state.path
+        path = self._state.location
         if path is None:
             return
         title = tr("Checking the data of {name}", name=library_name(path))
@@ -373,7 +373,7 @@ class DataCheckPage(FullPage):
 
     def decide(self, issue: DataIssue, finding: str | None = None) -> None:
         """Give all cases of ``issue`` the ``finding``, or keep them as they are, and list it no more."""
-        path = self._state.path
+        path = self._state.location
         if path is None or self._is_saving:
             return
         row = self.table.currentIndex().row()
@@ -387,7 +387,7 @@ class DataCheckPage(FullPage):
             self._show_issues(row)
 
         job = self._context.jobs.run(
-            tr("Saving the decision"), check_data.settle_issue, path, issue, finding, quiet=True
+            tr("Saving the decision"), check_data.record_decision, path, issue, finding, quiet=True
         )
         self._save(self._context.follow(job, show))
 
@@ -405,7 +405,7 @@ class DataCheckPage(FullPage):
 
     def undo(self) -> None:
         """Undo the last decision, and list its issue again."""
-        path = self._state.path
+        path = self._state.location
         if path is None or self._is_saving:
             return
 
@@ -421,7 +421,7 @@ class DataCheckPage(FullPage):
                 )
             self._show_issues(self.table.currentIndex().row())
 
-        job = self._context.jobs.run(tr("Undoing the decision"), check_data.undo_settlement, path, quiet=True)
+        job = self._context.jobs.run(tr("Undoing the decision"), check_data.undo_decision, path, quiet=True)
         self._save(self._context.follow(job, show))
 
     def _read_findings_again(self) -> None:

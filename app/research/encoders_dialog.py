@@ -125,9 +125,9 @@ class EncodersDialog(ResultDialog):
 
     def load(self) -> None:
         """Show the encoders without scores, for another library."""
-        if self._library == self._context.state.path:
+        if self._library == self._context.state.location:
             return
-        self._library = self._context.state.path
+        self._library = self._context.state.location
         self.cancel()
         self._own, self._document = [], {}
         self._show()
@@ -140,7 +140,7 @@ class EncodersDialog(ResultDialog):
 
     def compare(self) -> None:
         """Measure and score all encoders of the table in the background."""
-        path = self._context.state.path
+        path = self._context.state.location
         if path is None:
             return
         self._document = {}

@@ -187,7 +187,7 @@ class ExperimentForm(QWidget):
         if library is None:
             return
         known_keys = set(self.cases.keys())
-        keys = {f"{_LIBRARY}:{library.path}:{one.name}": one.name for one in library.feature_sets}
+        keys = {f"{_LIBRARY}:{library.location}:{one.name}": one.name for one in library.feature_sets}
         new = [(key, name) for key, name in keys.items() if key not in known_keys]
         if self.cases.ticked() == (_EXAMPLE,) and features in [name for _, name in new]:
             self.cases.tick(())

@@ -196,7 +196,7 @@ class ExperimentResults(QWidget):
 
     def _select_open_library(self) -> None:
         """Select the worst queries of the open library first, because tables have no images."""
-        open_library = str(self._context.state.path or "")
+        open_library = str(self._context.state.location or "")
         blocked = self.row.blockSignals(True)
         for index in range(self.row.count()):
             self.row.setCurrentIndex(index)
@@ -264,7 +264,7 @@ class ExperimentResults(QWidget):
     def _show_preview(self, row: int) -> None:
         """Show the image of a query if its library is open."""
         case, item = self.queries.case(row), self.queries.item(row, 0)
-        library, open_library = self._library(), self._context.state.path
+        library, open_library = self._library(), self._context.state.location
         is_open = case is not None and open_library is not None and library == str(open_library)
         self.preview.show_case(case if is_open else None, item.text() if item is not None else "")
         if item is not None and not is_open:

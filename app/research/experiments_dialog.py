@@ -164,6 +164,7 @@ class ExperimentsDialog(ResultDialog):
             lambda document: self._report(name, document),
             workflow,
             *values,
+            known=self._context.state.location,
             workers=self.form.workers,
             scheduler=self.form.scheduler.text().strip(),
         )
@@ -227,6 +228,7 @@ class ExperimentsDialog(ResultDialog):
             self._folder,
             target,
             identified=identified,
+            known=self._context.state.location,
             pool=WorkerPool.DRAW,
         )
 
@@ -247,7 +249,7 @@ class ExperimentsDialog(ResultDialog):
 
     def _view_case(self, library: str, row: int) -> None:
         """Show the image of a case of the open library. The dialog is hidden, because it would cover the image."""
-        path, messages = self._context.state.path, self._context.messages
+        path, messages = self._context.state.location, self._context.messages
         if path is not None and path == library_location(library):
             self.case_requested.emit(row)
             self.hide()

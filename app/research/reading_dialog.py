@@ -71,7 +71,7 @@ class ReadingDialog(Dialog):
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self._context, self._library = context, context.state.path or Path()
+        self._context, self._library = context, context.state.location or Path()
         self._name, self._reader = name, reader
         self._case: NextCase | None = None
         self._image_job: Job | None = None

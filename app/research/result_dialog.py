@@ -104,7 +104,7 @@ class ResultDialog(Dialog):
     ) -> None:
         """Run a quick ``workflow`` on the open library without showing its progress; ``then`` is called with its
         result, and with ``None`` without a library."""
-        path = self._context.state.path
+        path = self._context.state.location
         if path is None:
             then(None)
             return
@@ -126,7 +126,7 @@ class ResultDialog(Dialog):
     ) -> Job | None:
         """Run ``workflow`` on the open library with its progress and Cancel; ``then`` is called with its result.
         ``None`` without a library."""
-        path = self._context.state.path
+        path = self._context.state.location
         if path is None:
             return None
         return self.start(title, then, workflow, path, *values, pool=pool, **options)

@@ -257,12 +257,12 @@ class TwoMetricsPage(FullPage):
             return
         self._is_outdated = False
         state = self._state
-        if state.path is None or state.query is None:
+        if state.location is None or state.query is None:
             return
         job = self._context.jobs.run(
             tr("Comparing two metrics"),
             compare_metrics.compare_metrics,
-            state.path,
+            state.location,
             self._metric_or_search(left),
             self._metric_or_search(right),
             state.query,
@@ -319,12 +319,12 @@ class TwoMetricsPage(FullPage):
     def find_disagreements(self) -> None:
         """Search with every case under both metrics in a job."""
         state, (left, right) = self._state, self.metrics
-        if state.path is None:
+        if state.location is None:
             return
         job = self._context.jobs.run(
             tr("Searching with every case under {left} and {right}", left=left, right=right),
             compare_metrics.disagreements,
-            state.path,
+            state.location,
             self._metric_or_search(left),
             self._metric_or_search(right),
             hide_same_patient=state.hide_same_patient,
@@ -489,7 +489,7 @@ class QueryImage:
 
     def _read(self) -> None:
         query, columns = self._state.query, self._state.columns
-        if query is None or self._state.path is None:
+        if query is None or self._state.location is None:
             return
         index = columns.index_of_id(query.case) if query.case else -1
         try:
@@ -497,7 +497,7 @@ class QueryImage:
                 job = self._start_view_job(view_images.view_file, query.image)
             elif index >= 0:
                 job = self._start_view_job(
-                    view_images.view_case, self._state.path, int(columns.case_row[index])
+                    view_images.view_case, self._state.location, int(columns.case_row[index])
                 )
             else:
                 return

@@ -100,7 +100,7 @@ class VaultDialog(ResultDialog):
 
     def load(self) -> None:
         """Read what is sealed in the open library."""
-        if self._context.state.path is None or self._status is None:
+        if self._context.state.location is None or self._status is None:
             self._show(None)
         self.run(tr("Reading the test vault"), self._show, vault.vault_status, pool=WorkerPool.READ)
 

@@ -94,10 +94,10 @@ class CasePanel(_RankedCasePanel):
         self._refresh()
 
     def _show_case(self, case: RankedCase) -> None:
-        shown = (self._state.path, case.row)
+        shown = (self._state.location, case.row)
         if shown != self._shown:
             self._shown = shown
-            self.header.read(self._state.path, case.row, None)
+            self.header.read(self._state.location, case.row, None)
 
 
 class NotesPanel(_RankedCasePanel):

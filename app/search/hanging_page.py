@@ -111,9 +111,9 @@ class HangingPage(FullPage):
         """Show the images that hang with the case of a catalogue row."""
         columns = self._state.columns
         index = columns.index_of_row(case_row)
-        if index < 0 or self._state.path is None:
+        if index < 0 or self._state.location is None:
             return
-        self._source = QuerySource(self._state.path, columns.ids[index], None)
+        self._source = QuerySource(self._state.location, columns.ids[index], None)
         self._case_row = case_row
         self.header.set_subtitle(columns.patient_name(index) or "")
         cursor = Qt.CursorShape.OpenHandCursor if self._is_mammogram else Qt.CursorShape.ArrowCursor
@@ -252,7 +252,7 @@ class HangingPage(FullPage):
             job = self._context.jobs.run(
                 tr("Opening the image"),
                 view_images.view_case,
-                self._state.path,
+                self._state.location,
                 row,
                 pool=WorkerPool.READ,
                 quiet=True,
@@ -264,7 +264,7 @@ class HangingPage(FullPage):
 
         def show(viewed: ViewedImage) -> None:
             with self._links.paused():
-                pane.show_viewed(viewed, self._state.path, row, None)
+                pane.show_viewed(viewed, self._state.location, row, None)
                 pane.histogram.hide()
                 pane.view.editable = False
 

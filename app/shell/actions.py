@@ -618,7 +618,7 @@ def refused(state: WindowState) -> dict[str, str]:
     """Condition of commands -> why it is not met, where rights are the reason."""
     of_edits, of_marks = state.why_not_edited, state.why_not_written
     found = dict.fromkeys(_OF_EDITS, of_edits) if of_edits else {}
-    if state.library is not None and not isinstance(state.library.path, ServerAddress):
+    if state.library is not None and not isinstance(state.library.location, ServerAddress):
         found["editable on a server"] = tr(
             "In a library in a folder all cases are compared, without an index."
         )
@@ -629,7 +629,7 @@ def _edit_conditions(state: WindowState) -> set[str]:
     out: set[str] = set()
     if state.library is None or not state.can_edit:
         return out
-    if isinstance(state.library.path, ServerAddress):
+    if isinstance(state.library.location, ServerAddress):
         out.add("editable on a server")
     if state.last_edit is not None:
         out.add("edits")

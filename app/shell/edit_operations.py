@@ -38,7 +38,7 @@ def edit(
 
     ``then`` is called when the library was read again.
     """
-    path = context.state.path
+    path = context.state.location
     if path is None:
         return None
     # A person waits for it: it does not queue behind long work.
@@ -68,7 +68,7 @@ def edit(
         _read_again(context, path, then)
 
     def fail(error: SemblanceError) -> None:
-        if isinstance(error, LabelConflict) and context.state.path == path:
+        if isinstance(error, LabelConflict) and context.state.location == path:
             _show_conflict(
                 context, error, partial(edit, context, workflow, *arguments, then=then, **keywords)
             )
@@ -118,13 +118,13 @@ def _show_conflict(context: Context, error: LabelConflict, again: Callable[..., 
             (tr("Keep what others wrote"), partial(library_operations.renew, context)),
         ],
         topic=_CONFLICT,
-        library=context.state.path,
+        library=context.state.location,
     )
 
 
 def detect_groups(context: Context) -> Job | None:
     """Detect the same-lesion groups of the open library, read it again and show what was found."""
-    path = context.state.path
+    path = context.state.location
     if path is None:
         return None
     job = context.jobs.run(
@@ -172,7 +172,7 @@ def _reverse(
     action: tuple[str, Callable[[], object]],
     then: Callable[[], object] | None,
 ) -> None:
-    path = context.state.path
+    path = context.state.location
     if path is None:
         return
     job = context.jobs.run(tr("Saving the change"), workflow, path, pool=WorkerPool.READ, quiet=True)
@@ -204,7 +204,7 @@ def _read_again(context: Context, path: LibraryLocation, then: Callable[[], obje
 
     # It may be by a metric that was deleted or with a case that was removed.
     search_operations.cancel_ranking(context)
-    if context.state.path == path:
+    if context.state.location == path:
         library_operations.renew(context, show)
 
 

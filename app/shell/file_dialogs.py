@@ -73,9 +73,15 @@ def _remember(key: str, chosen: str) -> Path | None:
 
 def log_export(context: Context, what: str, kind: str) -> None:
     """Add a line to the export log of the open library, for files that the window itself writes."""
-    if context.state.path is not None:
+    if context.state.location is not None:
         job = context.jobs.run(
-            "", audit_log.log_window_export, context.state.path, what, kind, pool=WorkerPool.READ, quiet=True
+            "",
+            audit_log.log_window_export,
+            context.state.location,
+            what,
+            kind,
+            pool=WorkerPool.READ,
+            quiet=True,
         )
         job.failed.connect(context.messages.error)
 
@@ -86,7 +92,7 @@ def report_saved_file(context: Context, job: Job, path: Path, *, can_be_opened: 
     A job that returns a list of files wrote the others beside it.
     """
 
-    library = context.state.path
+    library = context.state.location
 
     def show(result: object) -> None:
         def open_url(local: Path) -> None:

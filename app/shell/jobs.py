@@ -350,7 +350,8 @@ class Jobs(QObject):
 
         def start() -> None:
             known = map(self.servers.completed, args)
-            job.attach(self._engine(pool).submit(function, *known, listener=job.receive, **kwargs))
+            named = {name: self.servers.completed(value) for name, value in kwargs.items()}
+            job.attach(self._engine(pool).submit(function, *known, listener=job.receive, **named))
 
         def run_again(error: ServerUnavailable) -> bool:
             address = next((one for one in args if isinstance(one, ServerAddress)), None)

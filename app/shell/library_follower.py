@@ -71,11 +71,16 @@ class CopyRenewer(QObject):
             # Their projects are not opened again, so nobody else would.
             self._is_swept = True
             self._context.jobs.run("", remove_ended_copies, pool=WorkerPool.NOTICES, quiet=True)
-        if not isinstance(state.path, ServerAddress) or state.server_problem:
+        if not isinstance(state.location, ServerAddress) or state.server_problem:
             return
         self._is_outdated, begun = False, time.monotonic()
         job = self._job = self._context.jobs.run(
-            "", renew_copy, state.path, self._context.settings.copy_bytes, pool=WorkerPool.NOTICES, quiet=True
+            "",
+            renew_copy,
+            state.location,
+            self._context.settings.copy_bytes,
+            pool=WorkerPool.NOTICES,
+            quiet=True,
         )
 
         def end() -> None:
@@ -118,7 +123,7 @@ class LibraryFollower(QObject):
         if job is not None:
             job.cancel()
         self._copy.begin()
-        path = self._state.path
+        path = self._state.location
         if not isinstance(path, ServerAddress):
             return
         job = self._job = self._context.jobs.run(
@@ -129,7 +134,7 @@ class LibraryFollower(QObject):
 
     def _lose_server(self, address: ServerAddress, reason: str) -> None:
         """A job noticed first that the server does not answer. A new connection says when it does."""
-        if address == self._state.path and not self._state.server_problem:
+        if address == self._state.location and not self._state.server_problem:
             self._state.set_server_problem(reason)
             self._follow_library()
 
@@ -142,7 +147,7 @@ class LibraryFollower(QObject):
         self._context.messages.error(error)
 
     def _receive(self, event: LibraryEvent) -> None:
-        address = self._state.path
+        address = self._state.location
         if not isinstance(address, ServerAddress):
             return
         if event.kind == AWAY:
@@ -172,7 +177,7 @@ class LibraryFollower(QObject):
 
     def _read(self) -> None:
         """Read the library again, unless it is being read; a preparation reads it itself."""
-        if self._is_reading or not self._is_outdated or self._state.preparing == self._state.path:
+        if self._is_reading or not self._is_outdated or self._state.preparing == self._state.location:
             return
         # Too much to load before the first paint.
         from semblance.app.shell import library_operations

@@ -34,7 +34,7 @@ def open_library(
     shows the library and calls it when the window is ready."""
     context.state.opening = path
     is_on_server = isinstance(path, ServerAddress)
-    if isinstance(path, ServerAddress) and path != context.state.path:
+    if isinstance(path, ServerAddress) and path != context.state.location:
         context.jobs.servers.set_unreachable(path, unreachable=False)
     # An import compares its images at its end.
     is_growing = context.state.preparing == path
@@ -56,11 +56,11 @@ def open_library(
         if context.state.opening != path:
             # Another library was chosen meanwhile.
             return
-        before = context.state.path
+        before = context.state.location
         _leave_library(context)
         context.state.set_library(snapshot)
-        if isinstance(snapshot.path, ServerAddress):
-            context.jobs.servers.remember(snapshot.path)
+        if isinstance(snapshot.location, ServerAddress):
+            context.jobs.servers.remember(snapshot.location)
         if before is not None and before != path:
             context.jobs.close_library(before)
         context.settings.add_recent(path)
@@ -110,7 +110,7 @@ def renew(context: Context, then: Callable[[], None] | None = None) -> None:
 
     A later call cancels this one's job. ``then`` is called all the same.
     """
-    path = context.state.path
+    path = context.state.location
     if path is None:
         return
     callbacks = _after_reload.setdefault(context.jobs, [])
@@ -128,10 +128,10 @@ def renew(context: Context, then: Callable[[], None] | None = None) -> None:
     def show(snapshot: LibrarySnapshot) -> None:
         ready = callbacks.copy()
         callbacks.clear()
-        if context.state.path == snapshot.path:
+        if context.state.location == snapshot.location:
             context.state.renew_library(snapshot)
             for where, run in ready:
-                if where == context.state.path:
+                if where == context.state.location:
                     run()
 
     context.follow(job, show)
@@ -141,7 +141,7 @@ def close_library(context: Context) -> None:
     """Save the view and go back to the start page."""
     _leave_library(context)
     context.settings.last_library = None
-    before = context.state.path
+    before = context.state.location
     context.state.opening = None
     context.state.set_library(None)
     if before is not None:
@@ -176,7 +176,7 @@ def recognise(context: Context, source: Path, then: Callable[[Any], None]) -> Jo
 
 def relink(context: Context, folder: Path) -> None:
     """Look for moved images under ``folder``."""
-    path = context.state.path
+    path = context.state.location
     if path is None:
         return
     job = context.jobs.run(tr("Finding moved images"), relink_images.relink, path, folder)
@@ -215,7 +215,7 @@ def _save_view(context: Context) -> Job | None:
     job = context.jobs.run(
         tr("Saving the view"),
         library_snapshot.save_state,
-        library.path,
+        library.location,
         context.state.search_record(),
         pool=WorkerPool.READ,
         quiet=True,
@@ -230,7 +230,7 @@ def _restore_last_search(context: Context, path: LibraryLocation) -> None:
     )
 
     def show(found: saved_searches.ReopenedSearch | None) -> None:
-        if found is not None and context.state.path == path and context.state.query is None:
+        if found is not None and context.state.location == path and context.state.query is None:
             search_operations.show_last_search(context, found)
 
     context.follow(job, show)

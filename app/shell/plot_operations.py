@@ -55,7 +55,7 @@ def save(
         theme=theme,
         titles=dict(titles or {}),
         note=note,
-        library=context.state.path,
+        library=context.state.location,
         pool=WorkerPool.DRAW,
     )
 
@@ -70,7 +70,7 @@ def save_map(context: Context, path: Path, drawing: MapDrawing, *, theme: ThemeN
         path,
         drawing,
         theme=theme,
-        library=context.state.path,
+        library=context.state.location,
         pool=WorkerPool.DRAW,
     )
     return _report_saved_files(context, job)
@@ -85,7 +85,7 @@ def save_scores(
         export_plots.export_scores,
         path,
         text,
-        library=context.state.path,
+        library=context.state.location,
         what=what,
         identified=identified,
         pool=WorkerPool.DRAW,

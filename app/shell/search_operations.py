@@ -49,13 +49,13 @@ def submit_query(context: Context, query: Query) -> None:
     as it is."""
     context.jobs.cancel_channel(_CHECK)
     state = context.state
-    library, before = state.path, state.query
+    library, before = state.location, state.query
     if query.image is None or (before is not None and before.image == query.image):
         _set_query(context, query)
         return
 
     def begin(_none: None) -> None:
-        if (state.path, state.query) == (library, before):
+        if (state.location, state.query) == (library, before):
             _set_query(context, query)
 
     try:
@@ -82,7 +82,7 @@ def _set_query(context: Context, query: Query) -> None:
 
 def submit_pasted_image(context: Context, image: QImage) -> None:
     """Save an image from the clipboard in the library and search with it."""
-    if context.state.path is None or image.isNull():
+    if context.state.location is None or image.isNull():
         return
     grey = image.allGray()
     kind = QImage.Format.Format_Grayscale8 if grey else QImage.Format.Format_RGB888
@@ -93,7 +93,7 @@ def submit_pasted_image(context: Context, image: QImage) -> None:
     job = context.jobs.run(
         tr("Reading the clipboard"),
         save_pasted_image,
-        context.state.path,
+        context.state.location,
         pixels,
         pool=WorkerPool.READ,
         quiet=True,
@@ -119,7 +119,7 @@ def set_options(context: Context, **options: Any) -> None:
 def rank(context: Context) -> None:
     """Rank again after the query, metric or options changed. A ranking that is under way is cancelled."""
     state = context.state
-    if state.path is None or state.query is None:
+    if state.location is None or state.query is None:
         return
     if state.search is None:
         state.set_ranked_search(None)
@@ -128,7 +128,7 @@ def rank(context: Context) -> None:
     job = context.jobs.run(
         tr("Searching"),
         rank_cases.rank_cases,
-        state.path,
+        state.location,
         state.search,
         k=context.settings.similar_cases,
         pool=WorkerPool.SEARCH,
@@ -152,12 +152,12 @@ def rank(context: Context) -> None:
 def show_present_marks(context: Context) -> None:
     """Show the marks that others made in the present search. The order stays until the user searches again."""
     state, shown = context.state, context.state.ranked_search
-    if state.path is None or shown is None:
+    if state.location is None or shown is None:
         return
     job = context.jobs.run(
         "",
         rank_cases.present_judgements,
-        state.path,
+        state.location,
         shown.search.ledger,
         pool=WorkerPool.READ,
         channel="marks",
@@ -181,10 +181,10 @@ def rank_without_patient(context: Context, *, on: bool) -> Job | None:
     search, library = state.search, state.library
     if search is None or library is None:
         return None
-    request = (library.path, search.metric, search.query)
+    request = (library.location, search.metric, search.query)
 
     def rank_so() -> None:
-        if state.search is not None and (state.path, state.search.metric, state.search.query) == request:
+        if state.search is not None and (state.location, state.search.metric, state.search.query) == request:
             state.change_search(without_patient=on)
             rank(context)
 
@@ -196,7 +196,7 @@ def rank_without_patient(context: Context, *, on: bool) -> Job | None:
     job = context.jobs.run(
         tr("Training without this patient"),
         open_metrics.train_without_patient,
-        library.path,
+        library.location,
         search,
         channel=_TRAINING_WITHOUT,
     )
@@ -226,7 +226,7 @@ def find_differences(context: Context, cases: Sequence[str], then: Callable[[lis
 
     Errors are not shown, because this is only a hint beside a distance.
     """
-    ranked, path = context.state.ranked_search, context.state.path
+    ranked, path = context.state.ranked_search, context.state.location
     if path is None or ranked is None or not cases:
         return
     job = context.jobs.run(
@@ -275,7 +275,7 @@ def copy_ledger(context: Context) -> None:
     job = context.jobs.run(
         tr("Searches"),
         saved_searches.split_ledger,
-        state.path,
+        state.location,
         state.ledger,
         ledger,
         pool=WorkerPool.SEARCH,

@@ -189,8 +189,8 @@ class WindowState(QObject):
         return no_cases()
 
     @property
-    def path(self) -> LibraryLocation | None:
-        return self.library.path if self.library else None
+    def location(self) -> LibraryLocation | None:
+        return self.library.location if self.library else None
 
     @property
     def search(self) -> Search | None:
@@ -210,7 +210,7 @@ class WindowState(QObject):
     @property
     def source(self) -> QuerySource | None:
         """The image of the query; ``None`` without one."""
-        return None if self.query is None else QuerySource.of(self.path, self.query)
+        return None if self.query is None else QuerySource.of(self.location, self.query)
 
     @property
     def ranking(self) -> SearchResult | None:
@@ -431,7 +431,7 @@ class WindowState(QObject):
             return tr(
                 "The server does not answer, so nothing can be changed. Semblance tries again by itself."
             )
-        if not isinstance(library.path, ServerAddress):
+        if not isinstance(library.location, ServerAddress):
             return tr("The library is read-only.")
         return tr(
             "Your right in this library is {right}. An administrator can give you another one.",
@@ -568,7 +568,7 @@ class _SourceFollower(QObject):
         shown = self._shown()
         if shown is None:
             return
-        if shown.library != self._state.path:
+        if shown.library != self._state.location:
             self._show(None)
         elif shown == before != after:
             self._show(after)

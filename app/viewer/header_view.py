@@ -316,9 +316,9 @@ class HeaderDialog(Dialog):
         columns = self._state.columns
         index = columns.index_of_id(source.case) if source is not None and source.case is not None else -1
         if index >= 0:
-            self.read(self._state.path, int(columns.case_row[index]), None)
+            self.read(self._state.location, int(columns.case_row[index]), None)
         elif source is not None and source.image is not None:
-            self.read(self._state.path, ImageAddress(source.image), None)
+            self.read(self._state.location, ImageAddress(source.image), None)
         else:
             self.reject()
 

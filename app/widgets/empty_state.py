@@ -108,7 +108,7 @@ class EmptyState(QWidget):
 
 def extraction_message(state: WindowState) -> tuple[str, str] | None:
     """Title and text while features are extracted, or the open library is prepared; ``None`` otherwise."""
-    if state.preparing is not None and state.preparing == state.path:
+    if state.preparing is not None and state.preparing == state.location:
         return tr("Measuring the cases"), tr("Results appear as soon as the first ones are measured.")
     if state.extracting:
         return tr("Extracting features"), tr(

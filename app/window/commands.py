@@ -241,9 +241,9 @@ class Commands(QObject):
             "go_notes": partial(self._layout.show_side, "notes"),
             # Refining
             "refine": self.refine,
-            "judge_alike": partial(self.judge, 1),
-            "judge_not_alike": partial(self.judge, -1),
-            "judge_closer": self.judge_closer,
+            "judge_alike": partial(self.mark_selected, 1),
+            "judge_not_alike": partial(self.mark_selected, -1),
+            "judge_closer": self.mark_closer,
             "mark_image": partial(mark_cards.mark_image_file, self._context, self._window),
             "ask_next": self._full.ask_next,
             "undo_judgement": self._full.undo_judgement,
@@ -346,7 +346,7 @@ class Commands(QObject):
     def _read_header(self, what: int | ImageAddress, place: int | None = None) -> None:
         if self.header_dialog is None:
             self.header_dialog = HeaderDialog(self._context, self._window)
-        self.header_dialog.read(self._context.state.path, what, place)
+        self.header_dialog.read(self._context.state.location, what, place)
         self.header_dialog.show()
         self.header_dialog.raise_()
         self.header_dialog.view.search.setFocus()
@@ -383,9 +383,9 @@ class Commands(QObject):
 
     # Metrics
 
-    def judge(self, verdict: int) -> None:
+    def mark_selected(self, verdict: int) -> None:
         """Mark the selected cases as more (1) or less (-1) like the query."""
-        self._panels.ranking.card_feedback.judge(verdict, self.selected_cases().tolist())
+        self._panels.ranking.card_feedback.mark_rows(verdict, self.selected_cases().tolist())
 
     def fill_marks(self, menu: QMenu, case_row: int) -> None:
         """Add the marks of the case of a menu and of the cases selected with it."""
@@ -395,7 +395,7 @@ class Commands(QObject):
                 menu, rows if case_row in rows else [case_row], is_ranking=self._panels.is_in_ranking()
             )
 
-    def judge_closer(self) -> None:
+    def mark_closer(self) -> None:
         """Mark the current case as closer to the query than another."""
         self._panels.ranking.card_feedback.compare_current()
 

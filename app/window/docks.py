@@ -15,7 +15,7 @@ from semblance.app.shell.theme import is_styled, theme, theme_signals
 from semblance.app.widgets.buttons import key_button
 from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.panel import Panel, PanelHeader
-from semblance.app.window.workspaces import NARROW, Arrangement, Length, WorkspaceChoice
+from semblance.app.window.workspaces import NARROW, DockArrangement, DockLength, WorkspaceChoice
 from semblance.core.language import tr
 
 if TYPE_CHECKING:
@@ -225,7 +225,7 @@ class DockLayout(QObject):
         """Whether the window is too narrow for the whole Library panel."""
         return self._window.width() < theme().px(NARROW)
 
-    def _fitting_arrangement(self) -> Arrangement:
+    def _fitting_arrangement(self) -> DockArrangement:
         scale = theme().text_scale
         return self._workspace.arrangement(
             round(self._window.width() / scale), round(self._window.height() / scale)
@@ -274,7 +274,7 @@ class DockLayout(QObject):
     def _default_lengths(self, size: QSize) -> dict[Qt.Orientation, dict[str, int]]:
         """Widths and heights in px of docks in a window of ``size``."""
 
-        def px(length: Length, total: int) -> int:
+        def px(length: DockLength, total: int) -> int:
             least = length.narrow if self._was_narrow and length.narrow is not None else length.px
             return max(theme().px(least), round(total * length.share) - theme().px(length.less))
 

@@ -211,7 +211,7 @@ class FullPages:
         state = self._context.state
         index = state.columns.index_of_row(case_row)
         if index >= 0:
-            self._view(QuerySource(state.path, state.columns.ids[index], None))
+            self._view(QuerySource(state.location, state.columns.ids[index], None))
 
     def hang(self, case_row: int) -> None:
         """Show the images of a case's patient side by side."""
@@ -223,7 +223,7 @@ class FullPages:
         """View the query's image in full size."""
         state = self._context.state
         if state.query is not None:
-            self._view(QuerySource.of(state.path, state.query))
+            self._view(QuerySource.of(state.location, state.query))
 
     def leave_page(self, name: str) -> None:
         """:meth:`leave` if the page ``name`` is shown."""

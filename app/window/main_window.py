@@ -318,7 +318,7 @@ class MainWindow(QMainWindow):
         if parts is not None:
             parts.panels.forget_thumbnails()
         self._update_title()
-        self.message_bar.close_other_libraries(self.state.path)
+        self.message_bar.close_other_libraries(self.state.location)
         if parts is not None:
             parts.full.leave_all()
         if is_open:
@@ -352,7 +352,7 @@ class MainWindow(QMainWindow):
             self.parts.case_links.restore_dock()
             self.parts.layout.save()
         settings.set_bytes("geometry", self.saveGeometry())
-        settings.last_library = self.state.path
+        settings.last_library = self.state.location
         settings.save()
         self._idle_queue.stop()
         parts = MainWindow.parts.built(self)
@@ -415,7 +415,7 @@ class MainWindow(QMainWindow):
             message.details,
             message.actions,
             message.topic,
-            message.library or self.state.path,
+            message.library or self.state.location,
         )
 
     def childEvent(self, event: QChildEvent) -> None:

@@ -51,14 +51,14 @@ _SMALL_WORDS = frozenset(tr("a an and as for in into of on or the this to with")
 
 
 @dataclass(frozen=True)
-class Match:
+class CommandMatch:
     """An entry that was found. ``letters``: positions of the matching letters in its text."""
 
     entry: CommandEntry
     letters: frozenset[int] = frozenset()
 
 
-def matches(entries: Sequence[CommandEntry], query: str) -> list[Match]:
+def matches(entries: Sequence[CommandEntry], query: str) -> list[CommandMatch]:
     """The entries that match every word of ``query`` except small words, best first.
 
     A match at the start of a word is best, then inside a word, then initials, then the category, then the
@@ -66,7 +66,7 @@ def matches(entries: Sequence[CommandEntry], query: str) -> list[Match]:
     """
     terms = query.casefold().split()
     required = [word for word in terms if word not in _SMALL_WORDS] or terms
-    found: list[tuple[tuple[bool, int], Match]] = []
+    found: list[tuple[tuple[bool, int], CommandMatch]] = []
     for entry in entries:
         score, letters = 0, set[int]()
         for word in terms:
@@ -78,7 +78,7 @@ def matches(entries: Sequence[CommandEntry], query: str) -> list[Match]:
             score += gain
             letters |= at
         else:
-            found.append(((not entry.enabled, -score), Match(entry, frozenset(letters))))
+            found.append(((not entry.enabled, -score), CommandMatch(entry, frozenset(letters))))
     return [match for _, match in sorted(found, key=lambda pair: pair[0])]
 
 
@@ -295,9 +295,9 @@ class CommandPalette(QWidget):
 class _MatchesModel(QAbstractListModel):
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
-        self.matches: list[Match] = []
+        self.matches: list[CommandMatch] = []
 
-    def show(self, found: list[Match]) -> None:
+    def show(self, found: list[CommandMatch]) -> None:
         self.beginResetModel()
         self.matches = found
         self.endResetModel()
@@ -363,7 +363,7 @@ class _CommandDelegate(QStyledItemDelegate):
         painter.restore()
 
     @staticmethod
-    def _text(painter: QPainter, where: QRect, match: Match) -> int:
+    def _text(painter: QPainter, where: QRect, match: CommandMatch) -> int:
         """Draw the text; returns the x of its end."""
         tokens, entry = theme(), match.entry
         plain, bold = text_cache(BASE), text_cache(BASE, 600)

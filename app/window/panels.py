@@ -149,7 +149,7 @@ class Panels(QObject):
 
         made = ComparePage(self._context, self.thumbnails)
         self._add_page(made, "compare", made.panes)
-        made.judged.connect(self._judge_case)
+        made.judged.connect(self._mark_case)
         made.detached.connect(self.compare_detached)
         made.menu_requested.connect(self.case_menu_requested)
         return made
@@ -159,7 +159,7 @@ class Panels(QObject):
         from semblance.app.search.query.full_size_page import FullSizePage
 
         made = FullSizePage(self._context)
-        made.judged.connect(self._judge_case)
+        made.judged.connect(self._mark_case)
         self._add_page(made, "large")
         made.header_requested.connect(lambda: self.header_requested.emit(made.pane))
         return made
@@ -274,8 +274,8 @@ class Panels(QObject):
     def _go_to(self, case_row: int) -> None:
         self.ranking.grid.set_current(case_row)
 
-    def _judge_case(self, case_row: int, mark: int) -> None:
-        self.ranking.card_feedback.judge(mark, [case_row])
+    def _mark_case(self, case_row: int, mark: int) -> None:
+        self.ranking.card_feedback.mark_rows(mark, [case_row])
 
     def _connect_help(self, header: PanelHeader | TabHeader, page: str) -> None:
         header.help_requested.connect(lambda: self.help_requested.emit(page))
@@ -293,7 +293,7 @@ class Panels(QObject):
         self._fetch_thumbnails(round(LARGE_CARDS.largest * self._stack.devicePixelRatioF()), rows, done)
 
     def _fetch_thumbnails(self, longest: int, rows: list[int], done: Done) -> None:
-        path = self._context.state.path
+        path = self._context.state.location
         if path is None:
             done([])
             return

@@ -316,7 +316,7 @@ class SettingsDialog(Dialog):
 
     def _set_remember(self, remember: bool) -> None:
         self._settings.remembers_libraries = remember
-        path = self._context.state.path
+        path = self._context.state.location
         if not remember:
             self._settings.forget_libraries()
         elif path is not None:

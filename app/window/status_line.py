@@ -81,7 +81,7 @@ class StatusLine(QFrame):
         unusable = len(library.unusable_files)
         self.not_read.setVisible(bool(unusable))
         self.not_read.setText(tr_n("Could not read {n} file", "Could not read {n} files", unusable))
-        address = library.path
+        address = library.location
         if isinstance(address, ServerAddress):
             names = {"name": address.title, "host": address.host, "right": library.right}
             if not self._state.server_problem:

@@ -356,14 +356,14 @@ def make_choice_buttons(context: Context) -> dict[str, ChoiceButton]:
 
     def recent() -> list[QAction]:
         return [
-            _make_action(_library_title(path), path == state.path, partial(_open, path))
+            _make_action(_library_title(path), path == state.location, partial(_open, path))
             for path in context.settings.recent
         ]
 
     def _open(path: LibraryLocation) -> None:
         from semblance.app.shell.library_operations import open_library
 
-        if path != state.path:
+        if path != state.location:
             open_library(context, path)
 
     def feature_sets() -> list[QAction]:

@@ -27,7 +27,7 @@ _KEY = "workspace"
 
 
 @dataclass(frozen=True)
-class Length:
+class DockLength:
     """A width or height: ``px`` at text scale 1, in a narrow window ``narrow``, but at least ``share`` of the window's
     less ``less`` px."""
 
@@ -49,7 +49,7 @@ class DockPlace:
 
 
 @dataclass(frozen=True)
-class Arrangement:
+class DockArrangement:
     """The places of the docks in windows of at least ``width`` x ``height`` px, with their sizes by their names.
 
     ``portrait``: only in windows that are higher than wide.
@@ -57,8 +57,8 @@ class Arrangement:
 
     name: str
     places: tuple[DockPlace, ...]
-    widths: Mapping[str, Length]
-    heights: Mapping[str, Length] = field(default_factory=dict)
+    widths: Mapping[str, DockLength]
+    heights: Mapping[str, DockLength] = field(default_factory=dict)
     width: int = 0
     height: int = 0
     portrait: bool = False
@@ -85,17 +85,17 @@ class Workspace:
     slider: bool
     cards: CardStyle
     plain: bool
-    arrangements: tuple[Arrangement, ...]
+    arrangements: tuple[DockArrangement, ...]
 
-    def arrangement(self, width: int, height: int) -> Arrangement:
+    def arrangement(self, width: int, height: int) -> DockArrangement:
         """The arrangement for a window of ``width`` x ``height`` px at text scale 1."""
         return next(one for one in self.arrangements if one.fits(width, height))
 
 
-_LIBRARY = Length(200, narrow=40)
+_LIBRARY = DockLength(200, narrow=40)
 #: Widths in small windows, where the other panels lie over each other.
-_TABS_WIDTHS = {"library": Length(208, narrow=40), "query": Length(0, share=0.46)}
-_READ_WIDTHS = {"library": _LIBRARY, "query": Length(300, share=0.4, less=168)}
+_TABS_WIDTHS = {"library": DockLength(208, narrow=40), "query": DockLength(0, share=0.46)}
+_READ_WIDTHS = {"library": _LIBRARY, "query": DockLength(300, share=0.4, less=168)}
 
 READ = Workspace(
     "read",
@@ -108,23 +108,23 @@ READ = Workspace(
     plain=True,
     arrangements=(
         # Why has a column of its own only where the query and the similar cases keep 80 % of the window.
-        Arrangement(
+        DockArrangement(
             "wide",
             (DockPlace("library", _LEFT), DockPlace("query", beside="library"), DockPlace("side", _RIGHT)),
-            {**_READ_WIDTHS, "side": Length(308)},
+            {**_READ_WIDTHS, "side": DockLength(308)},
             width=3200,
             height=480,
         ),
-        Arrangement(
+        DockArrangement(
             "portrait",
             (DockPlace("library", _LEFT), DockPlace("query", _TOP), DockPlace("side", beside="query")),
-            {"library": _LIBRARY, "query": Length(300, share=1.0, less=360), "side": Length(320)},
-            {"query": Length(320, share=0.42)},
+            {"library": _LIBRARY, "query": DockLength(300, share=1.0, less=360), "side": DockLength(320)},
+            {"query": DockLength(320, share=0.42)},
             width=800,
             height=1000,
             portrait=True,
         ),
-        Arrangement(
+        DockArrangement(
             "standard",
             (
                 DockPlace("library", _LEFT),
@@ -132,11 +132,11 @@ READ = Workspace(
                 DockPlace("side", below="query"),
             ),
             _READ_WIDTHS,
-            {"query": Length(200, share=1.0, less=304), "side": Length(236)},
+            {"query": DockLength(200, share=1.0, less=304), "side": DockLength(236)},
             width=1000,
             height=760,
         ),
-        Arrangement(
+        DockArrangement(
             "tabs",
             (
                 DockPlace("library", _LEFT),
@@ -158,7 +158,7 @@ RESEARCH = Workspace(
     cards=SMALL_CARDS,
     plain=False,
     arrangements=(
-        Arrangement(
+        DockArrangement(
             "standard",
             (
                 DockPlace("library", _LEFT),
@@ -166,12 +166,16 @@ RESEARCH = Workspace(
                 DockPlace("side", _RIGHT),
                 DockPlace("evaluation", _BOTTOM),
             ),
-            {"library": Length(208, narrow=40), "query": Length(336, narrow=312), "side": Length(328)},
-            {"evaluation": Length(236, narrow=180)},
+            {
+                "library": DockLength(208, narrow=40),
+                "query": DockLength(336, narrow=312),
+                "side": DockLength(328),
+            },
+            {"evaluation": DockLength(236, narrow=180)},
             width=1000,
             height=480,
         ),
-        Arrangement(
+        DockArrangement(
             "tabs",
             (
                 DockPlace("library", _LEFT),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from semblance.core.demo.drawing import Points, blob, ellipse, path, smooth, tube
-from semblance.core.demo.radiograph import Film, Grey, develop, pose
+from semblance.core.demo.radiograph import Film, Grey, develop, random_position
 
 SPINE_SHAPE = (336, 240)
 
@@ -40,7 +40,7 @@ KNEE_SHAPE = (336, 240)
 
 def spine_radiograph(rng: np.random.Generator, left: bool) -> Grey:
     """(336, 240) grey, the back to the right; ``left`` only chooses the marker."""
-    film = Film(rng, SPINE_SHAPE, pose(rng, SPINE_SHAPE, zoom=0.97, turn=0.05, shift=0.02))
+    film = Film(rng, SPINE_SHAPE, random_position(rng, SPINE_SHAPE, zoom=0.97, turn=0.05, shift=0.02))
     bend = float(rng.uniform(0.7, 1.35))
     discs = float(rng.uniform(0.75, 1.2))
     _spine_soft(film)
@@ -170,7 +170,7 @@ def _spine_sacrum(film: Film, end: tuple[Points, float]) -> None:
 
 def pelvis_radiograph(rng: np.random.Generator, left: bool) -> Grey:
     """(272, 332) grey; ``left`` only chooses the marker."""
-    film = Film(rng, PELVIS_SHAPE, pose(rng, PELVIS_SHAPE, zoom=0.98, turn=0.03, shift=0.02))
+    film = Film(rng, PELVIS_SHAPE, random_position(rng, PELVIS_SHAPE, zoom=0.98, turn=0.03, shift=0.02))
     _pelvis_soft(film)
     for _ in film.sides():
         _pelvis_femur(film)
@@ -311,7 +311,7 @@ def _pelvis_sacrum(film: Film) -> None:
 
 def skull_radiograph(rng: np.random.Generator, left: bool) -> Grey:
     """(328, 264) grey; ``left`` only chooses the marker."""
-    film = Film(rng, SKULL_SHAPE, pose(rng, SKULL_SHAPE, zoom=0.94, turn=0.05, shift=0.02))
+    film = Film(rng, SKULL_SHAPE, random_position(rng, SKULL_SHAPE, zoom=0.94, turn=0.05, shift=0.02))
     tilt = float(rng.uniform(-0.05, 0.06))
     _skull_soft(film)
     _vault(film)
@@ -487,7 +487,7 @@ def _phalanx(start: Points, end: Points, base: float, waist: float, head: float)
 
 def hand_radiograph(rng: np.random.Generator, left: bool) -> Grey:
     """(336, 264) grey; the hand of ``left`` lies as the viewer sees it, thumb to the right."""
-    where = pose(rng, HAND_SHAPE, zoom=0.93, turn=0.1, shift=0.025, mirror=left)
+    where = random_position(rng, HAND_SHAPE, zoom=0.93, turn=0.1, shift=0.025, mirror=left)
     film = Film(rng, HAND_SHAPE, where)
     spread = float(rng.uniform(0.7, 1.35))
     stout = float(rng.uniform(0.9, 1.15))
@@ -552,7 +552,9 @@ def _forearm(film: Film, stout: float) -> None:
 
 def knee_radiograph(rng: np.random.Generator, left: bool) -> Grey:
     """(336, 240) grey; the fibula lies on the outer side: right in the image of a left knee."""
-    film = Film(rng, KNEE_SHAPE, pose(rng, KNEE_SHAPE, zoom=0.97, turn=0.05, shift=0.02, mirror=not left))
+    film = Film(
+        rng, KNEE_SHAPE, random_position(rng, KNEE_SHAPE, zoom=0.97, turn=0.05, shift=0.02, mirror=not left)
+    )
     stout = float(rng.uniform(0.94, 1.08))
     gap = float(rng.uniform(0.032, 0.058))
     _knee_soft(film, stout)

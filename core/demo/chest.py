@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from semblance.core.demo.drawing import Points, blob, ellipse, path, random_curve, smooth, tube
-from semblance.core.demo.radiograph import Film, Grey, develop, pose
+from semblance.core.demo.radiograph import Film, Grey, develop, random_position
 
 SHAPE = (304, 320)
 
 
 def radiograph(rng: np.random.Generator, left: bool) -> Grey:
     """(304, 320) grey; ``left`` only chooses the marker. The patient's right is on the viewer's left."""
-    where = pose(rng, SHAPE, zoom=float(rng.uniform(0.9, 1.05)), turn=0.03, shift=0.025)
+    where = random_position(rng, SHAPE, zoom=float(rng.uniform(0.9, 1.05)), turn=0.03, shift=0.025)
     film = Film(rng, SHAPE, where)
     breath = float(rng.uniform(-0.14, 0.07))
     heart = float(rng.uniform(0.85, 1.4))

@@ -32,7 +32,7 @@ class Breast:
 
 
 @dataclass(frozen=True)
-class Site:
+class MassSite:
     """The position of a cut-out in its breast.
 
     ``depth_mm``: of its centre below the skin; ``towards_nipple``: direction in radians (x right, y
@@ -78,7 +78,7 @@ def _grid(size: int) -> tuple[Field, Field]:
     return at[None, :], at[:, None]
 
 
-def tissue(rng: np.random.Generator, noise: Noise, of: Breast, site: Site) -> Tissue:
+def tissue(rng: np.random.Generator, noise: Noise, of: Breast, site: MassSite) -> Tissue:
     """The layers of one cut-out."""
     x, y = _grid(site.size)
     nipple = np.array([np.cos(site.towards_nipple), np.sin(site.towards_nipple)])
@@ -102,7 +102,7 @@ def _compressed(depth: Field) -> Field:
     return np.asarray((1.0 - (1.0 - rounded) ** 2) ** 0.4, dtype=np.float32)
 
 
-def _gland(noise: Noise, of: Breast, site: Site, depth: Field, drift: Field) -> Field:
+def _gland(noise: Noise, of: Breast, site: MassSite, depth: Field, drift: Field) -> Field:
     """Fibroglandular tissue: two sheets in projection, drawn out towards the nipple."""
     first, second = noise.cloudy(power=3.5, stretch=1.25, angle=site.towards_nipple, coarsest=150)
     third, fourth = noise.cloudy(power=3.1, stretch=1.7, angle=site.towards_nipple - 0.3, coarsest=60)
@@ -114,7 +114,7 @@ def _gland(noise: Noise, of: Breast, site: Site, depth: Field, drift: Field) -> 
     return np.asarray((0.25 * layers + 0.006 * fourth) * subcutaneous, dtype=np.float32)
 
 
-def _strands(rng: np.random.Generator, noise: Noise, of: Breast, site: Site) -> Field:
+def _strands(rng: np.random.Generator, noise: Noise, of: Breast, site: MassSite) -> Field:
     """Cooper's ligaments between fat lobules, with ducts and vessels running to the nipple."""
     lobules = of.coarseness / PIXEL_MM
     towards = site.towards_nipple
@@ -138,7 +138,7 @@ def _strands(rng: np.random.Generator, noise: Noise, of: Breast, site: Site) -> 
     return np.asarray(of.strands * (0.095 * sheets + 0.11 * lines.drawn()), dtype=np.float32)
 
 
-def _muscle(noise: Noise, site: Site, x: Field, y: Field) -> Field:
+def _muscle(noise: Noise, site: MassSite, x: Field, y: Field) -> Field:
     """The pectoral muscle as a bright wedge with a soft, slightly bulging edge and faint fibres."""
     if site.muscle_mm is None:
         return np.zeros(noise.shape, dtype=np.float32)
@@ -359,12 +359,12 @@ def image(
     return grey if left else np.ascontiguousarray(grey[:, ::-1])
 
 
-def _site(rng: np.random.Generator, of: Breast, lesion: Mass, view: str) -> Site:
+def _site(rng: np.random.Generator, of: Breast, lesion: Mass, view: str) -> MassSite:
     shallow = rng.random() < 0.2
     depth = rng.uniform(lesion.radius_mm + 9, 24) if shallow else rng.uniform(30, 0.75 * of.radius_mm)
     oblique = view == "MLO"
     sees_muscle = oblique and not shallow and rng.random() < 0.3
-    return Site(
+    return MassSite(
         size=SIZE,
         depth_mm=float(depth),
         towards_nipple=float(rng.normal(0.25 if oblique else 0.0, 0.45)),
@@ -400,7 +400,7 @@ class Lesion:
     malignant: bool
 
 
-def plan(rng: np.random.Generator, patients: int) -> list[Lesion]:
+def plan_lesions(rng: np.random.Generator, patients: int) -> list[Lesion]:
     """At least one mass for each patient and a second for two in five; half of all are malignant."""
     owners = list(range(patients))
     owners += sorted(rng.choice(patients, size=int(0.4 * patients), replace=False).tolist())

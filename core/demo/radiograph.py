@@ -17,7 +17,7 @@ Grey = npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
-class Positioning:
+class AnatomyToPixels:
     """Anatomical units to pixels: zoom, turn, shift, and a gentle individual warp."""
 
     centre: tuple[float, float]
@@ -38,7 +38,7 @@ class Positioning:
         return np.asarray(turned * self.scale + np.asarray(self.centre))
 
 
-def pose(
+def random_position(
     rng: np.random.Generator,
     shape: tuple[int, int],
     *,
@@ -46,7 +46,7 @@ def pose(
     turn: float = 0.05,
     shift: float = 0.03,
     mirror: bool = False,
-) -> Positioning:
+) -> AnatomyToPixels:
     """A random pose in which anatomical y of -1..1 about fills the height at ``zoom`` 1."""
     height, width = shape
     centre = (
@@ -57,7 +57,7 @@ def pose(
         [rng.normal(0, 2.2, 2), rng.uniform(0, 6.28, 2), rng.normal(0, 2.2, 2), rng.normal(0, 0.02, 2)]
     )
     scale = height / 2 * zoom * float(rng.uniform(0.94, 1.06))
-    return Positioning(
+    return AnatomyToPixels(
         centre, scale, float(rng.normal(0, turn)), float(rng.uniform(0.94, 1.06)), mirror, warp.clip(-6, 7)
     )
 
@@ -68,7 +68,7 @@ class Film:
     Shapes are outlines (n, 2) in anatomical units; widths are in the same units.
     """
 
-    def __init__(self, rng: np.random.Generator, shape: tuple[int, int], where: Positioning) -> None:
+    def __init__(self, rng: np.random.Generator, shape: tuple[int, int], where: AnatomyToPixels) -> None:
         self.rng = rng
         self.shape = shape
         self.where = where

@@ -28,14 +28,14 @@ Units = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
-class Agreement:
+class AgreementCoefficient:
     """A coefficient: 1 is full agreement, 0 that of chance. ``interval``: 95 %; ``None`` with cases of one patient."""
 
     value: float
     interval: tuple[float, float] | None
 
 
-def cohen_kappa(ratings: Ratings, units: Units) -> Agreement:
+def cohen_kappa(ratings: Ratings, units: Units) -> AgreementCoefficient:
     """Kappa of two people, from ``ratings`` (2, n) without gaps."""
     indicator = _indicator(ratings)
     agreed = (ratings[0] == ratings[1]).astype(np.float64)
@@ -50,7 +50,7 @@ def cohen_kappa(ratings: Ratings, units: Units) -> Agreement:
     return _estimated(kappa, parts, units)
 
 
-def fleiss_kappa(ratings: Ratings, units: Units) -> Agreement:
+def fleiss_kappa(ratings: Ratings, units: Units) -> AgreementCoefficient:
     """Kappa of r people, from ``ratings`` (r, n) without gaps."""
     counts, r = _indicator(ratings).sum(axis=0), float(len(ratings))
     agreed = (np.square(counts).sum(axis=1) - r) / (r * (r - 1.0))
@@ -63,7 +63,7 @@ def fleiss_kappa(ratings: Ratings, units: Units) -> Agreement:
     return _estimated(kappa, parts, units)
 
 
-def krippendorff_alpha(ratings: Ratings, units: Units) -> Agreement | None:
+def krippendorff_alpha(ratings: Ratings, units: Units) -> AgreementCoefficient | None:
     """Alpha of any number of people, from ``ratings`` (r, n) with gaps.
 
     ``None`` where no case was rated twice.
@@ -99,7 +99,7 @@ def _beyond_chance(observed: Matrix, chance: Matrix) -> Matrix:
     return value
 
 
-def _estimated(coefficient: Callable[[Matrix], Matrix], parts: Matrix, units: Units) -> Agreement:
+def _estimated(coefficient: Callable[[Matrix], Matrix], parts: Matrix, units: Units) -> AgreementCoefficient:
     """``coefficient`` of the sums of ``parts`` (n, k), with its interval by the jackknife over ``units`` (n,)."""
     codes = np.unique(units, return_inverse=True)[1]
     of_unit = np.zeros((codes.max() + 1, parts.shape[1]))
@@ -107,7 +107,7 @@ def _estimated(coefficient: Callable[[Matrix], Matrix], parts: Matrix, units: Un
     total, n = of_unit.sum(axis=0), len(of_unit)
     value = float(coefficient(total))
     if n < 2:
-        return Agreement(value, None)
+        return AgreementCoefficient(value, None)
     left = coefficient(total - of_unit)
     half = t_quantile(0.975, n - 1) * float(np.sqrt((n - 1) / n * np.square(left - left.mean()).sum()))
-    return Agreement(value, (max(-1.0, value - half), min(1.0, value + half)))
+    return AgreementCoefficient(value, (max(-1.0, value - half), min(1.0, value + half)))

@@ -50,7 +50,7 @@ _Z = 1.96
 
 
 @dataclass(frozen=True)
-class Bin:
+class CalibrationBin:
     """Cases whose estimate lies in ``low`` to ``high``: their number, mean estimate, observed share with its
     95 % interval (Wilson 1927)."""
 
@@ -67,7 +67,7 @@ def bin_of(probability: Vector) -> npt.NDArray[np.intp]:
     return np.minimum((np.asarray(probability) * BINS).astype(np.intp), BINS - 1)
 
 
-def reliability(probability: Vector, truth: Truth) -> tuple[Bin, ...]:
+def reliability(probability: Vector, truth: Truth) -> tuple[CalibrationBin, ...]:
     """The bins that have a case, in order."""
     bins = bin_of(probability)
     out = []
@@ -76,7 +76,7 @@ def reliability(probability: Vector, truth: Truth) -> tuple[Bin, ...]:
         n, hits = int(in_bin.sum()), int(truth[in_bin].sum())
         mean = float(probability[in_bin].mean())
         low, high = wilson(hits / n, n)
-        out.append(Bin(number / BINS, (number + 1) / BINS, n, mean, hits / n, (low, high)))
+        out.append(CalibrationBin(number / BINS, (number + 1) / BINS, n, mean, hits / n, (low, high)))
     return tuple(out)
 
 
@@ -289,7 +289,7 @@ class Calibration:
     n_patients: int | None
     ece: float
     perfect: float
-    bins: tuple[Bin, ...]
+    bins: tuple[CalibrationBin, ...]
     table: tuple[tuple[tuple[float, float, float], ...], ...]
     cases: tuple[tuple[int, float, bool], ...]
 
@@ -380,7 +380,7 @@ class Calibration:
                 ece=float(values["ece"]),
                 perfect=float(values["perfect"]),
                 bins=tuple(
-                    Bin(float(a), float(b), int(n), float(p), float(o), (float(low), float(high)))
+                    CalibrationBin(float(a), float(b), int(n), float(p), float(o), (float(low), float(high)))
                     for a, b, n, p, o, low, high in values["bins"]
                 ),
                 table=tuple(

@@ -58,7 +58,7 @@ def builtin_table(name: str) -> EvaluationData:
 
 
 @dataclass(frozen=True)
-class Source:
+class CaseSource:
     """Where cases come from: a ``library``, or a ``table`` (a CSV file or ``builtin:NAME``).
 
     ``features`` names the feature set, if the library has several; ``table_format``: the format of the CSV file, if
@@ -72,7 +72,7 @@ class Source:
 
 
 def read_source(
-    source: Source, attributes: Sequence[str] = ()
+    source: CaseSource, attributes: Sequence[str] = ()
 ) -> tuple[EvaluationData, str, list[dict[str, str]]]:
     """The cases, the extractor whose default steps suit them, and the rows that could not be used.
 
@@ -199,7 +199,7 @@ def case_data(
         np.array(patients, dtype=np.str_) if any(patients) else None,
         tuple(name for name, _ in columns),
         tuple(group for _, group in columns),
-        str(library.path),
+        str(library.location),
         masses=bool(kinds & {"mammograms", "ultrasound"}),
         case_rows=rows,
         case_ids=np.array([r.case_id for r in cases], dtype=np.str_),

@@ -25,7 +25,7 @@ ALPHA = 0.05
 
 
 @dataclass(frozen=True)
-class Friedman(JsonDocument):
+class FriedmanResult(JsonDocument):
     """Average rank (1 is best, ties share) of every learner over ``tables`` tables, in one score.
 
     ``statistic`` is chi-squared with (learners - 1) degrees, corrected for ties; ``p_value`` its upper tail.
@@ -53,7 +53,7 @@ class HolmPair(JsonDocument):
     p_adjusted: float
 
 
-def friedman(score: str, values: Mapping[str, Sequence[float]]) -> Friedman:
+def friedman(score: str, values: Mapping[str, Sequence[float]]) -> FriedmanResult:
     """Friedman's test of ``values``: of each learner its score on every table, tables in one order.
 
     Raises:
@@ -73,10 +73,10 @@ def friedman(score: str, values: Mapping[str, Sequence[float]]) -> Friedman:
     between = n * float(np.square(average - (k + 1) / 2.0).sum())
     statistic = n * (k - 1) * between / spread if spread > 0.0 else 0.0
     named = dict(zip(values, average.tolist(), strict=True))
-    return Friedman(score, n, named, statistic, float(chdtrc(k - 1, statistic)))
+    return FriedmanResult(score, n, named, statistic, float(chdtrc(k - 1, statistic)))
 
 
-def holm(test: Friedman) -> tuple[HolmPair, ...]:
+def holm(test: FriedmanResult) -> tuple[HolmPair, ...]:
     """Every two learners of ``test``, by increasing p value; p values adjusted after Holm (1979)."""
     from scipy.special import ndtr
 
@@ -94,7 +94,7 @@ def holm(test: Friedman) -> tuple[HolmPair, ...]:
     )
 
 
-def friedman_over(results: Sequence[EvaluationResult], scores: Sequence[str]) -> tuple[Friedman, ...]:
+def friedman_over(results: Sequence[EvaluationResult], scores: Sequence[str]) -> tuple[FriedmanResult, ...]:
     """The test for each of ``scores``, by its mean, over all tables where every ranked learner has it.
 
     Only learners measured on every table are ranked. Scores with fewer than two learners or tables are left out.
@@ -108,7 +108,7 @@ def friedman_over(results: Sequence[EvaluationResult], scores: Sequence[str]) ->
 
 def friedman_of_means(
     tables: Sequence[Mapping[str, Mapping[str, float]]], scores: Sequence[str]
-) -> tuple[Friedman, ...]:
+) -> tuple[FriedmanResult, ...]:
     """The same for means by learner and score, of each table."""
     names = [name for name in (tables[0] if tables else ()) if all(name in table for table in tables)]
     found = []
@@ -166,7 +166,7 @@ def indistinguishable_groups(ranks: Mapping[str, float], distance: float) -> tup
     return tuple(found)
 
 
-def nemenyi_json(test: Friedman, alpha: float = ALPHA) -> dict[str, Any]:
+def nemenyi_json(test: FriedmanResult, alpha: float = ALPHA) -> dict[str, Any]:
     """The ``critical_difference`` at ``alpha`` and the groups ``groups`` of a test's average ranks."""
     distance = critical_difference(len(test.ranks), test.tables, alpha)
     groups = [list(group) for group in indistinguishable_groups(test.ranks, distance)]

@@ -19,7 +19,7 @@ _Z = 1.959964
 
 
 @dataclass(frozen=True)
-class Summary(JsonDocument):
+class ScoreSummary(JsonDocument):
     """One score over the repeats; ``values`` are ``None`` for repeats without this score.
 
     ``std`` (n - 1) and ``ci95`` are ``None`` with fewer than two values.
@@ -47,7 +47,7 @@ def wilson(share: npt.ArrayLike, n: npt.ArrayLike) -> tuple[Any, Any]:
     return (low, high) if p.ndim else (float(low), float(high))
 
 
-def over_repeats(values: Sequence[float | None]) -> Summary:
+def over_repeats(values: Sequence[float | None]) -> ScoreSummary:
     """Mean, standard deviation and 95 % t interval over repeats; that of fractions stays within 0..1.
 
     The interval is that of the mean over random splits of *these* cases. Repeats share cases,
@@ -61,13 +61,13 @@ def over_repeats(values: Sequence[float | None]) -> Summary:
         raise ValueError("a summary needs a value")
     mean, n = float(present.mean()), len(present)
     if n < 2:
-        return Summary(mean, None, None, tuple(values))
+        return ScoreSummary(mean, None, None, tuple(values))
     std = float(present.std(ddof=1))
     half = t_quantile(0.975, n - 1) * std / n**0.5
     low, high = mean - half, mean + half
     if present.min() >= 0.0 and present.max() <= 1.0:
         low, high = max(0.0, low), min(1.0, high)
-    return Summary(mean, std, (low, high), tuple(values))
+    return ScoreSummary(mean, std, (low, high), tuple(values))
 
 
 def over_queries(

@@ -183,7 +183,7 @@ def _between(q: Matrix, x: Matrix, queries: Rows, gallery: Rows) -> Matrix:
 
 
 @dataclass(frozen=True, eq=False)
-class Ranked:
+class NearestRanks:
     """The first ``K`` ranks of some queries.
 
     ``queries`` (b,); ``share`` (b, K, c): the expected share of each finding at each rank, 0 beyond the
@@ -209,7 +209,7 @@ def ranked_blocks(
     query_patients: Rows | None = None,
     gallery_patients: Rows | None = None,
     reporter: Reporter = SILENT,
-) -> Iterator[Ranked]:
+) -> Iterator[NearestRanks]:
     """The ``k`` nearest of every query, a block of queries at a time.
 
     ``findings`` (n,) number the findings of the gallery. Cases of the query's own patient are left
@@ -282,7 +282,7 @@ def _rank(
     findings: Rows,
     n_findings: int,
     k: int,
-) -> Ranked:
+) -> NearestRanks:
     if width < rough.shape[1]:
         gallery = np.argpartition(rough, width - 1, axis=1)[:, :width]
     else:
@@ -320,7 +320,7 @@ def _rank(
     same_tie = np.diff(group, axis=1) == 0
     first_of_tie[:, 1:n_ranks][same_tie] = 0
     first_of_tie[:, :n_ranks] = np.maximum.accumulate(first_of_tie[:, :n_ranks], axis=1)
-    return Ranked(queries, share, distance, size, first_of_tie, tied)
+    return NearestRanks(queries, share, distance, size, first_of_tie, tied)
 
 
 def tie_numbers(ascending: Matrix) -> Rows:

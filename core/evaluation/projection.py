@@ -217,14 +217,14 @@ def _lagrange_polynomials(positions: Matrix, nodes: Matrix) -> list[Matrix]:
 
 
 @dataclass(frozen=True, eq=False)
-class Plane:
+class MapPlaces:
     """(n, 2) ``places`` and the ``share`` of the spread they show, 0 to 1 (``None``: not known)."""
 
     places: Matrix
     share: float | None
 
 
-def principal_axes(coordinates: Matrix, *, seed: int = 0) -> Plane:
+def principal_axes(coordinates: Matrix, *, seed: int = 0) -> MapPlaces:
     """The two principal components of (n, m) coordinates; of many cases the axes are a sample's."""
     n = len(coordinates)
     chosen = _sample(n, AXES_SAMPLE, seed)
@@ -242,10 +242,10 @@ def principal_axes(coordinates: Matrix, *, seed: int = 0) -> Plane:
     for start in range(0, n, 8192):
         block = coordinates[start : start + 8192].astype(np.float64) - mean_point
         out[start : start + 8192, : len(axes)] = block @ axes.T
-    return Plane(out, share)
+    return MapPlaces(out, share)
 
 
-def landmark_scaling(n: int, between: Between, *, seed: int = 0, reporter: Reporter = SILENT) -> Plane:
+def landmark_scaling(n: int, between: Between, *, seed: int = 0, reporter: Reporter = SILENT) -> MapPlaces:
     """Classical scaling of a few landmarks, and every case placed by its distances to them.
 
     de Silva and Tenenbaum, Sparse multidimensional scaling using landmark points, Stanford (2004).
@@ -266,7 +266,7 @@ def landmark_scaling(n: int, between: Between, *, seed: int = 0, reporter: Repor
         out[part, : len(projection)] = (
             -0.5 * (between(np.arange(part.start, part.stop), chosen) - means) @ projection.T
         )
-    return Plane(out, share)
+    return MapPlaces(out, share)
 
 
 def nearest_neighbours(

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.evaluation.chance import SCORES, K, at_chance
-from semblance.core.evaluation.intervals import Summary, corrected_variance, over_repeats, t_quantile
+from semblance.core.evaluation.intervals import ScoreSummary, corrected_variance, over_repeats, t_quantile
 from semblance.core.evaluation.roc import Roc, average
 from semblance.core.evaluation.significance import Comparison, corrected_t_test
 from semblance.core.json_document import JsonDocument, JsonKeys
@@ -20,7 +20,7 @@ Vector = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Queries:
+class QueryScores:
     """The values (q,) of the score ``score`` of single queries, which are ``rows`` (q,) of the data."""
 
     score: str
@@ -29,7 +29,7 @@ class Queries:
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class MeasuredScores:
     """The scores of one metric in one repeat.
 
     ``curves`` hold by name the score (K,) at k = 1, 2, ... K, NaN where undefined; ``rocs`` are by finding.
@@ -41,11 +41,11 @@ class Measured:
     curves: Mapping[str, Vector] = field(default_factory=dict)
     rocs: Mapping[str, Roc] = field(default_factory=dict)
     intervals: Mapping[str, Mapping[str, tuple[float, float]]] = field(default_factory=dict)
-    queries: Queries | None = None
+    queries: QueryScores | None = None
 
 
 @dataclass(frozen=True)
-class Curve(JsonDocument):
+class ScoreCurve(JsonDocument):
     """A score at each k: mean and standard deviation over the repeats (``None``: undefined)."""
 
     k: tuple[int, ...]
@@ -79,8 +79,8 @@ class LearnerResult(JsonDocument):
     learner: str
     params: Mapping[str, Any]
     steps: str
-    scores: Mapping[str, Summary]
-    curves: Mapping[str, Curve]
+    scores: Mapping[str, ScoreSummary]
+    curves: Mapping[str, ScoreCurve]
     roc: Mapping[str, Roc]
     fit_seconds: FitSeconds
 
@@ -149,7 +149,7 @@ def summarise(
     learner: str,
     params: Mapping[str, Any],
     steps: str,
-    measured: Sequence[Measured],
+    measured: Sequence[MeasuredScores],
     seconds: Sequence[float],
 ) -> LearnerResult:
     """Summarise the repeats (at least one) of a learner."""
@@ -188,7 +188,7 @@ def number_or_none(value: float) -> float | None:
     return None if math.isnan(value) else float(value)
 
 
-def _summaries(measured: Sequence[Measured]) -> dict[str, Summary]:
+def _summaries(measured: Sequence[MeasuredScores]) -> dict[str, ScoreSummary]:
     found = {}
     for name in _names([one.scores for one in measured]):
         values = [number_or_none(one.scores.get(name, math.nan)) for one in measured]
@@ -201,7 +201,7 @@ def _names(tables: Sequence[Mapping[str, Any]]) -> list[str]:
     return list(dict.fromkeys(name for table in tables for name in table))
 
 
-def _curve(curves: Sequence[Vector]) -> Curve:
+def _curve(curves: Sequence[Vector]) -> ScoreCurve:
     length = min(len(curve) for curve in curves)
     means: list[float | None] = []
     stds: list[float | None] = []
@@ -209,7 +209,7 @@ def _curve(curves: Sequence[Vector]) -> Curve:
         present = [value for value in at_k if not math.isnan(value)]
         means.append(float(np.mean(present)) if present else None)
         stds.append(float(np.std(present, ddof=1)) if len(present) > 1 else None)
-    return Curve(tuple(range(1, length + 1)), tuple(means), tuple(stds))
+    return ScoreCurve(tuple(range(1, length + 1)), tuple(means), tuple(stds))
 
 
 def _chance_note(result: LearnerResult, split: SplitFacts) -> str:

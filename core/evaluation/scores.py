@@ -1,6 +1,6 @@
 """Scores of retrieval and votes: one number per query, to be averaged or resampled.
 
-All but those of triplets are functions of :class:`semblance.core.evaluation.neighbours.Ranked` blocks, in which
+All but those of triplets are functions of :class:`semblance.core.evaluation.neighbours.NearestRanks` blocks, in which
 the cases of one lesion count once.
 """
 
@@ -13,7 +13,14 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.evaluation.neighbours import BLOCK, TIE, PairDistances, Ranked, ranked_blocks, tie_numbers
+from semblance.core.evaluation.neighbours import (
+    BLOCK,
+    TIE,
+    NearestRanks,
+    PairDistances,
+    ranked_blocks,
+    tie_numbers,
+)
 from semblance.core.tasks import SILENT, Reporter
 
 Matrix = npt.NDArray[np.float64]
@@ -30,7 +37,7 @@ _SAME_LIKELIHOOD = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Votes:
+class NearestVotes:
     """The votes of the training cases nearest to each query.
 
     ``plain`` (q, c): share of the ``k`` nearest with each finding; ``weighted`` (q, c): the same with
@@ -45,7 +52,7 @@ class Votes:
 
 
 @dataclass(frozen=True, eq=False)
-class Triplets:
+class TripletCounts:
     """For every anchor (q,) the number of triplets in the ``right`` order, and of ``all`` triplets."""
 
     right: Matrix
@@ -60,7 +67,7 @@ class Triplets:
 
 def triplet_accuracy(
     distances: PairDistances, findings: Rows, patients: Rows | None = None, reporter: Reporter = SILENT
-) -> Triplets:
+) -> TripletCounts:
     """Count the triplets (i, j, k), j of i's finding and k of another, with d(i, j) < d(i, k).
 
     ``distances`` are those inside one set with ``findings`` (n,). A tie counts as an error
@@ -92,7 +99,7 @@ def triplet_accuracy(
         farther = others[:, None] - np.take_along_axis(np.cumsum(other, axis=1), last, axis=1)
         right[queries] = np.where(same, farther, 0).sum(axis=1)
         every[queries] = same.sum(axis=1) * others
-    return Triplets(right, every)
+    return TripletCounts(right, every)
 
 
 def retrieval_accuracy(
@@ -223,7 +230,7 @@ def votes(
     query_patients: Rows | None = None,
     gallery_patients: Rows | None = None,
     reporter: Reporter = SILENT,
-) -> Votes:
+) -> NearestVotes:
     """k-NN vote of the gallery for every query (bdm.txt 4.2), and its correctness for 1..``max_k`` nearest.
 
     A query whose finding the gallery lacks (its number is then ``n_findings`` or more) is never right, nor is
@@ -254,7 +261,7 @@ def votes(
         right = np.take_along_axis(winners, column, axis=2)[..., 0] & known[:, None]
         right &= counts.max(axis=2) > 0.0
         correct[block.queries] = right / winners.sum(axis=2)
-    return Votes(k, np.round(plain, 12), np.round(weighted, 12), correct)
+    return NearestVotes(k, np.round(plain, 12), np.round(weighted, 12), correct)
 
 
 def ndcg(
@@ -300,13 +307,13 @@ def mean_over_findings(per_query: Matrix, findings: Rows) -> Matrix:
     return mean_over_queries(np.stack(means))
 
 
-def _answers(block: Ranked) -> Matrix:
+def _answers(block: NearestRanks) -> Matrix:
     """(b, K) number of cases in the first 1, 2, ... K ranks."""
     return np.minimum(np.arange(1, block.share.shape[1] + 1), block.size[:, None]).astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
-class Retrieval:
+class RetrievalScores:
     """(q, K) each at 1, 2, ... K: ``precision`` (relevant among the first k, over k), ``recall`` (over all R
     relevant), ``ndcg`` (their discounted gain over the ideal one), ``hit`` (whether any is relevant).
 
@@ -328,7 +335,7 @@ def retrieval_scores(
     patients: Rows | None = None,
     max_k: int = 50,
     reporter: Reporter = SILENT,
-) -> Retrieval:
+) -> RetrievalScores:
     """Scores with every case of one set as query; the others are the gallery, without its own patient's cases.
 
     ``findings`` (n,): a case is relevant if it has the query's. ``patients`` (n,) if they are known.
@@ -366,10 +373,10 @@ def retrieval_scores(
         ndcg[rows] = np.cumsum(first * discount, axis=1) / ideal
         hit[rows] = _hits(block, share)[has_relevant, :max_k]
         average[rows] = _average_precision(block, share, total)[has_relevant]
-    return Retrieval(precision, recall, ndcg, hit, average)
+    return RetrievalScores(precision, recall, ndcg, hit, average)
 
 
-def _hits(block: Ranked, share: Matrix) -> Matrix:
+def _hits(block: NearestRanks, share: Matrix) -> Matrix:
     """(b, K) chance that the first 1, 2, ... K ranks hold a relevant case."""
     place = np.arange(share.shape[1]) - block.first
     misses = np.round(block.tied * (1.0 - share))
@@ -378,7 +385,7 @@ def _hits(block: Ranked, share: Matrix) -> Matrix:
     return 1.0 - np.cumprod(none_relevant, axis=1, dtype=np.float64)
 
 
-def _average_precision(block: Ranked, share: Matrix, total: Rows) -> Matrix:
+def _average_precision(block: NearestRanks, share: Matrix, total: Rows) -> Matrix:
     """(b,) expected mean over R = ``total`` (b, 1) ranks of the precision at those that are relevant."""
     ranks = np.arange(1, share.shape[1] + 1)
     before = np.concatenate([np.zeros((len(share), 1)), np.cumsum(share, axis=1)], axis=1)

@@ -17,12 +17,13 @@ from semblance.core.imaging.formats import TIFF
 from semblance.core.imaging.image import ValueScale
 from semblance.core.imaging.stacks import array_stack
 from semblance.core.imaging.volume import ArrayStack, StackLocation
-from semblance.core.imaging.volume_files import COPY_AGAIN, MILLIMETRES, Opened, scale_of
+from semblance.core.imaging.volume_files import COPY_AGAIN, MILLIMETRES, Opened, Turning, scale_of
 from semblance.core.language import tr_lazy
 from semblance.core.limits import MAX_ARRAY_BYTES, size_text
 
 #: New Subfile Type, and its bits of reduced copies and masks (TIFF 6.0, section 8).
 _SUBFILE_TYPE, _REDUCED_OR_MASK = 254, 1 | 4
+_PHOTOMETRIC, _WHITE_IS_ZERO = 262, 0
 
 # Each damaged tag is a line of its log; what matters is raised.
 logging.getLogger("tifffile").disabled = True
@@ -87,6 +88,7 @@ class TiffVolumes:
     """The volumes of one TIFF file: pages along ``slices`` of its ``axes``, one volume for each of the others."""
 
     format = TIFF
+    turning = Turning(None)
 
     def __init__(
         self,
@@ -119,6 +121,11 @@ class TiffVolumes:
 
     def stack(self, part: int = 0) -> ArrayStack:
         """See :meth:`.volume_files.VolumeFile.stack`."""
+        voxels = self.stored(part)
+        return array_stack(voxels, self._name, self._spacing, scale_of(voxels, ValueScale()))
+
+    def stored(self, part: int = 0) -> npt.NDArray[Any]:
+        """See :meth:`.volume_files.VolumeFile.stored`."""
         if self._nbytes > MAX_ARRAY_BYTES:
             raise BadInput(
                 tr_lazy(
@@ -135,15 +142,18 @@ class TiffVolumes:
         ):
             try:
                 found = tiff.series[0].asarray()
+                is_white_first = int(tiff.series[0].keyframe.photometric) == _WHITE_IS_ZERO
+                if is_white_first and found.dtype.kind in "bu":
+                    found = ~found
             except ValueError:
                 # Without the library imagecodecs tifffile does not decompress LZW and JPEG; Pillow does, page by page.
                 found = np.stack(list(self._decoded_pages())).reshape(tuple(self._lengths.values()))
         order = [*self._others, self._slices, "Y", "X", *(axis for axis in self._axes if axis == "S")]
         moved = found.transpose([self._axes.index(axis) for axis in order])
-        voxels = moved.reshape(self.count, *moved.shape[len(self._others) :])[part]
+        voxels: npt.NDArray[Any] = moved.reshape(self.count, *moved.shape[len(self._others) :])[part]
         if voxels.ndim == 4 and voxels.shape[3] == 4:
             voxels = voxels[..., :3]
-        return array_stack(voxels, self._name, self._spacing, scale_of(voxels, ValueScale()))
+        return voxels
 
     def _decoded_pages(self) -> Iterator[npt.NDArray[Any]]:
         from PIL import Image as PILImage
@@ -152,7 +162,10 @@ class TiffVolumes:
         with self._opened() as file, PILImage.open(file) as image:
             for page in ImageSequence.Iterator(image):
                 if not int(page.tag_v2.get(_SUBFILE_TYPE, 0)) & _REDUCED_OR_MASK:  # type: ignore[attr-defined]
-                    yield np.asarray(page)
+                    found = np.asarray(page)
+                    # Pillow itself turns those of 8 bits over.
+                    is_white_first = page.tag_v2.get(_PHOTOMETRIC) == _WHITE_IS_ZERO  # type: ignore[attr-defined]
+                    yield ~found if is_white_first and found.dtype == np.uint16 else found
 
 
 @contextlib.contextmanager

@@ -10,7 +10,9 @@ import bz2
 import contextlib
 import gzip
 import io
+import itertools
 import math
+import re
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -35,7 +37,7 @@ VOLUME_SUFFIXES = (".nii", ".nii.gz", ".nrrd", ".nhdr", ".mha", ".mhd")
 COPY_AGAIN = "Copy it from its source again, or leave it out."
 
 _CHUNK = 1 << 20
-_MAX_HEADER, _MAX_FIELDS = 1 << 20, 200
+_MAX_HEADER, _MAX_FIELDS, _LONGEST_NAME = 1 << 20, 200, 256
 #: Of each axis of the patient (left, posterior, superior): the sign in which columns, rows and slices run on screen.
 _SHOWN = np.array([1.0, 1.0, -1.0])
 #: Voxels so many times as long along one axis as along the others were acquired slice by slice along it.
@@ -56,6 +58,8 @@ _META_TYPES = {
     "MET_DOUBLE": "f8",
 }  # fmt: skip
 
+_VOXEL_FILE = re.compile(rb"^(?:ElementDataFile\s*=|data ?file:)(.*)$", re.MULTILINE | re.IGNORECASE)
+
 #: Opens the file, or one that lies beside it, by its name.
 Opened = Callable[[], BinaryIO]
 Beside = Callable[[str], BinaryIO]
@@ -71,6 +75,14 @@ class VolumeFile(Protocol):
     count: int
     shape: tuple[int, int, int]
     location: StackLocation | None
+    turning: Turning
+
+    def stored(self, part: int = 0) -> npt.NDArray[Any]:
+        """The numbers of volume ``part`` by the third, second and first axis of the file, before they are turned.
+
+        Raises:
+            BadInput: as :meth:`stack`.
+        """
 
     def stack(self, part: int = 0) -> ArrayStack:
         """Volume ``part``, read completely.
@@ -83,6 +95,18 @@ class VolumeFile(Protocol):
 def has_volume_name(name: str) -> bool:
     """Whether ``name`` has the ending of a file of volumes; a TIFF file may hold one too."""
     return name.lower().endswith(VOLUME_SUFFIXES)
+
+
+def has_header_name(name: str) -> bool:
+    """Whether ``name`` has the ending of a header whose voxels lie in another file."""
+    return name.lower().endswith((".nhdr", ".mhd"))
+
+
+def voxel_file_name(header: BinaryIO) -> str | None:
+    """The file of the voxels that an open ``header`` names, in the same folder; ``None`` for no other file."""
+    found = _VOXEL_FILE.search(header.read(_MAX_HEADER))
+    name = found[1].decode("utf-8", "replace").strip() if found else ""
+    return name if name.upper() != "LOCAL" and _is_file_name(name) else None
 
 
 def volume_format(name: str, head: bytes) -> str | None:
@@ -158,10 +182,11 @@ class _GridFile:
             )
         self._grid, self._name, self.format = grid, name, kind
         self.count = math.prod(side for axis, side in enumerate(grid.shape) if axis not in grid.axes)
-        self._turn = _turning(grid.affine)
-        columns, rows, slices = (grid.shape[grid.axes[axis]] for axis in self._turn.order)
+        sides = (grid.shape[grid.axes[0]], grid.shape[grid.axes[1]], grid.shape[grid.axes[2]])
+        self.turning = turning_of(grid.affine, sides)
+        columns, rows, slices = (sides[axis] for axis in self.turning.order)
         self.shape = (slices, rows, columns)
-        self._geometry = self._turn.geometry(self.shape)
+        self._geometry = self.turning.geometry(self.shape)
         self.location = self._geometry.location if self._geometry is not None and grid.is_oriented else None
 
     def stack(self, part: int = 0) -> ArrayStack:
@@ -173,7 +198,7 @@ class _GridFile:
                 ),
                 "Import it again.",
             )
-        voxels, geometry = self._turn.turned(self._voxels(part)), self._geometry
+        voxels, geometry = self.turning.turned(self._voxels(part)), self._geometry
         if voxels.dtype.kind == "V":
             voxels = np.stack([voxels[channel] for channel in list(voxels.dtype.names or ())[:3]], axis=-1)
         grid = self._grid
@@ -189,6 +214,12 @@ class _GridFile:
         stack = array_stack(voxels, self._name, geometry.spacing_mm, scale_of(voxels, values))
         stack.directions, stack.location = geometry.directions if grid.is_oriented else None, self.location
         return stack
+
+    def stored(self, part: int = 0) -> npt.NDArray[Any]:
+        """See :meth:`VolumeFile.stored`."""
+        numbers, grid = self._voxels(part), self._grid
+        is_scaled = (grid.slope, grid.intercept) != (1.0, 0.0) and numbers.dtype.kind != "V"
+        return numbers * grid.slope + grid.intercept if is_scaled else numbers
 
     def _voxels(self, part: int) -> npt.NDArray[Any]:
         """(slices, rows, columns) of the stored numbers, as the file has them."""
@@ -276,10 +307,12 @@ class _Geometry:
     spacing_mm: tuple[float, float, float]
     directions: tuple[str, str, str]
     location: StackLocation
+    #: (3, 4) from indices of columns, rows and slices to mm.
+    affine: npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class _Turning:
+class Turning:
     """How the voxels of a file are turned for the screen: axial slices begin at the head, with the patient's right on
     the left and the front above; coronal and sagittal ones as is usual too."""
 
@@ -287,6 +320,8 @@ class _Turning:
     #: Which axes of the file are columns, rows and slices, and whether each runs against the screen.
     order: tuple[int, int, int] = (0, 1, 2)
     flipped: tuple[bool, bool, bool] = (False, False, False)
+    #: The axis of the patient along which slices follow each other.
+    along: int = 2
 
     def turned(self, voxels: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Voxels (third, second, first axis of the file) as (slices, rows, columns)."""
@@ -314,6 +349,7 @@ class _Turning:
             (abs(step), float(lengths[1]), float(lengths[0])),
             directions(plane, following),
             StackLocation("", plane.cosines, plane.height, step > 0),
+            np.column_stack([steps, origin]),
         )
 
 
@@ -322,26 +358,60 @@ def _vector(numbers: npt.NDArray[np.float64]) -> tuple[float, float, float]:
     return x, y, z
 
 
-def _turning(affine: npt.NDArray[np.float64] | None) -> _Turning:
-    """Slices are cut along the axis of the distinctly longest voxels, as they were acquired, else along the third."""
+def turning_of(
+    affine: npt.NDArray[np.float64] | None, sides: tuple[int, int, int], along: int | None = None
+) -> Turning:
+    """Slices are cut ``along`` an axis of the patient; else along the only axis with a single voxel, or that of the
+    distinctly longest voxels, as they were acquired, else along the third. ``sides``: voxels along each axis."""
     if affine is None:
-        return _Turning(None)
+        return Turning(None)
     from nibabel.orientations import io_orientation
 
     square = np.vstack([affine, [0.0, 0.0, 0.0, 1.0]])
     if not np.isfinite(square).all() or abs(np.linalg.det(square[:3, :3])) < _LEAST_VOXEL_MM3:
-        return _Turning(None)
+        return Turning(None)
     found = io_orientation(square)  # type: ignore[no-untyped-call]
     if not np.isfinite(found).all():
-        return _Turning(None)
+        return Turning(None)
     axes, signs = found[:, 0].astype(int), found[:, 1]
-    lengths = np.linalg.norm(affine[:, :3], axis=0)
-    longest = int(np.argmax(lengths))
-    slices = longest if lengths[longest] > _LONGER * np.sort(lengths)[1] else 2
+    if along is not None:
+        slices = int(np.flatnonzero(axes == along)[0])
+    elif sides.count(1) == 1:
+        slices = sides.index(1)
+    else:
+        lengths = np.linalg.norm(affine[:, :3], axis=0)
+        longest = int(np.argmax(lengths))
+        slices = longest if lengths[longest] > _LONGER * np.sort(lengths)[1] else 2
     columns = next(axis for axis in range(3) if axes[axis] == _ALONG_ROW[axes[slices]])
     order = (columns, 3 - columns - slices, slices)
     flips = signs != _SHOWN[axes]
-    return _Turning(affine, order, (bool(flips[order[0]]), bool(flips[order[1]]), bool(flips[order[2]])))
+    flipped = (bool(flips[order[0]]), bool(flips[order[1]]), bool(flips[order[2]]))
+    return Turning(affine, order, flipped, int(axes[slices]))
+
+
+def voxels_on_grid(mask: VolumeFile, volumes: VolumeFile, part: int) -> npt.NDArray[Any] | None:
+    """(depth, height, width) the numbers of volume ``part`` of ``mask`` at the voxels of ``volumes``; ``None`` where
+    they do not lie on the same grid. Where either file does not say how it lies, both have the order of the file.
+
+    Raises:
+        BadInput: as :meth:`VolumeFile.stack`.
+    """
+    numbers, turning = mask.stored(part), volumes.turning
+    if mask.location is None or volumes.location is None:
+        turned = turning.turned(numbers)
+        return turned if turned.shape == volumes.shape else None
+    third, second, first = numbers.shape
+    own = turning_of(mask.turning.affine, (first, second, third), turning.along)
+    turned = own.turned(numbers)
+    if turned.shape != volumes.shape:
+        return None
+    one, other = own.geometry(volumes.shape), turning.geometry(volumes.shape)
+    if one is None or other is None:
+        return None
+    ends = [(0, side - 1) for side in reversed(volumes.shape)]
+    corners = np.array([(*corner, 1.0) for corner in itertools.product(*ends)])
+    apart = np.linalg.norm(corners @ (one.affine - other.affine).T, axis=1).max()
+    return turned if apart < max(other.spacing_mm) else None
 
 
 def _nifti_header(opened: Opened, name: str, _: Beside) -> _Grid:
@@ -437,7 +507,11 @@ def _nrrd_header(opened: Opened, name: str, beside: Beside) -> _Grid:
         if to_lps is not None and origin.shape == (3,) and np.isfinite(origin).all():
             affine = to_lps @ np.column_stack([steps, origin])
     elif "spacings" in header:
-        every = [float(step) for step in header["spacings"]]
+        every = [
+            float(step) * MILLIMETRES.get(str(name).strip('"'), 1.0)
+            for step, name in itertools.zip_longest(header["spacings"], header.get("units", ()))
+            if step is not None
+        ]
         spacing = tuple(every[axis] if axis < len(every) else math.nan for axis in axes)
     if spacing is not None and not all(math.isfinite(step) and step > 0 for step in spacing):
         spacing = None
@@ -557,9 +631,14 @@ def _decoded(source: BinaryIO, encoding: str, dtype: np.dtype[Any], count: int, 
     )
 
 
+def _is_file_name(name: str) -> bool:
+    is_plain = PurePosixPath(name).name == name and "\\" not in name and "\0" not in name
+    return is_plain and name not in ("", ".", "..") and len(name.encode()) < _LONGEST_NAME
+
+
 def _beside(data_name: str, name: str, beside: Beside) -> BinaryIO:
     """The file of the data, which must lie in the folder of its header: no header may lead elsewhere."""
-    if PurePosixPath(data_name).name != data_name or "\\" in data_name or data_name in ("", ".", ".."):
+    if not _is_file_name(data_name):
         raise BadInput(
             tr_lazy("The voxels of '{name}' do not lie in its folder.", name=name), "Save both in one folder."
         )

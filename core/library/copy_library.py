@@ -71,8 +71,8 @@ def copy_library(source: Library, target: Library, reporter: Reporter = SILENT) 
             raise SemblanceError(
                 tr_lazy(
                     "{target} would not hold what {source} holds: {names}.",
-                    target=target.path,
-                    source=source.path,
+                    target=target.location,
+                    source=source.location,
                     names=", ".join(different[:3]),
                 ),
                 "Nothing was changed. Verify the library: semblance doctor LIB.",
@@ -93,7 +93,7 @@ def _check_empty(target: Library, connection: sa.Connection) -> None:
     for table in tables.sorted_tables:
         if table.name != "meta" and connection.execute(sa.select(table).limit(1)).first() is not None:
             raise BadInput(
-                tr_lazy("{target} holds a library already.", target=target.path),
+                tr_lazy("{target} holds a library already.", target=target.location),
                 "Choose another place. A copy never replaces a library.",
             )
 

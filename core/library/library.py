@@ -65,10 +65,10 @@ _LAST = "(last)"
 class Library:
     """An open library. Use it as a context manager, or call :meth:`close`."""
 
-    path: LibraryLocation
+    location: LibraryLocation
 
     def __init__(self, path: Path, *, writable: bool) -> None:
-        self.path, self.writable = path, writable
+        self.location, self.writable = path, writable
         self.catalogue = Catalogue(path / CATALOGUE, writable=writable)
         try:
             self.thumbnails = ThumbnailStore(path / "thumbnails.sqlite", writable=writable)
@@ -250,7 +250,7 @@ class Library:
                 return record
         names = ", ".join(record.name for record in found) or tr_lazy("none yet")
         raise BadArguments(
-            tr_lazy("There is no metric '{name}' in {path}.", name=name, path=self.path.name),
+            tr_lazy("There is no metric '{name}' in {path}.", name=name, path=self.location.name),
             tr_lazy("There are: {names}.", names=names),
         )
 
@@ -455,7 +455,7 @@ class Library:
         unknown = counts.pop("", 0)
         findings = dict(sorted(counts.items())) | ({NO_FINDING: unknown} if unknown else {})
         return {
-            "library": str(self.path),
+            "library": str(self.location),
             "kinds": sorted({source.kind for source in self.catalogue.sources()}),
             "cases": sum(findings.values()),
             "patients": n_patients or None,

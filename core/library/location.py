@@ -120,14 +120,16 @@ class ServerAddress:
 LibraryLocation = Path | ServerAddress
 
 
-def library_location(text: str) -> LibraryLocation:
-    """The folder or the server that a person wrote or that was stored.
+def library_location(text: str, known: LibraryLocation | None = None) -> LibraryLocation:
+    """The folder or the server that a person wrote or that was stored; ``known`` itself, with its password, where both
+    are the same library.
 
     Raises:
         BadInput: an address of something else than a PostgreSQL server.
         BadArguments: it names no database.
     """
-    return server_address(text) or Path(text)
+    location = server_address(text) or Path(text)
+    return known if known is not None and known == location else location
 
 
 def server_address(text: str) -> ServerAddress | None:
@@ -185,11 +187,28 @@ def local_folder(library: LibraryLocation) -> Path:
     return servers_folder() / hashlib.blake2b(str(library).encode(), digest_size=12).hexdigest()
 
 
+def lasting_folder(library: LibraryLocation) -> Path:
+    """The folder on this computer for what cannot be made or fetched again: images received from a PACS or pasted.
+
+    It is the library's own, or for a library on a server one in the user's data, which stays when copies are removed.
+    """
+    if isinstance(library, Path):
+        return library
+    return lasting_servers_folder() / local_folder(library).name
+
+
 def servers_folder() -> Path:
     """The folder with what the user's cache has of libraries on servers."""
     import platformdirs
 
     return Path(platformdirs.user_cache_dir("semblance", appauthor=False)) / "servers"
+
+
+def lasting_servers_folder() -> Path:
+    """The folder with the :func:`lasting_folder` of each library on a server."""
+    import platformdirs
+
+    return Path(platformdirs.user_data_dir("semblance", appauthor=False)) / "servers"
 
 
 def folder_of(location: LibraryLocation) -> Path:

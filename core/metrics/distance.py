@@ -13,7 +13,7 @@ Matrix = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Part:
+class DistancePart:
     """A part of a distance with the ``name`` of its cause; parts sum to the distance."""
 
     name: str
@@ -65,7 +65,7 @@ class Distance(abc.ABC):
         return out
 
     @abc.abstractmethod
-    def parts(self, q: Matrix, x: Matrix, names: tuple[str, ...]) -> list[Part]:
+    def parts(self, q: Matrix, x: Matrix, names: tuple[str, ...]) -> list[DistancePart]:
         """Shares of the distance of two rows (d,); ``names`` are the groups of the d columns."""
 
     @abc.abstractmethod

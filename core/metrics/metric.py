@@ -14,7 +14,7 @@ import numpy.typing as npt
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.card import MetricCard
-from semblance.core.metrics.distance import Distance, Matrix, Part
+from semblance.core.metrics.distance import Distance, DistancePart, Matrix
 from semblance.core.metrics.distances.linear import LinearDistance, parts_by_group
 from semblance.core.metrics.steps.excluded_groups import ExcludedGroups
 from semblance.core.metrics.steps.scaling import Impute
@@ -119,7 +119,7 @@ class Metric:
         """
         return self.distance.between(self.transform(Q), self.transform(X))
 
-    def explain(self, q: npt.ArrayLike, x: npt.ArrayLike) -> list[Part]:
+    def explain(self, q: npt.ArrayLike, x: npt.ArrayLike) -> list[DistancePart]:
         """Parts of the distance of two rows (d,), which they sum to within 1e-9 of it.
 
         For a linear distance there is one part a feature group, z_g (Mz)_g traced back through the linear

@@ -20,7 +20,7 @@ from semblance.core.metrics.training_data.validation import Rows, best_shrinkage
 Maps = Callable[[float], tuple[Matrix, float]]
 
 
-class Cases(NamedTuple):
+class FindingRows(NamedTuple):
     """Rows ``X`` (n, d) with their findings ``codes``, -1 for none, ``classes`` and patients ``groups`` (n,)."""
 
     X: Matrix
@@ -46,7 +46,7 @@ class ShrunkLearner(LinearLearner):
         cases = None
         if data.y is not None:
             groups = None if data.groups is None else np.asarray(data.groups)
-            cases = Cases(data.X, codes_of_findings(len(data.X), data.y)[0], classes, groups)
+            cases = FindingRows(data.X, codes_of_findings(len(data.X), data.y)[0], classes, groups)
 
         def estimate() -> float:
             return ledoit_wolf(moments.covariance, moments.n, fourth_moment(data.X, classes, moments.means))
@@ -73,7 +73,7 @@ class ShrunkLearner(LinearLearner):
             BadInput: nothing can be learnt from rows with these ``moments``.
         """
 
-    def _chosen(self, cases: Cases | None, seed: int) -> float | None:
+    def _chosen(self, cases: FindingRows | None, seed: int) -> float | None:
         if cases is None:
             return None
 

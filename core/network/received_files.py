@@ -15,7 +15,7 @@ from semblance.core.imaging.dicom.compare_objects import ObjectDifferences, comp
 from semblance.core.language import tr_lazy
 from semblance.core.network.studies import is_uid, text_of
 
-#: Folder of a library for what was received.
+#: Folder for what was received for a library, in its :func:`~semblance.core.library.location.lasting_folder`.
 FOLDER: Final = "received"
 _WAITING: Final = "waiting"
 _UIDS: Final = ("StudyInstanceUID", "SeriesInstanceUID", "SOPInstanceUID")

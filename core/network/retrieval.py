@@ -33,7 +33,7 @@ WAITS_S: Final = (1.0, 3.0)
 
 
 @dataclass
-class Retrieval:
+class RetrievedObjects:
     """What a retrieval gave: numbers of objects that are ``new`` and that were there ``already``.
 
     ``missing``: UIDs of objects that the PACS lists but did not send; ``reasons``: why, as far as is known.
@@ -58,7 +58,7 @@ def retrieve_study(
     *,
     waits: Sequence[float] = WAITS_S,
     reporter: Reporter = SILENT,
-) -> Retrieval:
+) -> RetrievedObjects:
     """Retrieve some ``series`` of a study, or all of it where none is named, into ``received``.
 
     Cancelling, a broken connection or the end of the program keep what came; the next call gets the rest.
@@ -76,7 +76,7 @@ def retrieve_study(
             "Look for it again with `semblance pacs find`.",
         )
     known = received.instances(study)
-    result = Retrieval(study, already=sum(one.sop_instance_uid in known for one in listed))
+    result = RetrievedObjects(study, already=sum(one.sop_instance_uid in known for one in listed))
     run = _Run(server, study, received, listed, reporter)
     remaining = [one for one in listed if one.sop_instance_uid not in known]
     problem: SemblanceError | None = None

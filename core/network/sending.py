@@ -53,7 +53,7 @@ class FileToSend:
 
 
 @dataclass
-class Sending:
+class SentFiles:
     """The outcome for each file: ``sent``, or ``failed`` with a reason.
 
     ``confirmed``: those of the sent files that the PACS confirmed as stored; ``None`` if it was not asked.
@@ -82,7 +82,7 @@ def send_files(
     commit: bool = False,
     commit_seconds: float = COMMIT_S,
     reporter: Reporter = SILENT,
-) -> Sending:
+) -> SentFiles:
     """Send ``files`` as they are to ``server``.
 
     ``commit``: ask a DIMSE server to promise that it keeps them. A DICOMweb server is always asked which it has.
@@ -91,7 +91,7 @@ def send_files(
         SemblanceError: there is no connection, or it is lost.
         Cancelled: the reporter was cancelled.
     """
-    result = Sending(server.name)
+    result = SentFiles(server.name)
     if server.kind == DICOMWEB:
         sent = _store_by_web(server, files, result, reporter)
         _check_by_query(server, sent, result)
@@ -104,7 +104,7 @@ def send_files(
 
 
 def _store_by_dimse(
-    server: Server, files: Sequence[FileToSend], result: Sending, reporter: Reporter
+    server: Server, files: Sequence[FileToSend], result: SentFiles, reporter: Reporter
 ) -> list[FileToSend]:
     from pynetdicom import build_context
 
@@ -161,7 +161,7 @@ def _store(opened: Any, server: Server, file: FileToSend) -> str:
 
 
 def _check_by_commitment(
-    server: Server, sent: Sequence[FileToSend], result: Sending, seconds: float, reporter: Reporter
+    server: Server, sent: Sequence[FileToSend], result: SentFiles, seconds: float, reporter: Reporter
 ) -> None:
     """Ask the PACS to commit to what was sent, and wait for its report to our listener."""
     from pydicom import Dataset
@@ -206,7 +206,7 @@ def _check_by_commitment(
     _note_commitment(sent, reports, result)
 
 
-def _note_commitment(sent: Sequence[FileToSend], reports: Sequence[Dataset], result: Sending) -> None:
+def _note_commitment(sent: Sequence[FileToSend], reports: Sequence[Dataset], result: SentFiles) -> None:
     kept: set[str] = set()
     reasons: dict[str, str] = {}
     for report in reports:
@@ -228,7 +228,7 @@ def _note_commitment(sent: Sequence[FileToSend], reports: Sequence[Dataset], res
 
 
 def _store_by_web(
-    server: Server, files: Sequence[FileToSend], result: Sending, reporter: Reporter
+    server: Server, files: Sequence[FileToSend], result: SentFiles, reporter: Reporter
 ) -> list[FileToSend]:
     sent: list[FileToSend] = []
     with DicomWeb(server) as web:
@@ -260,7 +260,7 @@ def _store_by_web(
     return sent
 
 
-def _check_by_query(server: Server, sent: Sequence[FileToSend], result: Sending) -> None:
+def _check_by_query(server: Server, sent: Sequence[FileToSend], result: SentFiles) -> None:
     """Ask which of ``sent`` the server has."""
     series: dict[str, set[str]] = defaultdict(set)
     for file in sent:

@@ -22,7 +22,7 @@ _DATE = re.compile(r"\d{4}-?\d{2}-?\d{2}")
 _UID = re.compile(r"[0-9]+(\.[0-9]+)*")
 
 
-class Answer(Protocol):
+class StudyAnswer(Protocol):
     """What is read of an answer: a data set, or one in JSON."""
 
     def get(self, key: str, /) -> Any:
@@ -218,7 +218,7 @@ def is_uid(text: str) -> bool:
     return len(text) <= 64 and _UID.fullmatch(text) is not None
 
 
-def study_from(dataset: Answer) -> Study | None:
+def study_from(dataset: StudyAnswer) -> Study | None:
     """The study that an answer describes; ``None`` where it has no UID."""
     uid = text_of(dataset, "StudyInstanceUID")
     if not is_uid(uid):
@@ -237,7 +237,7 @@ def study_from(dataset: Answer) -> Study | None:
     )
 
 
-def series_from(dataset: Answer) -> Series | None:
+def series_from(dataset: StudyAnswer) -> Series | None:
     """The series that an answer describes; ``None`` where it has no UID."""
     uid = text_of(dataset, "SeriesInstanceUID")
     if not is_uid(uid):
@@ -252,7 +252,7 @@ def series_from(dataset: Answer) -> Series | None:
     )
 
 
-def instance_from(dataset: Answer, series: str) -> Instance | None:
+def instance_from(dataset: StudyAnswer, series: str) -> Instance | None:
     """The object that an answer describes; ``None`` where it has no UID."""
     uid = text_of(dataset, "SOPInstanceUID")
     if not is_uid(uid):
@@ -267,12 +267,12 @@ def in_order(studies: Iterable[Study]) -> list[Study]:
     return sorted(unique.values(), key=lambda one: (one.date, one.study_instance_uid), reverse=True)
 
 
-def text_of(dataset: Answer, keyword: str) -> str:
+def text_of(dataset: StudyAnswer, keyword: str) -> str:
     """The value as one text, "" where there is none or it cannot be read."""
     return "\\".join(texts_of(dataset, keyword))
 
 
-def texts_of(dataset: Answer, keyword: str) -> list[str]:
+def texts_of(dataset: StudyAnswer, keyword: str) -> list[str]:
     """The values as texts, those that are not empty."""
     try:
         value = dataset.get(keyword)
@@ -282,7 +282,7 @@ def texts_of(dataset: Answer, keyword: str) -> list[str]:
         return []
 
 
-def number_of(dataset: Answer, keyword: str) -> int | None:
+def number_of(dataset: StudyAnswer, keyword: str) -> int | None:
     """The value as a number, ``None`` where it is none."""
     try:
         return int(text_of(dataset, keyword))

@@ -14,7 +14,7 @@ from semblance.core.files import write_file
 from semblance.core.language import as_lazy, isolated, join_texts, tr, tr_lazy, tr_lazy_n, translate, visible
 from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.score_titles import search_score_title
-from semblance.core.reports.document import Fact
+from semblance.core.reports.document import LabelledValue
 from semblance.core.reports.formatting import spread_text, time_text
 
 NOT_MEASURED = tr_lazy("no score may be claimed for it")
@@ -49,7 +49,7 @@ class Section:
     """A part of the card; ``measured_on`` belongs to every score in it."""
 
     title: str
-    facts: tuple[Fact, ...] = ()
+    facts: tuple[LabelledValue, ...] = ()
     table: Table | None = None
     measured_on: str = ""
 
@@ -81,7 +81,7 @@ def _differ(left: Mapping[str, str], right: Mapping[str, str], label: str) -> st
     return "" if left.get(label) == right.get(label) else "differs"
 
 
-def card_facts(card: MetricCard, learner_title: str = "") -> tuple[Fact, ...]:
+def card_facts(card: MetricCard, learner_title: str = "") -> tuple[LabelledValue, ...]:
     """Learner, parameters, training data and scores of the metric; empty lines are left out."""
     lines = [
         (tr_lazy("Unverified"), UNVERIFIED if card.unverified else ""),
@@ -98,7 +98,7 @@ def card_facts(card: MetricCard, learner_title: str = "") -> tuple[Fact, ...]:
         (tr_lazy("Trained at"), time_text(card.created)),
         (tr_lazy("Content hash"), card.content_hash),
     ]
-    return tuple(Fact(label, value) for label, value in lines if value)
+    return tuple(LabelledValue(label, value) for label, value in lines if value)
 
 
 def score_text(value: Any) -> str:

@@ -45,7 +45,7 @@ PARTS = 5
 
 
 @dataclass(frozen=True)
-class Fact(JsonDocument):
+class LabelledValue(JsonDocument):
     """A line of a list of facts."""
 
     label: str
@@ -74,7 +74,7 @@ class QueryFacts:
     #: Where the query is a region: the whole image with the region outlined.
     overview: bytes | None = None
     region: Region | None = None
-    facts: tuple[Fact, ...] = ()
+    facts: tuple[LabelledValue, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class JudgementRow(JsonDocument):
 
 
 @dataclass(frozen=True)
-class Plot:
+class ReportPlot:
     """A figure as PNG and, where there is one, as SVG; ``measured_on`` belongs to every score."""
 
     caption: str
@@ -155,7 +155,7 @@ class ReportDocument:
     vote: Vote = field(default_factory=Vote)
     #: The cases are ordered by marks, which do not change who the nearest are.
     marked: bool = False
-    card: tuple[Fact, ...] = ()
+    card: tuple[LabelledValue, ...] = ()
     measured_on: str = ""
     #: On what, and with which result, the metric was tested, as one sentence.
     tested: str = ""
@@ -164,7 +164,7 @@ class ReportDocument:
     #: Whether the findings of the similar cases contradict each other.
     unclear: bool = False
     judgements: tuple[JudgementRow, ...] = ()
-    plots: tuple[Plot, ...] = ()
+    plots: tuple[ReportPlot, ...] = ()
     #: What :attr:`ranking` is ordered by beside the metric as it was trained: a person's marks, for example.
     order: str = ""
     notes: tuple[str, ...] = ()

@@ -11,7 +11,7 @@ from semblance.core.reports.plot import DASHES, TEXT, PlotLayout, frame, open_pl
 
 
 @dataclass(frozen=True)
-class Interval:
+class ScoreInterval:
     """A score of ``learner`` on ``cases``: its mean and 95 % interval (``None``: not known).
 
     ``printed``: it is from a paper, and stands out.
@@ -93,7 +93,7 @@ def critical_difference_figure(
         return plot.save()
 
 
-def scores_figure(score: str, intervals: Sequence[Interval], layout: PlotLayout) -> bytes:
+def scores_figure(score: str, intervals: Sequence[ScoreInterval], layout: PlotLayout) -> bytes:
     """A line for every learner, under the cases it was measured on: mean, interval, and both as numbers.
 
     Raises:
@@ -101,7 +101,7 @@ def scores_figure(score: str, intervals: Sequence[Interval], layout: PlotLayout)
     """
     if not intervals:
         raise ValueError("a plot of scores needs one")
-    groups: dict[str, list[Interval]] = {}
+    groups: dict[str, list[ScoreInterval]] = {}
     for one in intervals:
         groups.setdefault(one.cases, []).append(one)
     head = 1.4 if len(groups) > 1 else 0.0
@@ -110,7 +110,7 @@ def scores_figure(score: str, intervals: Sequence[Interval], layout: PlotLayout)
         axes, colours = plot.axes[0], plot.colours
         room = min(max(plot.text_width(one.learner) for one in intervals), 0.34 * plot.width)
         names = {one: plot.elided(one.learner, room) for one in intervals}
-        places: dict[Interval, float] = {}
+        places: dict[ScoreInterval, float] = {}
         y, text_size = 0.5, plot.px(TEXT)
         left = axes.get_yaxis_transform()
         for cases, lines in groups.items():
@@ -141,7 +141,7 @@ def scores_figure(score: str, intervals: Sequence[Interval], layout: PlotLayout)
         return plot.save()
 
 
-def _numbers(one: Interval) -> str:
+def _numbers(one: ScoreInterval) -> str:
     if one.low is None or one.high is None:
         return format_number(one.mean, ".3f")
     return tr("{mean:.3f} ({low:.3f}–{high:.3f})", mean=one.mean, low=one.low, high=one.high)

@@ -6,9 +6,13 @@ import itertools
 import math
 from collections.abc import Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from semblance.core.imaging.region import Region
 from semblance.core.language import format_number, isolated, tr_lazy
+
+if TYPE_CHECKING:
+    # It loads numpy, which the command line does without to print a help.
+    from semblance.core.imaging.region import Region
 
 #: Digits after the point, at least and at most; significant digits of the largest distance, at most.
 MIN_DIGITS, MAX_DIGITS, FIGURES = 3, 6, 5

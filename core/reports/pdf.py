@@ -33,12 +33,12 @@ from semblance.core.language import as_lazy, current_language, isolated, tr, tr_
 from semblance.core.purpose import PURPOSE
 from semblance.core.reports.document import (
     UNKNOWN_MARK,
-    Fact,
     FindingMark,
-    Plot,
+    LabelledValue,
     QueryFacts,
     ReportDocument,
     ReportedCase,
+    ReportPlot,
     relative_distance,
     with_visible_names,
 )
@@ -64,6 +64,7 @@ from semblance.core.reports.pdf_parts import (
     FindingLabel,
     ThumbnailBox,
     WrappedName,
+    figure,
     paragraph,
     small_figure,
     write,
@@ -536,7 +537,7 @@ def _judgements(document: ReportDocument, text_width: float) -> Any:
     return Table(rows, colWidths=[76, share, share, share, 92], repeatRows=1, style=_ruled_style())
 
 
-def _facts(facts: Sequence[Fact], text_width: float) -> Any:
+def _facts(facts: Sequence[LabelledValue], text_width: float) -> Any:
     return _pairs([[paragraph(fact.label, QUIET), paragraph(fact.value)] for fact in facts], text_width)
 
 
@@ -551,7 +552,7 @@ def _pairs(rows: list[list[Any]], text_width: float) -> Any:
     )
 
 
-def _plots(plots: Sequence[Plot], text_width: float) -> list[Any]:
+def _plots(plots: Sequence[ReportPlot], text_width: float) -> list[Any]:
     """Two plots in a row, or one with the width of two; a figure and its caption stay together."""
     gap = 14.0
     width = text_width if len(plots) == 1 else (text_width - gap) / 2
@@ -567,9 +568,7 @@ def _plots(plots: Sequence[Plot], text_width: float) -> list[Any]:
     return flowables
 
 
-def _figure(plot: Plot, width: float) -> list[Any]:
-    from semblance.core.reports.pdf_parts import figure
-
+def _figure(plot: ReportPlot, width: float) -> list[Any]:
     details = [paragraph(plot.caption, STRONG_BODY)]
     if plot.measured_on:
         details.append(paragraph(as_lazy(plot.measured_on), FAINT))

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadInput
 from semblance.core.evaluation.data import EvaluationData, parse_findings_map, prepare
-from semblance.core.evaluation.data_sources import PREFIX, Source, read_source
+from semblance.core.evaluation.data_sources import PREFIX, CaseSource, read_source
 from semblance.core.evaluation.splits import ONE_IMAGE, HoldOut, patient_codes
 from semblance.core.features.registry import extractor_class
 from semblance.core.imaging.image_signature import image_signature, near_duplicate_pairs
@@ -435,22 +435,26 @@ def count_near_duplicates(library: LibraryLocation, data: EvaluationData) -> int
     return int(np.count_nonzero(is_near_duplicate.any(axis=1)))
 
 
-def read_cases(spec: CasesSpec, attributes: Sequence[str], seed: int) -> ExperimentCases:
+def read_cases(
+    spec: CasesSpec, attributes: Sequence[str], seed: int, known: LibraryLocation | None = None
+) -> ExperimentCases:
     """The cases that ``spec`` names, with findings renamed, and at most the number requested.
 
     Raises:
         BadArguments: an unknown feature set, built-in table or finding.
         BadInput: data that cannot be read, or two sides that overlap or do not fit together.
     """
-    cases = _one_source(spec, attributes, seed)
+    cases = _one_source(spec, attributes, seed, known)
     if spec.test is None:
         return cases
-    return joined_sides(spec, spec.test, cases, _one_source(spec.test, attributes, seed))
+    return joined_sides(spec, spec.test, cases, _one_source(spec.test, attributes, seed, known))
 
 
-def _one_source(spec: CasesSpec, attributes: Sequence[str], seed: int) -> ExperimentCases:
-    library = None if spec.library is None else library_location(spec.library)
-    data, extractor, left_out = read_source(Source(library, spec.table, spec.features), attributes)
+def _one_source(
+    spec: CasesSpec, attributes: Sequence[str], seed: int, known: LibraryLocation | None
+) -> ExperimentCases:
+    library = None if spec.library is None else library_location(spec.library, known)
+    data, extractor, left_out = read_source(CaseSource(library, spec.table, spec.features), attributes)
     renamed = parse_findings_map(spec.findings) if spec.findings else None
     data = prepare(data, findings=renamed, max_cases=spec.max_cases, seed=seed)
     notes: tuple[str, ...] = ()

@@ -26,7 +26,7 @@ _DIAGNOSTIC = ("auc", "knn_", "balanced_", "ccknn_")
 
 
 @dataclass(frozen=True)
-class ClaimItem:
+class ChecklistItem:
     """An item: its ``number``, its ``section``, and what it asks for.
 
     ``places``: where the document has values of it, with ``*`` for any index or name, "" for the compared scores of a
@@ -48,28 +48,28 @@ _EVALUATION, _RESULTS, _PERFORMANCE = "Methods: evaluation", "Results: data", "R
 _DISCUSSION, _OTHER = "Discussion", "Other information"
 
 ITEMS = (
-    ClaimItem(1, _TITLE, "The title says that it is a study of AI, and of which kind."),
-    ClaimItem(2, _TITLE, "The abstract has design, methods, results and conclusions."),
-    ClaimItem(3, _INTRODUCTION, "Background, and what the method is for."),
-    ClaimItem(4, _INTRODUCTION, "Aims and hypotheses."),
-    ClaimItem(5, _DESIGN, "Prospective or retrospective."),
-    ClaimItem(6, _DESIGN, "What the study is to show."),
-    ClaimItem(
+    ChecklistItem(1, _TITLE, "The title says that it is a study of AI, and of which kind."),
+    ChecklistItem(2, _TITLE, "The abstract has design, methods, results and conclusions."),
+    ChecklistItem(3, _INTRODUCTION, "Background, and what the method is for."),
+    ChecklistItem(4, _INTRODUCTION, "Aims and hypotheses."),
+    ChecklistItem(5, _DESIGN, "Prospective or retrospective."),
+    ChecklistItem(6, _DESIGN, "What the study is to show."),
+    ChecklistItem(
         7,
         _DATA,
         "Where the data come from.",
         ("/cases/*/source/path", "/spec/cases/*/features"),
         "Institutions, dates, and whether the data are public.",
     ),
-    ClaimItem(8, _DATA, "Which patients or examinations were included and excluded."),
-    ClaimItem(
+    ChecklistItem(8, _DATA, "Which patients or examinations were included and excluded."),
+    ChecklistItem(
         9,
         _DATA,
         "How the data were processed before.",
         ("/results/*/steps_used", "/spec/cases/*/features"),
         "What was done to the images before they were imported.",
     ),
-    ClaimItem(
+    ChecklistItem(
         10,
         _DATA,
         "Which part of the data was used.",
@@ -82,43 +82,43 @@ ITEMS = (
         ),
         "Why this part.",
     ),
-    ClaimItem(11, _DATA, "How the data were de-identified."),
-    ClaimItem(12, _DATA, "How missing data were handled."),
-    ClaimItem(13, _DATA, "How the images were acquired."),
-    ClaimItem(
+    ChecklistItem(11, _DATA, "How the data were de-identified."),
+    ChecklistItem(12, _DATA, "How missing data were handled."),
+    ChecklistItem(13, _DATA, "How the images were acquired."),
+    ChecklistItem(
         14,
         _STANDARD,
         "What the reference standard is.",
         ("/cases/*/source/findings/*",),
         "How the findings were determined.",
     ),
-    ClaimItem(15, _STANDARD, "Why this reference standard."),
-    ClaimItem(16, _STANDARD, "Who annotated, with which qualification."),
-    ClaimItem(17, _STANDARD, "How the test cases were annotated."),
-    ClaimItem(18, _STANDARD, "How much annotators differ."),
-    ClaimItem(
+    ChecklistItem(15, _STANDARD, "Why this reference standard."),
+    ChecklistItem(16, _STANDARD, "Who annotated, with which qualification."),
+    ChecklistItem(17, _STANDARD, "How the test cases were annotated."),
+    ChecklistItem(18, _STANDARD, "How much annotators differ."),
+    ChecklistItem(
         19,
         _PARTITIONS,
         "How cases were assigned to the parts.",
         ("/results/*/split/rule", "/results/*/repeats/of", "/spec/seed"),
     ),
-    ClaimItem(
+    ChecklistItem(
         20,
         _PARTITIONS,
         "On which level the parts are disjoint.",
         ("/results/*/split/by_patient", "/cases/*/source/patients"),
     ),
-    ClaimItem(21, _TESTING, "Intended size of the test data, and why."),
-    ClaimItem(
+    ChecklistItem(21, _TESTING, "Intended size of the test data, and why."),
+    ChecklistItem(
         22,
         _MODEL,
         "The model in detail.",
         ("/results/*/learner", "/results/*/params/*", "/results/*/steps_used"),
         "What it takes and gives. The help page of the learner has its formulas and paper.",
     ),
-    ClaimItem(23, _MODEL, "Software and its versions.", ("/versions/*",)),
-    ClaimItem(24, _MODEL, "How parameters were initialised.", ("/spec/seed",), "How the learner begins."),
-    ClaimItem(
+    ChecklistItem(23, _MODEL, "Software and its versions.", ("/versions/*",)),
+    ChecklistItem(24, _MODEL, "How parameters were initialised.", ("/spec/seed",), "How the learner begins."),
+    ChecklistItem(
         25,
         _TRAINING,
         "How it was trained.",
@@ -130,16 +130,18 @@ ITEMS = (
         ),
         "Everything that was trained before, such as an encoder.",
     ),
-    ClaimItem(
+    ChecklistItem(
         26,
         _TRAINING,
         "How the final model was selected.",
         ("/results/*/chosen/*/*",),
         "For learners without a choice of parameters: why these.",
     ),
-    ClaimItem(27, _TRAINING, "Whether models were combined."),
-    ClaimItem(28, _EVALUATION, "Which measures of performance.", ("/results/*/compared/*",), "Why these."),
-    ClaimItem(
+    ChecklistItem(27, _TRAINING, "Whether models were combined."),
+    ChecklistItem(
+        28, _EVALUATION, "Which measures of performance.", ("/results/*/compared/*",), "Why these."
+    ),
+    ChecklistItem(
         29,
         _EVALUATION,
         "Significance and uncertainty.",
@@ -152,18 +154,18 @@ ITEMS = (
         "Whether comparisons were planned.",
         "comparisons.csv",
     ),
-    ClaimItem(30, _EVALUATION, "Robustness or sensitivity."),
-    ClaimItem(31, _EVALUATION, "How results are explained, and whether that was tested."),
-    ClaimItem(32, _EVALUATION, "Evaluation on internal data.", ("/measured_on",)),
-    ClaimItem(
+    ChecklistItem(30, _EVALUATION, "Robustness or sensitivity."),
+    ChecklistItem(31, _EVALUATION, "How results are explained, and whether that was tested."),
+    ChecklistItem(32, _EVALUATION, "Evaluation on internal data.", ("/measured_on",)),
+    ChecklistItem(
         33,
         _EVALUATION,
         "Testing on external data.",
         ("/spec/cases/*/test/table", "/spec/cases/*/test/library"),
         "Whether these data are independent of those for training.",
     ),
-    ClaimItem(34, _EVALUATION, "Registration of a clinical trial."),
-    ClaimItem(
+    ChecklistItem(34, _EVALUATION, "Registration of a clinical trial."),
+    ChecklistItem(
         35,
         _RESULTS,
         "Numbers of patients or examinations, included and excluded.",
@@ -175,15 +177,15 @@ ITEMS = (
         ),
         "What was excluded before the import. A diagram.",
     ),
-    ClaimItem(36, _RESULTS, "Demographic and clinical characteristics of each part."),
-    ClaimItem(
+    ChecklistItem(36, _RESULTS, "Demographic and clinical characteristics of each part."),
+    ChecklistItem(
         37,
         _PERFORMANCE,
         "Performance with its uncertainty.",
         ("/results/*/scores//mean", "/results/*/scores//ci95"),
         table="scores.csv",
     ),
-    ClaimItem(
+    ChecklistItem(
         38,
         _PERFORMANCE,
         "Diagnostic performance and its precision.",
@@ -191,7 +193,7 @@ ITEMS = (
         "Sensitivity and specificity at the threshold that matters.",
         "scores.csv",
     ),
-    ClaimItem(
+    ChecklistItem(
         39,
         _PERFORMANCE,
         "Which cases went wrong.",
@@ -199,25 +201,25 @@ ITEMS = (
         "What these cases have in common.",
         "worst_findings.csv, worst_queries.csv",
     ),
-    ClaimItem(40, _DISCUSSION, "Limitations."),
-    ClaimItem(41, _DISCUSSION, "What it means for practice."),
-    ClaimItem(
+    ChecklistItem(40, _DISCUSSION, "Limitations."),
+    ChecklistItem(41, _DISCUSSION, "What it means for practice."),
+    ChecklistItem(
         42,
         _OTHER,
         "Where the full protocol is.",
         ("/experiment", "/cases/*/fingerprint"),
         "Where experiment-spec.json and repeat.sh are published, with which the numbers can be measured again.",
     ),
-    ClaimItem(43, _OTHER, "Whether software, model and data are available."),
-    ClaimItem(44, _OTHER, "Funding, and the role of funders."),
+    ChecklistItem(43, _OTHER, "Whether software, model and data are available."),
+    ChecklistItem(44, _OTHER, "Funding, and the role of funders."),
 )
 
 
 @dataclass(frozen=True)
-class ClaimAnswer:
+class ChecklistAnswer:
     """An item with the values that the experiment has for it: what each is of, where it stands, and it itself."""
 
-    item: ClaimItem
+    item: ChecklistItem
     values: tuple[tuple[str, str, Any], ...]
     left_out: int = 0
 
@@ -240,28 +242,28 @@ class ClaimAnswer:
         }
 
 
-def claim_answers(document: Mapping[str, Any]) -> list[ClaimAnswer]:
+def checklist_answers(document: Mapping[str, Any]) -> list[ChecklistAnswer]:
     """All items in order, with what ``document`` (:func:`semblance.core.research.results.document`) has for them."""
     answers = []
     is_internal = any("test" not in one for one in document["spec"]["cases"])
     for item in ITEMS:
         values = list(_values(document, item)) if is_internal or item.number != _INTERNAL else []
-        answers.append(ClaimAnswer(item, tuple(values[:MAX_VALUES]), max(0, len(values) - MAX_VALUES)))
+        answers.append(ChecklistAnswer(item, tuple(values[:MAX_VALUES]), max(0, len(values) - MAX_VALUES)))
     return answers
 
 
-def claim_json(document: Mapping[str, Any]) -> str:
+def checklist_json(document: Mapping[str, Any]) -> str:
     """The checklist as JSON."""
-    items = [answer.to_json() for answer in claim_answers(document)]
+    items = [answer.to_json() for answer in checklist_answers(document)]
     content = {"checklist": "CLAIM 2024", "experiment": document["experiment"], "items": items}
     return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def claim_csv(document: Mapping[str, Any]) -> str:
+def checklist_csv(document: Mapping[str, Any]) -> str:
     """The checklist as a table with a line for each item."""
     header = ("number", "section", "item", "status", "values", "authors_add", "table")
     rows = []
-    for answer in claim_answers(document):
+    for answer in checklist_answers(document):
         line = answer.to_json()
         texts = [f"{of}: {_text(value)}" if of else _text(value) for of, _, value in answer.values]
         texts += [f"{answer.left_out} more"] if answer.left_out else []
@@ -269,7 +271,7 @@ def claim_csv(document: Mapping[str, Any]) -> str:
     return csv_text(header, rows)
 
 
-def _values(document: Mapping[str, Any], item: ClaimItem) -> Iterator[tuple[str, str, Any]]:
+def _values(document: Mapping[str, Any], item: ChecklistItem) -> Iterator[tuple[str, str, Any]]:
     """What each value is of, where it stands, and it itself. A fact that is equal in all rows is named once."""
     for place in item.places:
         found = list(_found(document, place.split("/")[1:], ""))

@@ -15,9 +15,9 @@ from semblance.core.evaluation.chance import is_chance, names_beside_chance
 from semblance.core.evaluation.friedman import smaller_is_better
 from semblance.core.files import make_folder, write_file
 from semblance.core.language import tr_lazy
-from semblance.core.reports.experiment_figures import Interval, critical_difference_figure, scores_figure
+from semblance.core.reports.experiment_figures import ScoreInterval, critical_difference_figure, scores_figure
 from semblance.core.reports.plot import Format, PlotLayout
-from semblance.core.research.claim import claim_csv, claim_json
+from semblance.core.research.claim import checklist_csv, checklist_json
 from semblance.core.research.result_titles import (
     cases_title,
     learner_title,
@@ -292,8 +292,8 @@ def export_results(
         "worst_queries.csv": queries_csv(results, identified=identified),
         "results.json": json.dumps(public, indent=1, ensure_ascii=False, allow_nan=False) + "\n",
         "table.tex": latex(results),
-        "claim.csv": claim_csv(public),
-        "claim.json": claim_json(public),
+        "claim.csv": checklist_csv(public),
+        "claim.json": checklist_json(public),
         SPEC: json.dumps(repeatable(state), indent=1, ensure_ascii=False) + "\n",
         SCRIPT: repeat_script(state),
     }
@@ -363,7 +363,7 @@ def figures(results: Mapping[str, Any]) -> list[ExportedFigure]:
         rows = [row for row in results["results"] if row["protocol"] == protocol]
         for score in rows[0]["compared"]:
             intervals = [
-                Interval(
+                ScoreInterval(
                     cases_title(row["cases"]),
                     learner_title(f"{row['learner']}, {row['steps']}" if several else row["learner"]),
                     row["scores"][score]["mean"],
@@ -392,8 +392,8 @@ def figures(results: Mapping[str, Any]) -> list[ExportedFigure]:
     return found
 
 
-def _by_cases(intervals: Sequence[Interval]) -> dict[str, list[Interval]]:
-    found: dict[str, list[Interval]] = {}
+def _by_cases(intervals: Sequence[ScoreInterval]) -> dict[str, list[ScoreInterval]]:
+    found: dict[str, list[ScoreInterval]] = {}
     for one in intervals:
         found.setdefault(one.cases, []).append(one)
     return found

@@ -27,7 +27,7 @@ SCORES = ("retrieval_accuracy@10", "auc")
 FORMAT, VERSION = "semblance-yardstick", 1
 
 
-def yardstick(
+def rank_table(
     document: Mapping[str, Any], image_sets: Mapping[str, Mapping[str, Any]], protocol: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The yardstick of an experiment's document, whose cases are called ``IMAGE_SET:FEATURES``.
@@ -167,7 +167,7 @@ def with_rows(found: dict[str, Any], other: Mapping[str, Any], name: str) -> dic
     return with_ranks({**found, "rows": [*found["rows"], *added]})
 
 
-def yardstick_csv(found: Mapping[str, Any]) -> str:
+def rank_table_csv(found: Mapping[str, Any]) -> str:
     """A line for every score of every row on every image set, with its interval over repeats."""
     lines = [
         (row["learner"], row["features"], score, image_set, value["mean"], *(value["ci95"] or (None, None)))
@@ -178,7 +178,7 @@ def yardstick_csv(found: Mapping[str, Any]) -> str:
     return csv_text(("learner", "features", "score", "image_set", "mean", "ci95_low", "ci95_high"), lines)
 
 
-def yardstick_markdown(found: Mapping[str, Any]) -> str:
+def rank_table_markdown(found: Mapping[str, Any]) -> str:
     """The table for people, with the tests below."""
     names = list(found["image_sets"])
     head = [tr_lazy("Learner"), tr_lazy("Features"), *names, tr_lazy("Mean rank"), "AUC", tr_lazy("AUC rank")]
@@ -237,7 +237,7 @@ def _percent(value: Mapping[str, Any]) -> str:
     return f"{100.0 * value['mean']:.1f}{half}"
 
 
-def yardstick_figures(found: Mapping[str, Any], format: Format) -> dict[str, bytes]:
+def rank_table_figures(found: Mapping[str, Any], format: Format) -> dict[str, bytes]:
     """Nemenyi's diagram of each test, by file name."""
     return {
         f"ranks-{test['over']}-{test['score'].replace('@', '-')}.{format}": critical_difference_figure(

@@ -14,8 +14,8 @@ from typing import Any
 from semblance.core.csv_cells import csv_text
 from semblance.core.files import make_folder, write_file
 from semblance.core.reports.experiment_figures import (
-    Interval,
     NamedCurve,
+    ScoreInterval,
     curves_figure,
     scores_figure,
 )
@@ -35,7 +35,7 @@ class PaperTable:
 
 
 @dataclass(frozen=True)
-class Item:
+class FigureOrTable:
     """A figure or table of the paper: ``label`` and what it shows. ``missing``: why it cannot be redrawn; ``score`` and
     ``curve``: which of our scores or curves redraw it, ``tables`` on which alone; ``left_out``: why not on all that it
     has."""
@@ -50,7 +50,7 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Reason:
+class DifferenceReason:
     """Why a printed value lies outside our interval, as far as it is known: an open setting or a sentence of the paper.
 
     It holds for the printed ``rows`` and the ``tables`` named, or for all where none are.
@@ -79,7 +79,7 @@ class Paper:
     cases: tuple[PaperTable, ...]
     learners: tuple[tuple[str, Mapping[str, Any]], ...]
     own: tuple[str, ...]
-    items: tuple[Item, ...]
+    items: tuple[FigureOrTable, ...]
 
 
 _WINE, _SONAR, _IONOSPHERE = PaperTable("wine"), PaperTable("sonar"), PaperTable("ionosphere")
@@ -98,60 +98,60 @@ _ONE_FOLD = (
     'cross validation" cannot be meant in the usual way.'
 )
 #: Why values differ, by protocol; measured with single settings changed.
-_REASONS: dict[str, tuple[Reason, ...]] = {
+_REASONS: dict[str, tuple[DifferenceReason, ...]] = {
     "metricboost": (
-        Reason(
+        DifferenceReason(
             "Raw features, and one fold of five to train on: so it has 82.0 and 90.8 % on breast cancer "
             "(printed 82.2 and 90.8), 60.6 and 83.1 % on ionosphere (62.4 and 82.4), 53.3 and 71.3 % on "
             "sonar (51.5 and 70.3), 77.4 and 68.2 % on wine (71.0 and 72.0).",
             rows=("Euclidean",),
         ),
-        Reason(
+        DifferenceReason(
             "Here the covariance is shrunk by an amount chosen on cases set aside. The inverse of the "
             "plain one, from one fold of five, has 62.4 and 79.4 % on wine (printed 60.2 and 89.0), 66.5 "
             "and 70.3 % on ionosphere (65.2 and 73.4), 60.4 and 78.4 % on breast cancer (58.9 and 81.2).",
             rows=("Mahalanobis",),
         ),
-        Reason(
+        DifferenceReason(
             "Raw features, and one fold of five to train on: so ITML has 80.1 and 85.1 % on wine (printed "
             "80.0 and 92.0), 57.2 and 73.6 % on sonar (54.4 and 73.4), 84.0 and 92.9 % on breast cancer "
             "(82.6 and 92.9), and COP 83.3 and 81.0 %, 57.0 and 71.4 %, 83.9 and 92.1 %. Here COP chooses "
             "its rounds and shrinkage on cases set aside.",
             rows=("ITML", "COP"),
         ),
-        Reason(
+        DifferenceReason(
             "Open: the pairs over which C of Eq. 9 is the largest length, and how features are scaled. "
             "From one fold of five it has 86.3 and 84.8 % on wine, 59.8 and 68.4 % on sonar, 70.4 and 77.5 "
             "% on ionosphere, so that does not explain it.",
             rows=("Normalized MetricBoost",),
         ),
-        Reason(
+        DifferenceReason(
             "The paper gives BoostMetric a random 0.5 % of all triplets, here it takes the nearest. From "
             "one fold of five it has 93.4 and 95.9 % on wine, 59.5 and 75.6 % on sonar, 66.0 and 83.6 % on "
             "ionosphere, 84.2 and 94.4 % on breast cancer.",
             rows=("BoostMetric",),
         ),
-        Reason(_ONE_FOLD),
+        DifferenceReason(_ONE_FOLD),
     ),
     "boostmetric": (
-        Reason(
+        DifferenceReason(
             "Raw features: there Euclidean errs in about 28 % on wine. NCA and ITML print the same, so "
             "they hardly left it.",
             rows=("Euclidean", "NCA", "ITML"),
             tables=("wine",),
         ),
-        Reason(
+        DifferenceReason(
             "Open: how features are scaled, and the split of 5,000 test cases, which is a single one.",
             tables=("letter",),
         ),
-        Reason(
+        DifferenceReason(
             "Open: how features are scaled, and which ten splits. A run tests on 22 to 93 cases, and its "
             "error varies by 2 to 8 points. Rivals choose parameters on cases set aside here, in the paper "
             "by their authors' defaults."
         ),
     ),
     "online": (
-        Reason(
+        DifferenceReason(
             'Open: how features are scaled, and how C is chosen where pairs are few ("both criteria" of '
             "3.4). The smallest of 25 errors is printed, at the k that is best on the tested half, as "
             'here. "The set is given to the algorithm at least twice" contradicts the limit of n(n - 2)/40 '
@@ -159,7 +159,7 @@ _REASONS: dict[str, tuple[Reason, ...]] = {
         ),
     ),
     "ccml": (
-        Reason(
+        DifferenceReason(
             "Open: dimensions, rate, decay and batch, which move the error of CCML from 1.7 to 3.3 %, and "
             "the parameters of the rivals. Of the 14 printed values only two can be the mean of one round "
             'of ten folds of 17 and 18 cases, so "10-fold cross-validation" leaves out repeats.'
@@ -184,19 +184,19 @@ PAPERS: tuple[Paper, ...] = (
         ),
         ("bdm", "bdm_v"),
         (
-            Item("Figure 1, 2", "the algorithm", _DRAWING),
-            Item("Figure 3, 4, 5, 6; Table 1, 2", "mammograms of one hospital", _PRIVATE),
-            Item(
+            FigureOrTable("Figure 1, 2", "the algorithm", _DRAWING),
+            FigureOrTable("Figure 3, 4, 5, 6; Table 1, 2", "mammograms of one hospital", _PRIVATE),
+            FigureOrTable(
                 "Figure 7, 9, 10",
                 "retrieval accuracy at rank 1 to 50; here on public tables",
                 curve="retrieval_accuracy",
             ),
-            Item(
+            FigureOrTable(
                 "Table 3, 4, 6",
                 "area under the ROC curve; here on public tables",
                 score="auc",
             ),
-            Item("Table 5", "seconds by the number of features", _TIMES),
+            FigureOrTable("Table 5", "seconds by the number of features", _TIMES),
         ),
     ),
     Paper(
@@ -215,15 +215,15 @@ PAPERS: tuple[Paper, ...] = (
         ),
         ("metricboost",),
         (
-            Item("Table 1", "triplets in the right order", score="triplet_accuracy"),
-            Item("Table 2", "accuracy of the nearest neighbour", score="knn_accuracy@1"),
-            Item("Table 3", "seconds of training", _TIMES),
-            Item(
+            FigureOrTable("Table 1", "triplets in the right order", score="triplet_accuracy"),
+            FigureOrTable("Table 2", "accuracy of the nearest neighbour", score="knn_accuracy@1"),
+            FigureOrTable("Table 3", "seconds of training", _TIMES),
+            FigureOrTable(
                 "Figure 1",
                 "k-NN accuracy by k; the paper's lung regions are not public, here on public tables",
                 curve="knn_accuracy",
             ),
-            Item("Figure 2", "polyps from view to view", _PRIVATE),
+            FigureOrTable("Figure 2", "polyps from view to view", _PRIVATE),
         ),
     ),
     Paper(
@@ -247,12 +247,12 @@ PAPERS: tuple[Paper, ...] = (
         ),
         ("boostmetric",),
         (
-            Item("Table 1", "3-NN error; letter, balance, wine and iris of its seven", score="knn_error@3",
+            FigureOrTable("Table 1", "3-NN error; letter, balance, wine and iris of its seven", score="knn_error@3",
                  left_out="MNIST, USPS and the Yale faces are not among ours."),
-            Item("Figure 1", "rings among noise in two dimensions", _DRAWING),
-            Item("Table 2", "3-NN error by v", "v is fixed here: it hardly changes the error."),
-            Item("Figure 2", "seconds by the number of features", _TIMES),
-            Item("Figure 3 to 7; Table 3, 4, 5", "regions, motorbikes and faces", _OTHER_DATA),
+            FigureOrTable("Figure 1", "rings among noise in two dimensions", _DRAWING),
+            FigureOrTable("Table 2", "3-NN error by v", "v is fixed here: it hardly changes the error."),
+            FigureOrTable("Figure 2", "seconds by the number of features", _TIMES),
+            FigureOrTable("Figure 3 to 7; Table 3, 4, 5", "regions, motorbikes and faces", _OTHER_DATA),
         ),
     ),
     Paper(
@@ -279,23 +279,23 @@ PAPERS: tuple[Paper, ...] = (
         ),
         ("passive_aggressive",),
         (
-            Item("Figure 1, 2", "distances and step lengths", _DRAWING),
-            Item("Figure 3", "predictive 0-1 loss along the pairs", curve="predictive_loss"),
-            Item(
+            FigureOrTable("Figure 1, 2", "distances and step lengths", _DRAWING),
+            FigureOrTable("Figure 3", "predictive 0-1 loss along the pairs", curve="predictive_loss"),
+            FigureOrTable(
                 "Figure 4",
                 "effective dimension along the pairs",
                 curve="effective_dimension",
                 tables=("ionosphere",),
             ),
-            Item("Figure 5", "2-NN error by the number of eigenvectors", "It is not among our scores."),
-            Item(
+            FigureOrTable("Figure 5", "2-NN error by the number of eigenvectors", "It is not among our scores."),
+            FigureOrTable(
                 "Table 2",
                 "mean error over findings at the k that is best on the test part; 6 of its 15 tables",
                 score="balanced_error_best_on_test",
                 left_out="Its soybean small has 136 cases, the public one 47. Its glass has 4 findings, the public one "
                 "6, and which of them it joins is open. The others are not among ours.",
             ),
-            Item("Figure 6; Table 3, 4, 5", "seconds and their ranks", _TIMES),
+            FigureOrTable("Figure 6; Table 3, 4, 5", "seconds and their ranks", _TIMES),
         ),
     ),
     Paper(
@@ -306,12 +306,12 @@ PAPERS: tuple[Paper, ...] = (
         (("euclidean", {}), ("itml", {}), ("ncmc", {}), ("lmnn", {}), ("nca", {}), ("ccml", {})),
         ("ccml",),
         (
-            Item("Figure 1, 2", "the network, and made-up points", _DRAWING),
-            Item("Table I, KNN", "k-NN error; wine of its four", score="knn_error", left_out=_NO_DIGITS),
-            Item("Table I, CCKNN", "class-conditional k-NN error; wine of its four", score="ccknn_error",
+            FigureOrTable("Figure 1, 2", "the network, and made-up points", _DRAWING),
+            FigureOrTable("Table I, KNN", "k-NN error; wine of its four", score="knn_error", left_out=_NO_DIGITS),
+            FigureOrTable("Table I, CCKNN", "class-conditional k-NN error; wine of its four", score="ccknn_error",
                  left_out=_NO_DIGITS),
-            Item("Figure 3", "nDCG by the number retrieved; here on wine", curve="ndcg"),
-            Item("Figure 4", "retrieved digits and toys", _OTHER_DATA),
+            FigureOrTable("Figure 3", "nDCG by the number retrieved; here on wine", curve="ndcg"),
+            FigureOrTable("Figure 4", "retrieved digits and toys", _OTHER_DATA),
         ),
     ),
 )  # fmt: skip
@@ -421,13 +421,13 @@ def paper_figures(
                 # The paper's names are short enough for an image; the table below it has the parameters.
                 name = one.printed.row if one.printed else learner_title(one.learner)
                 intervals.append(
-                    Interval(cases_title(one.cases), name, one.mean, *(one.ci95 or (None, None)))
+                    ScoreInterval(cases_title(one.cases), name, one.mean, *(one.ci95 or (None, None)))
                 )
                 if one.printed:
                     printed = f"{name}, printed"
                     value = one.printed.value
                     intervals.append(
-                        Interval(cases_title(one.cases), printed, value, None, None, printed=True)
+                        ScoreInterval(cases_title(one.cases), printed, value, None, None, printed=True)
                     )
             name = f"{paper.protocol}-{_slug(item.label)}.{format}"
             image = scores_figure(score_title(item.score), intervals, replace(layout, title=item.label))
@@ -456,7 +456,7 @@ _ALONG_PAIRS = ("predictive_loss", "effective_dimension")
 
 
 def _curves(
-    paper: Paper, item: Item, document: Mapping[str, Any], values: Sequence[ComparedValue]
+    paper: Paper, item: FigureOrTable, document: Mapping[str, Any], values: Sequence[ComparedValue]
 ) -> dict[str, list[NamedCurve]]:
     names = {(one.cases, one.learner): one.printed.row for one in values if one.printed}
     sources = {one["name"]: one["source"] for one in document["cases"]}

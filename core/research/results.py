@@ -11,7 +11,7 @@ import numpy as np
 from semblance.core.evaluation.friedman import friedman_of_means, holm, nemenyi_json
 from semblance.core.evaluation.intervals import over_repeats
 from semblance.core.evaluation.protocols.registry import protocol_class
-from semblance.core.evaluation.result import LearnerResult, Measured, summarise
+from semblance.core.evaluation.result import LearnerResult, MeasuredScores, summarise
 from semblance.core.evaluation.significance import corrected_t_test, wilcoxon_test
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.training import versions
@@ -173,7 +173,10 @@ def _answers(state: ExperimentState, row: ResultRow) -> list[dict[str, Any]]:
 
 
 def _summary(
-    state: ExperimentState, row: ResultRow, answers: Sequence[Mapping[str, Any]], measured: Sequence[Measured]
+    state: ExperimentState,
+    row: ResultRow,
+    answers: Sequence[Mapping[str, Any]],
+    measured: Sequence[MeasuredScores],
 ) -> LearnerResult:
     seconds = [split["fit_seconds"] for answer in answers for split in answer["splits"]]
     params = answers[0]["params"]
@@ -210,7 +213,7 @@ def _without_repeat_intervals(
     return {name: {**score, "ci95": None} for name, score in scores.items()}
 
 
-def _with_intervals(scores: dict[str, Any], measured: Sequence[Measured]) -> dict[str, Any]:
+def _with_intervals(scores: dict[str, Any], measured: Sequence[MeasuredScores]) -> dict[str, Any]:
     """The scores with the mean intervals over the tested cases of each repeat."""
     out = {}
     for name, score in scores.items():
@@ -224,16 +227,18 @@ def _with_intervals(scores: dict[str, Any], measured: Sequence[Measured]) -> dic
 
 
 def _groups(
-    measured_rows: Sequence[tuple[ResultRow, list[Measured]]],
-) -> Iterator[list[tuple[ResultRow, list[Measured]]]]:
+    measured_rows: Sequence[tuple[ResultRow, list[MeasuredScores]]],
+) -> Iterator[list[tuple[ResultRow, list[MeasuredScores]]]]:
     """Rows measured on the same splits."""
-    groups: dict[tuple[int, int], list[tuple[ResultRow, list[Measured]]]] = {}
+    groups: dict[tuple[int, int], list[tuple[ResultRow, list[MeasuredScores]]]] = {}
     for row, measured in measured_rows:
         groups.setdefault((row.protocol, row.cases), []).append((row, measured))
     yield from groups.values()
 
 
-def _compared(state: ExperimentState, group: list[tuple[ResultRow, list[Measured]]]) -> list[dict[str, Any]]:
+def _compared(
+    state: ExperimentState, group: list[tuple[ResultRow, list[MeasuredScores]]]
+) -> list[dict[str, Any]]:
     """Every two rows on the same splits, in each compared score of their protocol.
 
     Empty if one table or library is for training and another for testing, because all repeats have the same split.
@@ -319,7 +324,7 @@ def _over_tables(state: ExperimentState, rows: Sequence[Mapping[str, Any]]) -> l
 
 
 def _queries(
-    measured_rows: Sequence[tuple[ResultRow, list[Measured]]],
+    measured_rows: Sequence[tuple[ResultRow, list[MeasuredScores]]],
 ) -> Iterator[tuple[ResultRow, str, dict[int, list[float]]]]:
     """For every row the name of the score, and its values over the repeats by tested case."""
     for row, measured in measured_rows:
@@ -336,7 +341,7 @@ def _queries(
 
 
 def _worst_queries(
-    state: ExperimentState, measured_rows: Sequence[tuple[ResultRow, list[Measured]]]
+    state: ExperimentState, measured_rows: Sequence[tuple[ResultRow, list[MeasuredScores]]]
 ) -> list[dict[str, Any]]:
     return [
         {
@@ -370,7 +375,7 @@ def _worst_queries_of(
 
 
 def _worst_findings(
-    state: ExperimentState, measured_rows: Sequence[tuple[ResultRow, list[Measured]]]
+    state: ExperimentState, measured_rows: Sequence[tuple[ResultRow, list[MeasuredScores]]]
 ) -> list[dict[str, Any]]:
     found = []
     for row, score, values in _queries(measured_rows):

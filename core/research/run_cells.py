@@ -13,8 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from typing import Protocol as Interface
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -30,10 +29,11 @@ from semblance.core.evaluation.protocols.protocol import (
     repeat_seed,
 )
 from semblance.core.evaluation.protocols.registry import get_protocol, protocol_class
-from semblance.core.evaluation.result import Measured, Queries, number_or_none
+from semblance.core.evaluation.result import MeasuredScores, QueryScores, number_or_none
 from semblance.core.evaluation.roc import Roc, average
 from semblance.core.files import write_file
 from semblance.core.language import tr_lazy
+from semblance.core.library.location import LibraryLocation
 from semblance.core.parameters import Value
 from semblance.core.research.cases import ExperimentCases, read_cases, transfer_split
 from semblance.core.research.selection import choose, inner_split_seed
@@ -43,7 +43,7 @@ from semblance.core.tasks import SILENT, Cancelled, PartReporter, Reporter
 from semblance.core.threads import one_thread
 
 if TYPE_CHECKING:
-    from semblance.core.evaluation.protocols.protocol import Plan, Protocol
+    from semblance.core.evaluation.protocols.protocol import EvaluationPlan, EvaluationProtocol
     from semblance.core.metrics.training import TrainingPoint
 
 
@@ -162,7 +162,9 @@ def run_cell(
     return out
 
 
-def _plan(protocol: Protocol, cases: ExperimentCases, seed: int, learner: str, repeat: int) -> Plan:
+def _plan(
+    protocol: EvaluationProtocol, cases: ExperimentCases, seed: int, learner: str, repeat: int
+) -> EvaluationPlan:
     """The plan of the protocol up to this repeat; with two sides their split instead."""
     plan = protocol.plan(cases.data, repeat + 1, seed, [learner])
     if cases.train is None:
@@ -182,8 +184,8 @@ def _plan(protocol: Protocol, cases: ExperimentCases, seed: int, learner: str, r
 def _measure_split(
     cell: ExperimentCell,
     spec: ExperimentSpec,
-    protocol: Protocol,
-    plan: Plan,
+    protocol: EvaluationProtocol,
+    plan: EvaluationPlan,
     cases: ExperimentCases,
     place: int,
     seed_index: int,
@@ -244,7 +246,7 @@ class _CurveRecorder(PartReporter):
             self.points.append(result)
 
 
-def _to_json(measured: Measured) -> dict[str, Any]:
+def _to_json(measured: MeasuredScores) -> dict[str, Any]:
     queries = measured.queries
     return {
         "scores": {name: number_or_none(value) for name, value in measured.scores.items()},
@@ -263,13 +265,13 @@ def _to_json(measured: Measured) -> dict[str, Any]:
     }
 
 
-def measured_splits(answer: Mapping[str, Any]) -> list[Measured]:
+def measured_splits(answer: Mapping[str, Any]) -> list[MeasuredScores]:
     """The scores of each split, from an answer of :func:`run_cell`."""
     found = []
     for split in answer["splits"]:
         queries = split["queries"]
         found.append(
-            Measured(
+            MeasuredScores(
                 {name: _number(value) for name, value in split["scores"].items()},
                 {name: _vector(values) for name, values in split["curves"].items()},
                 {
@@ -282,7 +284,7 @@ def measured_splits(answer: Mapping[str, Any]) -> list[Measured]:
                 },
                 None
                 if queries is None
-                else Queries(
+                else QueryScores(
                     queries["score"], np.array(queries["rows"], dtype=np.intp), _vector(queries["values"])
                 ),
             )
@@ -325,7 +327,7 @@ def _read_cached(content: bytes | Path) -> ExperimentCases:
     return _cache[key]
 
 
-class CellTask(Interface):
+class CellTask(Protocol):
     """A cell that is running: :class:`semblance.core.engine.Task`, or one on a cluster."""
 
     @property
@@ -339,7 +341,7 @@ class CellTask(Interface):
         """Its result. It raises the exception of the cell, or WorkerEnded if its worker was killed."""
 
 
-class Runner(Interface):
+class Runner(Protocol):
     """Where cells run: see :func:`semblance.core.engine.cluster.open_engine`."""
 
     @property
@@ -392,12 +394,14 @@ def run_cells(
     expected: Iterable[str] = (),
     again: bool = False,
     on_results: Callable[[ExperimentState], None] = lambda _: None,
+    known: LibraryLocation | None = None,
     reporter: Reporter = SILENT,
 ) -> ExperimentState:
     """Measure every cell that is not finished; ``again``: also those that failed.
 
     ``on_results`` is called with the results so far. ``expected``: the fingerprints that the cases must have, in
-    order. A request to stop early ends the run after the running cells.
+    order. ``known``: a library whose password the caller has. A request to stop early ends the run after the running
+    cells.
 
     Raises:
         BadInput: no cases can be used, or they are not those expected.
@@ -405,7 +409,7 @@ def run_cells(
     """
     spec = store.spec
     with store.work() as folder:
-        contents, cases = _read_cases(spec, folder, reporter)
+        contents, cases = _read_cases(spec, folder, known, reporter)
         _check_fingerprints(list(expected), cases)
         store.save_cases(cases)
         state = ExperimentState(
@@ -430,7 +434,7 @@ def run_cells(
 
 
 def _read_cases(
-    spec: ExperimentSpec, folder: Path, reporter: Reporter
+    spec: ExperimentSpec, folder: Path, known: LibraryLocation | None, reporter: Reporter
 ) -> tuple[dict[int, Path], list[dict[str, Any]]]:
     """The files of the cases that can be used, by index, and facts of all cases."""
     attributes = sorted({name for one in spec.protocols for name in protocol_class(one.protocol).attributes})
@@ -444,7 +448,7 @@ def _read_cases(
         reporter.check_cancelled()
         reporter.progress(place, len(spec.cases), "Reading cases")
         try:
-            cases = read_cases(one, attributes, spec.seed)
+            cases = read_cases(one, attributes, spec.seed, known)
         except BadArguments:
             raise
         except BadInput as problem:

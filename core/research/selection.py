@@ -9,8 +9,8 @@ import numpy as np
 
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.evaluation.neighbours import metric_distances
-from semblance.core.evaluation.protocols.protocol import FAILURES, PreparedSplit, Trial, fit_and_measure
-from semblance.core.evaluation.result import Measured, number_or_none
+from semblance.core.evaluation.protocols.protocol import FAILURES, MetricTrial, PreparedSplit, fit_and_measure
+from semblance.core.evaluation.result import MeasuredScores, number_or_none
 from semblance.core.evaluation.scores import mean_over_queries, retrieval_accuracy, votes
 from semblance.core.evaluation.splits import folds, patient_codes
 from semblance.core.language import tr_lazy
@@ -92,7 +92,7 @@ def choose(
     return combinations[means.index(max(present))], means
 
 
-def _score(trial: Trial, criterion: str) -> Measured:
+def _score(trial: MetricTrial, criterion: str) -> MeasuredScores:
     name, _, number = criterion.partition("@")
     data, split, k = trial.data, trial.split, int(number)
     _, findings = np.unique(data.y, return_inverse=True)
@@ -113,7 +113,7 @@ def _score(trial: Trial, criterion: str) -> Measured:
             training_distances, findings[split.train], findings[split.test], n_findings, k=k, max_k=k
         )
         curve = mean_over_queries(found.correct)
-    return Measured({criterion: float(curve[min(k, len(curve)) - 1])})
+    return MeasuredScores({criterion: float(curve[min(k, len(curve)) - 1])})
 
 
 def inner_split_seed(seed: int, place: int) -> int:

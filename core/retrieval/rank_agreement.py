@@ -17,7 +17,7 @@ _Z = 1.959964
 
 
 @dataclass(frozen=True)
-class Agreement:
+class RankAgreement:
     """Kendall's tau of two orders of ``n`` cases with its 95 % interval, -1 (reversed) to 1 (the same)."""
 
     tau: float
@@ -26,7 +26,7 @@ class Agreement:
     n: int
 
 
-def kendall(left: npt.ArrayLike, right: npt.ArrayLike) -> Agreement | None:
+def kendall(left: npt.ArrayLike, right: npt.ArrayLike) -> RankAgreement | None:
     """Kendall's tau of two orders; ``left`` and ``right`` (n,) are the ranks of the same cases; a pair of equal ranks
     does not count.
 
@@ -44,7 +44,7 @@ def kendall(left: npt.ArrayLike, right: npt.ArrayLike) -> Agreement | None:
     spread = float(((concordance - concordance.mean()) ** 2).sum())
     variance = 2.0 / (n * (n - 1)) * (2.0 * (n - 2) / (n * (n - 1) ** 2) * spread + 1.0 - tau * tau)
     half = _Z * max(0.0, variance) ** 0.5
-    return Agreement(tau, max(-1.0, tau - half), min(1.0, tau + half), n)
+    return RankAgreement(tau, max(-1.0, tau - half), min(1.0, tau + half), n)
 
 
 def shared(left: Rows, right: Rows, depth: int) -> int:

@@ -66,7 +66,7 @@ def _clicks(path: Path, n: int, target: float) -> list[dict[str, Any]]:
             case_row = unjudged[2 + click % 9]
             marked = partial(_is_marked, window.state, window.state.judgement_count, window.state.ranking)
             begin, start_cpu = time.perf_counter(), time.process_time()
-            window.panels.ranking.card_feedback.judge(1 if click % 3 else -1, [case_row])
+            window.panels.ranking.card_feedback.mark_rows(1 if click % 3 else -1, [case_row])
             longest = _wait(marked)
             start = time.perf_counter()
             grid.viewport().repaint()

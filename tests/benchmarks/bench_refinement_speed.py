@@ -26,7 +26,7 @@ from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
-from semblance.core.workflows.searches.feedback.refine_metric import judge
+from semblance.core.workflows.searches.feedback.refine_metric import add_judgements
 from semblance.core.workflows.searches.open_metrics import close_loaded_metrics
 from semblance.core.workflows.searches.rank_cases import rank_cases
 from tests.benchmarks.harness import Row, row, table
@@ -74,7 +74,7 @@ def whole_call(n: int, target: float) -> list[dict[str, Any]]:
         for click in range(CLICKS):
             made = likeness_judgement(request, ranked[click % len(ranked)].case_id, bool(click % 3))
             start, start_cpu = time.perf_counter(), time.process_time()
-            ranked = judge(library, request, [made]).result.ranked
+            ranked = add_judgements(library, request, [made]).result.ranked
             times.append(time.perf_counter() - start)
             own.append(time.process_time() - start_cpu)
         close_loaded_metrics()

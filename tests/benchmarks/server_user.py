@@ -17,7 +17,7 @@ from semblance.core.library.location import server_address
 from semblance.core.searches.feedback.judgements import Judgement, JudgementKind
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search, new_ledger
-from semblance.core.workflows.searches.feedback.refine_metric import judge
+from semblance.core.workflows.searches.feedback.refine_metric import add_judgements
 from semblance.core.workflows.searches.rank_cases import RankedSearch, rank_cases
 
 #: Of each search, so many of the first cases are marked, one after the other.
@@ -52,7 +52,7 @@ class User:
         kind = (JudgementKind.ALIKE, JudgementKind.NOT_ALIKE)[int(self._rng.integers(2))]
         one = Judgement(kind, str(found.search.query.case), found.result.ranked[place].case_id)
         start = time.perf_counter()
-        judge(self._library, found.search, [one])
+        add_judgements(self._library, found.search, [one])
         self.times["mark"].append(1e3 * (time.perf_counter() - start))
 
     def work(self, seconds: float) -> None:

@@ -110,7 +110,7 @@ def test_train_compare_quit_and_start_again(qtbot: QtBot, demo_library: Path) ->
 
     with open_window() as window:
         wait_for(window, lambda: window.state.ranking is not None)
-        assert window.state.path == demo_library
+        assert window.state.location == demo_library
         assert window.state.query is not None
         assert window.state.metric is not None
         found = (

@@ -96,7 +96,7 @@ def test_from_a_dropped_folder_to_a_report(qtbot: QtBot, tmp_path: Path) -> None
         drop(window, folder)
         wait_for(window, lambda: window.state.ranking is not None and not window.jobs.active)
         assert window.state.library is not None
-        assert window.state.path == tmp_path / "Striped images.semblance"
+        assert window.state.location == tmp_path / "Striped images.semblance"
         assert len(window.state.columns) == 40
         assert window.status.not_read.text() == "Could not read 1 file"
         assert [line[1] for line in window.state.library.unusable_files] == ["upright/broken.png"]

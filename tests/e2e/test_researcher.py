@@ -83,7 +83,7 @@ def test_a_table_is_dropped_tested_compared_and_exported(
         window.context.actions["experiments"].trigger()
         dialog: Any = window.findChild(ExperimentsDialog)
         form = dialog.form
-        assert form.cases.ticked() == (f"library:{state.path}:raw",)
+        assert form.cases.ticked() == (f"library:{state.location}:raw",)
         form.learners.tick(["rca", "euclidean"])
         form.numbers.set_values({"repeats": 2})
         qtbot.mouseClick(dialog.run_button, LEFT)

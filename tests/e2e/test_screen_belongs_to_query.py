@@ -175,16 +175,21 @@ class ScreenMachine(RuleBasedStateMachine):
     @precondition(has_library)
     def file_that_cannot_be_read(self, name: str) -> None:
         self._rest()
-        before = (self.state.path, self.state.query, self.state.ranked_search, self.state.search_content())
+        before = (
+            self.state.location,
+            self.state.query,
+            self.state.ranked_search,
+            self.state.search_content(),
+        )
         messages = len(self.window.context.messages.history)
         self.window.panels.query.search_with_file(self.outside / name)
         self._rest()
-        after = (self.state.path, self.state.query, self.state.ranked_search, self.state.search_content())
+        after = (self.state.location, self.state.query, self.state.ranked_search, self.state.search_content())
         assert after == before, f"{name} changed the search"
         new = self.window.context.messages.history[messages:]
         assert len(new) == 1, f"{len(new)} messages: {[one.what for one in new]}"
         assert name in new[0].what
-        self.torn_in = (self.state.path, self.state.query)
+        self.torn_in = (self.state.location, self.state.query)
 
     @rule(place=PLACES, mark=st.sampled_from([1, -1]), wait=st.booleans())
     @precondition(has_ranking)
@@ -337,13 +342,13 @@ class ScreenMachine(RuleBasedStateMachine):
     @rule()
     def quit_and_start(self) -> None:
         wait_until_idle(self.window)
-        path, query = self.state.path, self.state.query
+        path, query = self.state.location, self.state.query
         self._close()
         self.full_shows_query = self.header_shows_query = False
         self.torn_in = None
         self._open(None)
         self._rest()
-        assert (self.state.path, self.state.query) == (path, query)
+        assert (self.state.location, self.state.query) == (path, query)
         errors = [one.what for one in self.window.context.messages.history if one.level == "error"]
         assert not errors, errors
 
@@ -374,7 +379,7 @@ class ScreenMachine(RuleBasedStateMachine):
         if not self.is_settled or not hasattr(self, "window"):
             return
         state = self.state
-        library = {FIRST: "ant", SECOND: "bee"}.get(state.path.name if state.path else "", "")
+        library = {FIRST: "ant", SECOND: "bee"}.get(state.location.name if state.location else "", "")
         for widget in visible_widgets():
             for text in texts_of(widget):
                 where = f"{text!r} in {_path(widget)}"
@@ -384,7 +389,7 @@ class ScreenMachine(RuleBasedStateMachine):
                 if (shown := _QUERY.search(text)) is not None:
                     assert shown[1] == self._query_name(), f"of another query: {where}"
                 if "torn" in text:
-                    now = (state.path, state.query)
+                    now = (state.location, state.query)
                     assert now == self.torn_in, f"of a file that was refused in another search: {where}"
             if isinstance(widget, ImageView) and widget.image is not None:
                 self._check_query_image(widget)
@@ -482,7 +487,7 @@ class ScreenMachine(RuleBasedStateMachine):
         if state.ranking is None or state.search is None or self._is_ordered_otherwise():
             return
         plain = nearest_cases(
-            state.path,
+            state.location,
             state.search.metric,
             state.query,
             k=self.window.context.settings.similar_cases,

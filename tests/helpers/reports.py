@@ -11,12 +11,12 @@ from PIL import Image
 
 from semblance.core.imaging.region import Region
 from semblance.core.reports.document import (
-    Fact,
     JudgementRow,
-    Plot,
+    LabelledValue,
     QueryFacts,
     ReportDocument,
     ReportedCase,
+    ReportPlot,
 )
 from semblance.core.searches.similar_cases import Vote
 
@@ -63,18 +63,18 @@ def report(rows: int = 4, **changes: Any) -> ReportDocument:
             finding="malignant",
             thumbnail=png(64, 64),
             region=Region(4, 5, 30, 20),
-            facts=(Fact("Size", "64 × 64 px"),),
+            facts=(LabelledValue("Size", "64 × 64 px"),),
         ),
         "ranking": tuple(row(rank) for rank in range(1, rows + 1)),
         "findings": ("malignant", "benign"),
         "vote": vote({"malignant": 2, "benign": 2}, "malignant"),
-        "card": (Fact("Learner", "BDM+V, 200 rounds"), Fact("AUC", "0.88 (0.83–0.92)")),
+        "card": (LabelledValue("Learner", "BDM+V, 200 rounds"), LabelledValue("AUC", "0.88 (0.83–0.92)")),
         "measured_on": "held-out patients",
         "hidden": {"same_patient": 1, "near_duplicates": 2},
         "judgements": (
             JudgementRow("alike", f"study/{QUERY_PATIENT}/query.png", f"study/{PATIENT}/case 1.png"),
         ),
-        "plots": (Plot("Retrieval accuracy", png(400, 240), None, "held-out patients"),),
+        "plots": (ReportPlot("Retrieval accuracy", png(400, 240), None, "held-out patients"),),
         "notes": ("All 200 rounds.",),
         "versions": {"semblance": "0.1.0"},
     }

@@ -38,7 +38,7 @@ def write_one(library: ServerLibrary, number: int) -> None:
     made = library.features.get(SET)
     rows = library.features.cases_to_extract(made, images=None)[:CHUNK]
     library.features.write_chunk(made, rows, np.stack([rows, 2 * rows], axis=1).astype(np.float64))
-    set_finding(library.path, ids, str(number))
+    set_finding(library.location, ids, str(number))
     library.judgements(LEDGER).append([JudgementRecord("alike", "q", str(number), None, None, (), "w", "t")])
     library.concepts.mark(library.concepts.all()[0].id, [(case, True) for case in ids])
     add_search(catalogue, str(number), {"number": number})

@@ -78,7 +78,7 @@ def _plain(value: Any) -> Any:
 def _window_state(window: MainWindow) -> dict[str, Any]:
     state = window.state
     return {
-        "library": str(state.path) if state.path else None,
+        "library": str(state.location) if state.location else None,
         "cases": len(state.columns),
         "metrics": [metric.name for metric in state.library.metrics] if state.library else [],
         "judged": state.judgement_count,
@@ -125,7 +125,7 @@ def main() -> None:
     commands = {
         "open": lambda path: window.open_library(library_location(path)),
         "close": lambda: libraries.close_library(context),
-        "import": lambda source: import_and_prepare(context, Path(source), window.state.path, "auto"),
+        "import": lambda source: import_and_prepare(context, Path(source), window.state.location, "auto"),
         "ask": ask,
         "judge": judge,
         "train": train,

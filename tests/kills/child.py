@@ -87,7 +87,9 @@ def click(library: Path, reporter: Logging) -> None:
         made = len(opened.judgements(LEDGER).read())
     search = Search(METRIC, Query(names[0]), LEDGER)
     for number in range(made, CLICKS):
-        refine_metric.judge(library, search, [likeness_judgement(search, names[1 + number], number % 3 > 0)])
+        refine_metric.add_judgements(
+            library, search, [likeness_judgement(search, names[1 + number], number % 3 > 0)]
+        )
         reporter.write(done=number + 1)
 
 

@@ -124,8 +124,8 @@ def _shown(window: MainWindow) -> Iterator[str]:
 
     wait_until_idle(window)
     yield "library"
-    assert window.state.path is not None
-    search_operations.submit_query(window.context, Query(case=demo_query(window.state.path)))
+    assert window.state.location is not None
+    search_operations.submit_query(window.context, Query(case=demo_query(window.state.location)))
     wait_until_idle(window)
     grid, actions = window.panels.ranking.grid, window.context.actions
     for workspace, tabs in SIDE.items():

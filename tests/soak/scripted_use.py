@@ -39,7 +39,7 @@ def cycles(window: MainWindow, made: Path, out: Path) -> Iterator[int]:
 def _round(window: MainWindow, library: Path, made: Path, out: Path, number: int) -> None:
     context = window.context
     window.open_library(library)
-    _until(window, lambda: window.state.path == library)
+    _until(window, lambda: window.state.location == library)
     wait_until_idle(window)
     ids = window.state.columns.ids
     for case in range(4):

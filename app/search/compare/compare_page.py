@@ -259,9 +259,9 @@ class ComparePage(FullPage):
     def _pair_with(self, case_row: int) -> ComparedPair | None:
         """The query and the ranked case ``case_row``, or the nearest if that is not ranked; ``None`` without one."""
         state = self._state
-        if state.path is None or state.ranked_search is None:
+        if state.location is None or state.ranked_search is None:
             return None
-        return compared_pair(state.path, state.columns, state.ranked_search, case_row)
+        return compared_pair(state.location, state.columns, state.ranked_search, case_row)
 
     def _follow_state(self) -> None:
         """Compare with the present ranking. Another query begins with its nearest case."""

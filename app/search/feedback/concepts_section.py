@@ -215,7 +215,7 @@ class Concepts(QObject):
 
     def _refresh(self) -> None:
         """Read the concepts again for another metric or library."""
-        path, metric = self._state.path, self._state.metric
+        path, metric = self._state.location, self._state.metric
         read_for = (path, metric.name if metric else "")
         if path is None or read_for == self._read_for:
             return
@@ -228,7 +228,7 @@ class Concepts(QObject):
         *args: Any,
         then: Callable[[tuple[ConceptFacts, ...]], None] | None = None,
     ) -> None:
-        path, metric = self._state.path, self._state.metric
+        path, metric = self._state.location, self._state.metric
         if path is None or metric is None:
             self._context.messages.info(tr("Concepts need a metric. Train one first."))
             return
@@ -256,7 +256,7 @@ class Concepts(QObject):
         )
 
         def show(facts: tuple[ConceptFacts, ...]) -> None:
-            if self._state.path != path:
+            if self._state.location != path:
                 return
             self.facts = facts
             self.changed.emit()

@@ -217,7 +217,7 @@ class LedgerModel(QAbstractListModel):
         return None
 
 
-def ago(time: str, now: datetime | None = None) -> str:
+def time_ago(time: str, now: datetime | None = None) -> str:
     """How long ago an ISO 8601 ``time`` was: "now", "4 min", "2 h", "3 d"; empty if it is not a time."""
     try:
         then = datetime.fromisoformat(time)
@@ -386,7 +386,7 @@ class JudgementList(QListView):
 
     def tip(self, row: LedgerRow) -> str:
         """The tooltip of a judgement, with the judgements that contradict it."""
-        time = ago(row.judgement.time)
+        time = time_ago(row.judgement.time)
         lines = [f"{row.sentence}{f' ({time})' if time else ''}."]
         if self.influence(row):
             lines.append(self.influence(row) + ".")
@@ -540,7 +540,7 @@ class _JudgementDelegate(QStyledItemDelegate):
         if has_flag or self._view.short_influence(row) or row_rect.width() < tokens.px(NARROW):
             # The space is needed for the judgement; the tooltip shows the time.
             return arrow_rect.x()
-        time = tr("undone") if row.undone else ago(row.judgement.time)
+        time = tr("undone") if row.undone else time_ago(row.judgement.time)
         width = int(text_cache(SMALL).width(time)) + 2
         rect = QRect(arrow_rect.x() - 10 - width, row_rect.y(), width, row_rect.height())
         text_cache(SMALL).draw(painter, rect, time, tokens.disabled if row.undone else tokens.third, RIGHT)

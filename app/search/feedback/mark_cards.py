@@ -65,9 +65,13 @@ def author(context: Context) -> str:
     return context.settings.text(AUTHOR) or account()
 
 
-def judge(context: Context, judgements: Sequence[Judgement], replaced: Sequence[int] = ()) -> Job | None:
+def save_judgements(
+    context: Context, judgements: Sequence[Judgement], replaced: Sequence[int] = ()
+) -> Job | None:
     """Save judgements that were made together, and rank again; ``replaced``: ids of judgements to undo."""
-    return _change(context, refine_metric.judge, judgements, replaced=replaced, author=author(context))
+    return _change(
+        context, refine_metric.add_judgements, judgements, replaced=replaced, author=author(context)
+    )
 
 
 def mark_cases(
@@ -92,7 +96,7 @@ def mark_cases(
         for entry in state.ranked_search.entries
         if entry.undone is None and is_mark(entry.judgement, search.query) and entry.judgement.case in cases
     ]
-    return judge(context, judgements, replaced)
+    return save_judgements(context, judgements, replaced)
 
 
 def mark_image_file(context: Context, parent: QWidget) -> None:
@@ -104,17 +108,17 @@ def mark_image_file(context: Context, parent: QWidget) -> None:
 
 def undo(context: Context, ids: Sequence[int] = ()) -> Job | None:
     """Undo judgements; without ``ids`` the newest."""
-    return _change(context, refine_metric.undo, ids)
+    return _change(context, refine_metric.undo_judgements, ids)
 
 
 def redo(context: Context, ids: Sequence[int] = ()) -> Job | None:
     """Redo judgements; without ``ids`` those undone last."""
-    return _change(context, refine_metric.redo, ids)
+    return _change(context, refine_metric.redo_judgements, ids)
 
 
 def reset(context: Context) -> Job | None:
     """Undo all judgements of the search."""
-    return _change(context, refine_metric.reset)
+    return _change(context, refine_metric.undo_all_judgements)
 
 
 def clear_marks(context: Context) -> Job | None:
@@ -147,7 +151,7 @@ def use_marks_set_aside(context: Context) -> Job | None:
         for is_liked, cases in ((True, aside.liked), (False, aside.disliked))
         for case in cases
     ]
-    return judge(context, judgements) if judgements else None
+    return save_judgements(context, judgements) if judgements else None
 
 
 def _change(
@@ -155,7 +159,7 @@ def _change(
 ) -> Job | None:
     """Change the ledger and rank again. A judgement is never dropped for a later one."""
     state, search = context.state, context.state.search
-    path = state.path
+    path = state.location
     if path is None or search is None:
         return None
     job = context.jobs.run(
@@ -176,12 +180,12 @@ def _change(
 
     def show(ranked_search: RankedSearch) -> None:
         # If the search changed in the meantime, its own ranking arrives.
-        if state.path == path and state.search == ranked_search.search:
+        if state.location == path and state.search == ranked_search.search:
             state.set_ranked_search(ranked_search)
 
     def fail(error: SemblanceError) -> None:
         context.messages.error(error)
-        if state.path == path:
+        if state.location == path:
             # Show the marks that are really saved.
             state.set_ranked_search(state.ranked_search)
 
@@ -200,12 +204,12 @@ def wait_for_judgements(context: Context) -> None:
 def check_metric(context: Context) -> None:
     """Find out whether judgements can refine the current metric, for :attr:`State.refusal`."""
     state = context.state
-    if state.path is None or state.metric is None:
+    if state.location is None or state.metric is None:
         return
-    path, metric = state.path, state.metric.name
+    path, metric = state.location, state.metric.name
 
     def set_refusal(refusal: BadInput | None) -> None:
-        if state.path == path and state.metric is not None and state.metric.name == metric:
+        if state.location == path and state.metric is not None and state.metric.name == metric:
             state.set_refusal(refusal)
 
     # If the metric cannot be opened, ranking has failed and shown the error.
@@ -217,12 +221,12 @@ def check_metric(context: Context) -> None:
 def fetch_influence(context: Context, then: Callable[[list[Influence]], None], k: int = 20) -> Job | None:
     """Compute how each judgement changes the first ``k`` ranks."""
     state = context.state
-    if state.path is None or state.search is None:
+    if state.location is None or state.search is None:
         return None
     job = context.jobs.run(
         tr("Influence of each judgement"),
         refine_metric.influence,
-        state.path,
+        state.location,
         state.search,
         k=k,
         pool=WorkerPool.SEARCH,
@@ -236,12 +240,12 @@ def fetch_score(
 ) -> Job | None:
     """Score the refined metric on cases that are neither used for training nor judged."""
     state = context.state
-    if state.path is None or state.search is None:
+    if state.location is None or state.search is None:
         return None
     job = context.jobs.run(
         "",
         refine_metric.held_out_score,
-        state.path,
+        state.location,
         state.search,
         pool=WorkerPool.SEARCH,
         channel=channel,
@@ -284,7 +288,7 @@ class CardFeedback(QObject):
         saved = {row: mark for row, (mark, _) in self._saved_marks().items()}
         return {row: mark for row, mark in (saved | self._pending).items() if mark}
 
-    def judge(self, mark: int, rows: Sequence[int] = ()) -> None:
+    def mark_rows(self, mark: int, rows: Sequence[int] = ()) -> None:
         """Mark ``rows``, or the selected cases, as alike (1) or not alike (-1). The same mark again removes it."""
         selected = [row for row in rows or self._grid.selected().tolist() if row not in self._pending]
         if not self._state.can_judge or not selected:
@@ -312,7 +316,7 @@ class CardFeedback(QObject):
         except BadInput as error:
             self._context.messages.error(error)
             return
-        judge(self._context, [judgement])
+        save_judgements(self._context, [judgement])
 
     def compare_current(self) -> None:
         """Use the current case as the closer case, or as the farther one if a comparison has begun."""
@@ -328,7 +332,7 @@ class CardFeedback(QObject):
         menu.addSeparator()
         for mark, text, key in ((1, tr("More like this"), "U"), (-1, tr("Less like this"), "D")):
             label = text if len(rows) < 2 else tr("{n} cases: {what}", n=len(rows), what=text)
-            action = menu.addAction(f"{label}\t{key}", partial(self.judge, mark, rows))
+            action = menu.addAction(f"{label}\t{key}", partial(self.mark_rows, mark, rows))
             action.setCheckable(True)
             action.setChecked(all(marks.get(row) == mark for row in rows))
         if is_ranking and len(rows) == 1 and self._state.refusal is None:
@@ -379,15 +383,15 @@ class CardFeedback(QObject):
 
     def _update_judging(self) -> None:
         metric = self._state.metric.name if self._state.metric else ""
-        if self._state.ranking is not None and self._checked_metric != (self._state.path, metric):
-            self._checked_metric = (self._state.path, metric)
+        if self._state.ranking is not None and self._checked_metric != (self._state.location, metric):
+            self._checked_metric = (self._state.location, metric)
             self._state.refusal = None
             check_metric(self._context)
         self._grid.set_judging(self._state.ranking is not None, self._state.why_not_written)
 
     def _mark_card(self, row: int, mark: int) -> None:
         selected = self._grid.selected().tolist()
-        self.judge(mark, selected if row in selected else [row])
+        self.mark_rows(mark, selected if row in selected else [row])
 
     def _show_comparing(self, row: int) -> None:
         columns = self._state.columns
@@ -459,7 +463,7 @@ class FeedbackButtons(QWidget):
         row = hbox(self, spacing=2)
         for mark, button in self._buttons.items():
             button.setCheckable(True)
-            button.clicked.connect(partial(self.judge, mark))
+            button.clicked.connect(partial(self.mark_case, mark))
             row.addWidget(button)
             self._actions[_COMMANDS[mark]].changed.connect(self._refresh)
         changes = Change.RANKING | Change.REFUSAL | Change.QUERY | Change.SERVER
@@ -471,7 +475,7 @@ class FeedbackButtons(QWidget):
         self._case = case
         self._refresh()
 
-    def judge(self, mark: int, _checked: bool = False) -> None:
+    def mark_case(self, mark: int, _checked: bool = False) -> None:
         """Mark the case as more (1) or less (-1) like the query."""
         row = self._row
         # Until it is saved the buttons stay as the ledger has it.
@@ -483,7 +487,7 @@ class FeedbackButtons(QWidget):
         """Whether ``event`` is a key that marks the case, U or D if the user chose no other."""
         for mark, command in _COMMANDS.items():
             if self._actions.has_key(command, event):
-                self.judge(mark)
+                self.mark_case(mark)
                 return True
         return False
 

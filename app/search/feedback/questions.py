@@ -23,7 +23,7 @@ from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr
 from semblance.core.library.location import LibraryLocation
-from semblance.core.searches.feedback.questions import Answer, answer_judgements
+from semblance.core.searches.feedback.questions import QuestionAnswer, answer_judgements
 from semblance.core.searches.query import Query
 from semblance.core.workflows.searches.feedback import next_question
 from semblance.core.workflows.searches.feedback.next_question import CaseQuestion
@@ -32,11 +32,11 @@ from semblance.core.workflows.searches.feedback.next_question import CaseQuestio
 _Key = tuple[LibraryLocation | None, str, tuple[str, ...], Query | None, str]
 
 #: Keys of the answers, here and on the full-size page.
-KEYS: dict[int, Answer | None] = {
-    Qt.Key.Key_Left: Answer.FIRST,
-    Qt.Key.Key_Right: Answer.SECOND,
-    Qt.Key.Key_B: Answer.BOTH,
-    Qt.Key.Key_N: Answer.NEITHER,
+KEYS: dict[int, QuestionAnswer | None] = {
+    Qt.Key.Key_Left: QuestionAnswer.FIRST,
+    Qt.Key.Key_Right: QuestionAnswer.SECOND,
+    Qt.Key.Key_B: QuestionAnswer.BOTH,
+    Qt.Key.Key_N: QuestionAnswer.NEITHER,
     Qt.Key.Key_Space: None,
 }
 
@@ -52,13 +52,13 @@ def fetch_question(
 ) -> Job | None:
     """Fetch the next question about the query; with ``across_queries`` about any query, preferably ``query``."""
     state = context.state
-    if state.path is None or state.search is None:
+    if state.location is None or state.search is None:
         return None
     function = next_question.next_question_anywhere if across_queries else next_question.next_question
     job = context.jobs.run(
         tr("Ask me next"),
         function,
-        state.path,
+        state.location,
         state.search,
         list(skipped),
         about=query,
@@ -71,9 +71,9 @@ def fetch_question(
     return job
 
 
-def save_answer(context: Context, question: CaseQuestion, answer: Answer) -> Job | None:
+def save_answer(context: Context, question: CaseQuestion, answer: QuestionAnswer) -> Job | None:
     """Save the two judgements of an answer and rank again."""
-    return mark_cards.judge(
+    return mark_cards.save_judgements(
         context, answer_judgements(answer, question.query, question.first, question.second)
     )
 
@@ -131,7 +131,7 @@ class QuestionSession(QObject):
             self._fetch()
         self._drop_judged()
 
-    def answer(self, answer_given: Answer | None) -> None:
+    def answer(self, answer_given: QuestionAnswer | None) -> None:
         """Save an answer, or skip the question for ``None``, and show the next."""
         question = self.question
         if question is None or self._current_key() != self._key:
@@ -166,8 +166,8 @@ class QuestionSession(QObject):
     def _current_key(self) -> _Key:
         search = self._state.search
         if search is None:
-            return self._state.path, "", (), None, ""
-        return self._state.path, search.metric, search.without, search.query, search.ledger
+            return self._state.location, "", (), None, ""
+        return self._state.location, search.metric, search.without, search.query, search.ledger
 
     def _reset(self, key: _Key) -> None:
         if self._job is not None:
@@ -329,8 +329,12 @@ class QuestionSection(QWidget):
         column.addWidget(HLine())
 
     def _connect(self) -> None:
-        answers = ((self.first, Answer.FIRST), (self.second, Answer.SECOND), (self.both, Answer.BOTH))
-        for button, given in (*answers, (self.neither, Answer.NEITHER), (self.skip, None)):
+        answers = (
+            (self.first, QuestionAnswer.FIRST),
+            (self.second, QuestionAnswer.SECOND),
+            (self.both, QuestionAnswer.BOTH),
+        )
+        for button, given in (*answers, (self.neither, QuestionAnswer.NEITHER), (self.skip, None)):
             button.clicked.connect(lambda _=False, given=given: self.session.answer(given))
         self.header.action_requested.connect(self.full_size_requested)
         self.session.changed.connect(self._show)

@@ -45,7 +45,7 @@ from semblance.core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
 from semblance.core.language import tr, tr_n
 from semblance.core.reports.curves import interval_text
 from semblance.core.reports.plot import count_ticks, tick_text, value_ticks
-from semblance.core.searches.feedback.questions import Answer
+from semblance.core.searches.feedback.questions import QuestionAnswer
 from semblance.core.workflows.imaging import view_images
 from semblance.core.workflows.imaging.view_images import ViewedImage
 from semblance.core.workflows.searches.feedback.refinement_session import HeldOutScore
@@ -71,11 +71,11 @@ class QuestionsPage(FullPage):
             pane.view.setAccessibleName(name)
         self.headers = [_QuestionHeader(name, key) for name, key in zip(_NAMES, ("", "←", "→"), strict=True)]
         self.buttons = {
-            Answer.FIRST: QPushButton(tr("Left  ←")),
-            Answer.BOTH: QPushButton(tr("Both  B")),
-            Answer.NEITHER: QPushButton(tr("Neither  N")),
+            QuestionAnswer.FIRST: QPushButton(tr("Left  ←")),
+            QuestionAnswer.BOTH: QPushButton(tr("Both  B")),
+            QuestionAnswer.NEITHER: QPushButton(tr("Neither  N")),
             None: QPushButton(tr("Skip  Space")),
-            Answer.SECOND: QPushButton(tr("Right  →")),
+            QuestionAnswer.SECOND: QPushButton(tr("Right  →")),
         }
         self.undo = QPushButton(tr("Undo  Ctrl+Z"))
         self.undo.setIcon(icon("undo"))
@@ -88,11 +88,11 @@ class QuestionsPage(FullPage):
 
     def _lay_out(self) -> None:
         names = {
-            Answer.FIRST: tr("The left case is like the query"),
-            Answer.BOTH: tr("Both are like the query"),
-            Answer.NEITHER: tr("Neither is like the query"),
+            QuestionAnswer.FIRST: tr("The left case is like the query"),
+            QuestionAnswer.BOTH: tr("Both are like the query"),
+            QuestionAnswer.NEITHER: tr("Neither is like the query"),
             None: tr("Skip"),
-            Answer.SECOND: tr("The right case is like the query"),
+            QuestionAnswer.SECOND: tr("The right case is like the query"),
         }
         for pane in self.panes:
             pane.view.editable = False
@@ -233,7 +233,7 @@ class QuestionsPage(FullPage):
             needed += [] if question is None else [question.query, question.first, question.second]
         for case in [case for case in self._opened if case not in needed]:
             del self._opened[case]
-        columns, path = self._state.columns, self._state.path
+        columns, path = self._state.columns, self._state.location
         for case in dict.fromkeys(needed):
             index = columns.index_of_id(case)
             if case in self._opened or case in self._opening or index < 0 or path is None:
@@ -259,7 +259,7 @@ class QuestionsPage(FullPage):
         problem = found if isinstance(found, str) else ""
         self.headers[place].show_problem(problem)
         if isinstance(found, ViewedImage) and found.case is not None:
-            pane.show_viewed(found, self._state.path, found.case.row, None)
+            pane.show_viewed(found, self._state.location, found.case.row, None)
             pane.go_to_slice_of(found.region)
         else:
             pane.show_nothing()

@@ -117,7 +117,7 @@ def save_metric(context: Context, name: str, author_name: str) -> Job | None:
     Its judgements become part of it, so the search continues with a new ledger.
     """
     state, search = context.state, context.state.search
-    path = state.path
+    path = state.location
     if path is None or search is None or state.ranked_search is None:
         return None
     own_name = author(context)
@@ -154,7 +154,7 @@ def save_metric(context: Context, name: str, author_name: str) -> Job | None:
         context.messages.info(
             tr("{name} is saved. It is being tested on cases not used for training.", name=name)
         )
-        if state.path == path:
+        if state.location == path:
             library_operations.renew(context, choose)
 
     return context.follow(job, show)
@@ -172,7 +172,7 @@ def _score(context: Context, path: LibraryLocation, name: str) -> None:
         )
 
     def show(_scores: object) -> None:
-        if context.state.path == path:
+        if context.state.location == path:
             library_operations.renew(context, lambda: search_operations.rank_after_scoring(context, name))
 
     job.done.connect(show)

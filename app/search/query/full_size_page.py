@@ -174,9 +174,9 @@ class FullSizePage(FullPage):
         try:
             if source.image is not None:
                 job = self._run(view_images.view_file, source.image)
-            elif index >= 0 and self._state.path is not None:
+            elif index >= 0 and self._state.location is not None:
                 job = self._run(
-                    view_images.view_case, self._state.path, int(self._state.columns.case_row[index])
+                    view_images.view_case, self._state.location, int(self._state.columns.case_row[index])
                 )
             else:
                 self._fail(
@@ -234,7 +234,7 @@ class FullSizePage(FullPage):
         query = self._state.query
         region = query.region if query is not None and self._is_query() else None
         address = viewed.case.row if viewed.case is not None else ImageAddress(source.image or Path())
-        self.pane.show_viewed(viewed, self._state.path, address, inside(region, viewed.image))
+        self.pane.show_viewed(viewed, self._state.location, address, inside(region, viewed.image))
         self.pane.go_to_slice_of(region)
         self.strip.begin(viewed.stack, *self.pane.source, viewed.image)
         self.strip.show_place(self.pane.slices.place)

@@ -181,7 +181,7 @@ class QueryPanel(Panel):
             self._start(None)
             self._show_nothing()
             return
-        source = QuerySource.of(self._state.path, query)
+        source = QuerySource.of(self._state.location, query)
         if source == self._source:
             self._region.follow()
             return
@@ -190,7 +190,7 @@ class QueryPanel(Panel):
             self._load(view_images.view_file, query.image)
             return
         index = self._state.columns.index_of_id(query.case or "")
-        if index < 0 or self._state.path is None:
+        if index < 0 or self._state.location is None:
             self._fail(
                 SemblanceError(
                     tr("{name} is not in this library.", name=source.name), tr("Choose another case.")
@@ -199,7 +199,7 @@ class QueryPanel(Panel):
         elif self._state.columns.state[index] == ImageAvailability.NO_IMAGE:
             self._show_table_row()
         else:
-            self._load(view_images.view_case, self._state.path, int(self._state.columns.case_row[index]))
+            self._load(view_images.view_case, self._state.location, int(self._state.columns.case_row[index]))
 
     def _load(self, function: Callable[..., ViewedImage], *args: object) -> None:
         try:
@@ -238,7 +238,7 @@ class QueryPanel(Panel):
         image = viewed.image
         self.view.editable = True
         what = viewed.case.row if viewed.case is not None else ImageAddress(query.image or Path())
-        self.pane.show_viewed(viewed, self._state.path, what, inside(query.region, image))
+        self.pane.show_viewed(viewed, self._state.location, what, inside(query.region, image))
         self.pane.go_to_slice_of(query.region)
         self.pane.name_image(self._source.name if self._source else "")
         self._show_page(self.pane)

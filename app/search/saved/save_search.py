@@ -78,11 +78,11 @@ class SearchAutosave(QObject):
         job = self._context.jobs.run(
             tr("Saving the search"),
             saved_searches.save_current,
-            library.path,
+            library.location,
             record,
             seen=list(seen),
             pool=WorkerPool.SEARCH,
-            channel=f"save {library.path}",
+            channel=f"save {library.location}",
             quiet=True,
         )
         if name and content not in seen:
@@ -128,7 +128,7 @@ class SearchAutosave(QObject):
                 (tr("Save mine in its place"), save_mine),
             ],
             topic="conflict",
-            library=state.path,
+            library=state.location,
         )
 
     def _start(self) -> None:
@@ -141,7 +141,7 @@ class SearchAutosave(QObject):
 
     def _follow_query(self) -> None:
         state, before, query = self._state, self._named_query, self._state.query
-        if not state.search_name or before is None or query is None or state.path is None:
+        if not state.search_name or before is None or query is None or state.location is None:
             return
         if (before.case, before.image) == (query.case, query.image):
             return
@@ -173,13 +173,13 @@ def _different_notes(theirs: Mapping[str, Any], mine: Mapping[str, Any]) -> list
 def save(context: Context, name: str) -> Job | None:
     """Save the current search as ``name``. Later changes are saved in it too."""
     state = context.state
-    if state.path is None or state.query is None:
+    if state.location is None or state.query is None:
         return None
-    path, seen = state.path, state.search_content()
+    path, seen = state.location, state.search_content()
     job = _run(context, saved_searches.save, name, state.search_record())
 
     def show(given: str) -> None:
-        if state.path == path:
+        if state.location == path:
             state.set_search_name(given, seen)
         context.messages.info(tr("Saved as '{name}'. Later changes are saved in it too.", name=given))
 
@@ -190,13 +190,13 @@ def save(context: Context, name: str) -> Job | None:
 def branch(context: Context, name: str) -> Job | None:
     """Continue with a copy of the current search and its judgements. The original stays unchanged."""
     state = context.state
-    if state.path is None or state.query is None:
+    if state.location is None or state.query is None:
         return None
-    path, before = state.path, state.search_name
+    path, before = state.location, state.search_name
     job = _run(context, saved_searches.branch, name, state.search_record())
 
     def show(search: Search) -> None:
-        if state.path != path:
+        if state.location != path:
             return
         state.set_search_name("")
         state.change_search(ledger=search.ledger)
@@ -214,13 +214,13 @@ def branch(context: Context, name: str) -> Job | None:
 
 def reopen(context: Context, name: str) -> Job | None:
     """Open a saved search with its view, and warn of what is missing or would differ."""
-    path = context.state.path
+    path = context.state.location
     if path is None:
         return None
     job = _run(context, saved_searches.reopen, name, channel="ask")
 
     def show(found: ReopenedSearch) -> None:
-        if context.state.path == path:
+        if context.state.location == path:
             show_reopened(context, found)
 
     job.done.connect(show)
@@ -242,7 +242,7 @@ def show_reopened(context: Context, found: ReopenedSearch) -> None:
 
 def list_searches(context: Context, then: Callable[[list[SavedSearch]], None]) -> Job | None:
     """Give the saved searches to ``then``."""
-    if context.state.path is None:
+    if context.state.location is None:
         return None
     job = _run(context, saved_searches.saved_searches)
     job.done.connect(then)
@@ -251,7 +251,7 @@ def list_searches(context: Context, then: Callable[[list[SavedSearch]], None]) -
 
 def list_deleted(context: Context, then: Callable[[list[tuple[str, str, str]]], None]) -> Job | None:
     """Give name, time and token of the deleted searches that can be restored to ``then``."""
-    if context.state.path is None:
+    if context.state.location is None:
         return None
     job = _run(context, saved_searches.deleted_searches)
     job.done.connect(then)
@@ -260,7 +260,7 @@ def list_deleted(context: Context, then: Callable[[list[tuple[str, str, str]]], 
 
 def rename(context: Context, old: str, new: str) -> Job | None:
     """Rename a saved search."""
-    if context.state.path is None:
+    if context.state.location is None:
         return None
     job = _run(context, saved_searches.rename, old, new)
 
@@ -277,7 +277,7 @@ def enter_outcome(
 ) -> Job | None:
     """Enter the later diagnosis of the query of a saved search; "" removes it. Where another person changed what was
     ``seen``, nothing is written and ``ask_again`` gets what it is now."""
-    if context.state.path is None:
+    if context.state.location is None:
         return None
 
     def fail(error: SemblanceError) -> None:
@@ -291,7 +291,7 @@ def enter_outcome(
 
 def delete(context: Context, name: str, then: Callable[[str], None]) -> Job | None:
     """Delete a saved search. ``then`` gets the token for :func:`restore`."""
-    if context.state.path is None:
+    if context.state.location is None:
         return None
     if context.state.search_name == name:
         context.state.set_search_name("")
@@ -302,7 +302,7 @@ def delete(context: Context, name: str, then: Callable[[str], None]) -> Job | No
 
 def restore(context: Context, token: str) -> Job | None:
     """Restore a deleted search."""
-    return None if context.state.path is None else _run(context, saved_searches.restore, token)
+    return None if context.state.location is None else _run(context, saved_searches.restore, token)
 
 
 def _run(
@@ -316,7 +316,7 @@ def _run(
     job = context.jobs.run(
         tr("Searches"),
         function,
-        context.state.path,
+        context.state.location,
         *args,
         pool=WorkerPool.SEARCH,
         channel=channel,

@@ -428,5 +428,5 @@ class SearchCommands(QObject):
         query = state.query
         if query is None:
             return ""
-        label = QuerySource(state.path, query.case, query.image).label(state.columns)
+        label = QuerySource(state.location, query.case, query.image).label(state.columns)
         return f"{label}, {state.metric.name}" if state.metric is not None else label

@@ -38,7 +38,7 @@ class CardSlices(QObject):
     def scroll(self, case_row: int, steps: int) -> None:
         """Show the slice ``steps`` further on the card of a case, not beyond the ends."""
         state = self._context.state
-        index, path = state.columns.index_of_row(case_row), state.path
+        index, path = state.columns.index_of_row(case_row), state.location
         slices = int(state.columns.headers.images[index]) if index >= 0 else 1
         if path is None or slices < 2:
             return
@@ -63,7 +63,7 @@ class CardSlices(QObject):
 
         def show(image: CardImage) -> None:
             source = self._grid.source
-            if state.path == path and image.pixels is not None and source is not None:
+            if state.location == path and image.pixels is not None and source is not None:
                 source.replace(case_row, image.pixels)
 
         job.done.connect(show)
@@ -100,7 +100,7 @@ class QueryWindowLevel(QObject):
         self.source_changed.emit(self._loader if use_query else self._default)
 
     def _fetch(self, rows: list[int], done: Done) -> None:
-        path, window_level = self._state.path, self._state.window_level
+        path, window_level = self._state.location, self._state.window_level
         if path is None or window_level is None:
             done([])
             return

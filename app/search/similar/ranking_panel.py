@@ -355,7 +355,7 @@ class RankingPanel(Panel):
             self._empty.show_message(
                 tr("No metric to search with"),
                 self._state.why_not_edited
-                if isinstance(library.path, ServerAddress)
+                if isinstance(library.location, ServerAddress)
                 else tr(
                     "The library is read-only. Copy it to a folder with write permission and train there."
                 ),

@@ -441,7 +441,7 @@ class PrevalenceDialog(Dialog):
 
 def edit_prevalences(context: Context, parent: QWidget) -> None:
     """Ask for the prevalences of the open library, record them and rank again."""
-    library, snapshot = context.state.path, context.state.library
+    library, snapshot = context.state.location, context.state.library
     if library is None or snapshot is None:
         return
     columns = snapshot.columns

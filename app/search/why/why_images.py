@@ -138,12 +138,12 @@ def request_images(
     failed: Callable[[SemblanceError], object],
 ) -> None:
     """Give ``done`` the images of the query and of a ranked case, with the regions that agree."""
-    if context.state.path is None:
+    if context.state.location is None:
         return
     job = context.jobs.run(
         tr("Comparing places"),
         compare_cases.compare_images,
-        context.state.path,
+        context.state.location,
         ranked_search.search,
         case,
         pool=WorkerPool.DRAW,

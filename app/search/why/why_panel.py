@@ -394,13 +394,13 @@ def explain(
     failed: Callable[[SemblanceError], object],
 ) -> None:
     """Explain to ``done`` why ``case`` is at ``distance`` in a ranking. An unfinished explanation is dropped."""
-    if context.state.path is None:
+    if context.state.location is None:
         return
     context.jobs.cancel_channel(search_operations.PRELOAD)
     job = context.jobs.run(
         tr("Explaining"),
         explain_distance.explain_distance,
-        context.state.path,
+        context.state.location,
         ranked_search.search,
         case,
         shown=distance,
@@ -414,12 +414,12 @@ def explain(
 
 def preload(context: Context, search: Search) -> None:
     """Read what ranking without a feature group needs, in the process that ranks. Any other request drops it."""
-    if context.state.path is None:
+    if context.state.location is None:
         return
     context.jobs.run(
         "",
         explain_distance.preload_feature_groups,
-        context.state.path,
+        context.state.location,
         search,
         pool=WorkerPool.SEARCH,
         channel=search_operations.PRELOAD,

@@ -69,7 +69,7 @@ class DragImages(QObject):
     def offer(self, data: CaseData, shown: QImage) -> None:
         """Offer the image of the case in ``data``: ``shown`` until the larger one is read, or as soon as it is made one
         without text."""
-        context, library = self._context, self._context.state.path
+        context, library = self._context, self._context.state.location
         if not context.settings.blacks_out_text or library is None:
             data.offer_image(shown)
             if library is not None:

@@ -9,8 +9,8 @@ import numpy as np
 from semblance.core.errors import BadInput
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.intervals import over_queries
-from semblance.core.evaluation.protocols.protocol import SplitProtocol, Trial, random_halves
-from semblance.core.evaluation.result import Measured, Queries
+from semblance.core.evaluation.protocols.protocol import MetricTrial, SplitProtocol, random_halves
+from semblance.core.evaluation.result import MeasuredScores, QueryScores
 from semblance.core.evaluation.scores import Matrix, Rows
 from semblance.core.evaluation.splits import HoldOut, patient_codes
 from semblance.core.language import tr_lazy
@@ -55,7 +55,7 @@ class FeedbackProtocol(SplitProtocol):
         """A random half to train on in each repeat."""
         return random_halves(data, repeats, seed)
 
-    def measure(self, trial: Trial) -> Measured:
+    def measure(self, trial: MetricTrial) -> MeasuredScores:
         """Precision in the residual collection after each number of judged cases."""
         wrong, most, cases = (self.settings[name] for name in ("wrong", "queries", "cases"))
         assert isinstance(wrong, float) and isinstance(most, int) and isinstance(cases, int)
@@ -75,15 +75,15 @@ class FeedbackProtocol(SplitProtocol):
             if n:
                 scores[f"{name}:no_feedback"] = float(without[:, place].mean())
                 scores[f"gain@{RANK}:{n}"] = scores[name] - scores[f"{name}:no_feedback"]
-        return Measured(
-            scores, intervals=intervals, queries=Queries(f"{SCORE}:20", queries, with_marks[:, -1])
+        return MeasuredScores(
+            scores, intervals=intervals, queries=QueryScores(f"{SCORE}:20", queries, with_marks[:, -1])
         )
 
 
 class _SimulatedSearch:
     """Searches of one fitted metric among all cases, with a simulated user who marks by the findings."""
 
-    def __init__(self, trial: Trial, wrong: float) -> None:
+    def __init__(self, trial: MetricTrial, wrong: float) -> None:
         data, metric = trial.data, trial.metric
         self._trial, self._wrong = trial, wrong
         self._findings = np.unique(data.y, return_inverse=True)[1]

@@ -12,8 +12,13 @@ from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.intervals import over_queries
 from semblance.core.evaluation.neighbours import PairDistances, metric_distances
 from semblance.core.evaluation.protocols.papers import at_rank
-from semblance.core.evaluation.protocols.protocol import SplitProtocol, Trial, repeat_seed, repeated_folds
-from semblance.core.evaluation.result import Measured, Queries, Vector
+from semblance.core.evaluation.protocols.protocol import (
+    MetricTrial,
+    SplitProtocol,
+    repeat_seed,
+    repeated_folds,
+)
+from semblance.core.evaluation.result import MeasuredScores, QueryScores, Vector
 from semblance.core.evaluation.roc import (
     Roc,
     auc,
@@ -25,8 +30,8 @@ from semblance.core.evaluation.roc import (
 )
 from semblance.core.evaluation.scores import (
     Matrix,
+    NearestVotes,
     Rows,
-    Votes,
     accuracy_scores,
     finding_neighbours,
     mean_over_findings,
@@ -118,7 +123,7 @@ class FullProtocol(SplitProtocol):
         assert isinstance(draws, int)
         return draws
 
-    def measure(self, trial: Trial) -> Measured:
+    def measure(self, trial: MetricTrial) -> MeasuredScores:
         """Every score that one split gives: retrieval, votes, ROC, triplets, class-conditional errors."""
         data, split = trial.data, trial.split
         names, findings = np.unique(data.y, return_inverse=True)
@@ -129,12 +134,12 @@ class FullProtocol(SplitProtocol):
             trial, query_findings, test_patients, self._draws
         )
         across, more, rocs, intervals = self._from_training(trial, findings, names.tolist(), test_patients)
-        return Measured(
+        return MeasuredScores(
             {**inside, **across}, {**curves, **more}, rocs, {**bootstrapped, **intervals}, queries
         )
 
     def _from_training(
-        self, trial: Trial, findings: Rows, names: list[str], test_patients: Rows | None
+        self, trial: MetricTrial, findings: Rows, names: list[str], test_patients: Rows | None
     ) -> tuple[dict[str, float], dict[str, Vector], dict[str, Roc], Intervals]:
         """Scores, curves by k, ROC curves and intervals with neighbours in the training part."""
         data, split, reporter = trial.data, trial.split, trial.reporter
@@ -175,7 +180,12 @@ class FullProtocol(SplitProtocol):
         return scores, curves, rocs, intervals
 
     def _areas(
-        self, vote: Votes, query_findings: Rows, names: list[str], test_patients: Rows | None, seed: int
+        self,
+        vote: NearestVotes,
+        query_findings: Rows,
+        names: list[str],
+        test_patients: Rows | None,
+        seed: int,
     ) -> tuple[dict[str, float], dict[str, Roc], Intervals]:
         specificity, draws = self.settings["specificity"], self._draws
         assert isinstance(specificity, float)
@@ -206,8 +216,8 @@ class FullProtocol(SplitProtocol):
 
 
 def _leave_one_out(
-    trial: Trial, query_findings: Rows, test_patients: Rows | None, draws: int
-) -> tuple[dict[str, float], Mapping[str, Vector], Intervals, Queries]:
+    trial: MetricTrial, query_findings: Rows, test_patients: Rows | None, draws: int
+) -> tuple[dict[str, float], Mapping[str, Vector], Intervals, QueryScores]:
     """Scores, curves by k, intervals and single queries, leave-one-out inside the tested part."""
     test, reporter = trial.data.X[trial.split.test], trial.reporter
     lesions = trial.data.lesions_of(trial.split.test)
@@ -242,7 +252,7 @@ def _leave_one_out(
     scores["triplet_accuracy"] = triplet_accuracy(
         distances, query_findings[chosen], patients[chosen], reporter
     ).share
-    return scores, curves, intervals, Queries(*at_rank(per_query, trial.split.test))
+    return scores, curves, intervals, QueryScores(*at_rank(per_query, trial.split.test))
 
 
 def _intervals_of_scores(

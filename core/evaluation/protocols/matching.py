@@ -13,8 +13,13 @@ import numpy.typing as npt
 from semblance.core.errors import BadInput
 from semblance.core.evaluation.data import EvaluationData, prepare
 from semblance.core.evaluation.neighbours import metric_distances, tie_numbers
-from semblance.core.evaluation.protocols.protocol import Plan, SplitProtocol, Trial, repeat_seed
-from semblance.core.evaluation.result import Measured
+from semblance.core.evaluation.protocols.protocol import (
+    EvaluationPlan,
+    MetricTrial,
+    SplitProtocol,
+    repeat_seed,
+)
+from semblance.core.evaluation.result import MeasuredScores
 from semblance.core.evaluation.splits import HoldOut, folds
 from semblance.core.language import tr_lazy
 from semblance.core.parameters import Parameter
@@ -29,7 +34,7 @@ VIEW, GEODESIC = "view", "geodesic"
 
 
 @dataclass(frozen=True, eq=False)
-class Query:
+class PolypQuery:
     """A polyp of one view: its ``row``; ``candidates`` (n,) rows of the same patient's other view, of which
     ``hits`` (n,) show the same polyp; ``direction``: the two views."""
 
@@ -77,13 +82,13 @@ class MatchingProtocol(SplitProtocol):
 
     def plan(
         self, data: EvaluationData, repeats: int | None, seed: int, learners: Sequence[str] = ()
-    ) -> Plan:
+    ) -> EvaluationPlan:
         """As :meth:`SplitProtocol.plan`; learners are fitted with each polyp as a finding of its own."""
         data = prepare(data)
         repeats = self.checked_repeats(repeats)
-        views = Views(data, str(self.settings["negative"]))
+        views = PolypViews(data, str(self.settings["negative"]))
         rule, splits = self.splits(data, repeats, seed)
-        return Plan(
+        return EvaluationPlan(
             replace(data, y=views.identities),
             data,
             rule,
@@ -94,12 +99,12 @@ class MatchingProtocol(SplitProtocol):
             baselines={GEODESIC: _positions(data, views)} if GEODESIC in learners else {},
         )
 
-    def measure(self, trial: Trial) -> Measured:
+    def measure(self, trial: MetricTrial) -> MeasuredScores:
         """Hit rates @k of finding a lesion of one view in the other."""
-        return _measure(trial, Views(trial.data, str(self.settings["negative"])))
+        return _measure(trial, PolypViews(trial.data, str(self.settings["negative"])))
 
 
-class Views:
+class PolypViews:
     """The polyps and candidates in the views of the patients of ``data``."""
 
     def __init__(self, data: EvaluationData, negative: str) -> None:
@@ -135,7 +140,7 @@ class Views:
             )
 
     @cached_property
-    def queries(self) -> list[Query]:
+    def queries(self) -> list[PolypQuery]:
         """Of all patients, in the order of their rows."""
         found = []
         result_rows: dict[tuple[str, str], list[int]] = {}
@@ -148,7 +153,7 @@ class Views:
                 candidates = np.array(result_rows.get((str(self._patients[row]), there), []), dtype=np.intp)
                 hits = self.identities[candidates] == self.identities[row]
                 if there != here and hits.any():
-                    found.append(Query(row, candidates, hits, (here, there)))
+                    found.append(PolypQuery(row, candidates, hits, (here, there)))
         return found
 
     def triplets(self, split: HoldOut) -> npt.NDArray[np.int64]:
@@ -173,7 +178,7 @@ class Views:
         return found
 
 
-def _positions(data: EvaluationData, views: Views) -> EvaluationData:
+def _positions(data: EvaluationData, views: PolypViews) -> EvaluationData:
     """The same cases with their position along the colon as the only feature."""
     texts = data.attributes.get(GEODESIC)
     texts_of_cases = [] if texts is None else texts.tolist()
@@ -199,7 +204,7 @@ def _positions(data: EvaluationData, views: Views) -> EvaluationData:
     )
 
 
-def _measure(trial: Trial, views: Views) -> Measured:
+def _measure(trial: MetricTrial, views: PolypViews) -> MeasuredScores:
     is_test = np.zeros(trial.data.n_cases, dtype=np.bool_)
     is_test[trial.split.test] = True
     rates_by_direction: dict[tuple[str, str], list[npt.NDArray[np.float64]]] = {}
@@ -208,12 +213,14 @@ def _measure(trial: Trial, views: Views) -> Measured:
             trial.reporter.check_cancelled()
             rates_by_direction.setdefault(query.direction, []).append(_hits(trial, query))
     if not rates_by_direction:
-        return Measured({}, {"hit_rate": np.full(MAX_K, np.nan)})
+        return MeasuredScores({}, {"hit_rate": np.full(MAX_K, np.nan)})
     rates = np.mean([np.mean(query_row, axis=0) for query_row in rates_by_direction.values()], axis=0)
-    return Measured({f"hit_rate@{k}": float(rates[k - 1]) for k in range(1, MAX_K + 1)}, {"hit_rate": rates})
+    return MeasuredScores(
+        {f"hit_rate@{k}": float(rates[k - 1]) for k in range(1, MAX_K + 1)}, {"hit_rate": rates}
+    )
 
 
-def _hits(trial: Trial, query: Query) -> npt.NDArray[np.float64]:
+def _hits(trial: MetricTrial, query: PolypQuery) -> npt.NDArray[np.float64]:
     """(MAX_K,) whether a match is among the first K; with ties the probability in random order."""
     X = trial.data.X
     distances = metric_distances(trial.metric, X[[query.row]], X[query.candidates])

@@ -10,13 +10,13 @@ from semblance.core.errors import BadInput
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.neighbours import metric_distances, tie_numbers
 from semblance.core.evaluation.protocols.protocol import (
+    MetricTrial,
     SplitProtocol,
     TrainingQueries,
-    Trial,
     patient_numbers,
     random_halves,
 )
-from semblance.core.evaluation.result import Measured
+from semblance.core.evaluation.result import MeasuredScores
 from semblance.core.evaluation.roc import auc, roc
 from semblance.core.evaluation.scores import Matrix, Rows, votes
 from semblance.core.evaluation.splits import HoldOut
@@ -66,7 +66,7 @@ class PairsProtocol(SplitProtocol):
         """A random half to train on in each repeat."""
         return random_halves(data, repeats, seed)
 
-    def measure(self, trial: Trial) -> Measured:
+    def measure(self, trial: MetricTrial) -> MeasuredScores:
         """AUC and accuracy of separating pairs of one finding from pairs of two, by distance and by k-NN."""
         return _measure(trial)
 
@@ -117,7 +117,7 @@ def _partners(findings: Rows, i: Rows, same: bool, rng: np.random.Generator) -> 
     return np.where(n_choices > 0, order[np.minimum(positions, len(findings) - 1)], -1)
 
 
-def _measure(trial: Trial) -> Measured:
+def _measure(trial: MetricTrial) -> MeasuredScores:
     data, split, reporter = trial.data, trial.split, trial.reporter
     names, findings = np.unique(data.y, return_inverse=True)
     patients = patient_numbers(data)
@@ -142,7 +142,7 @@ def _measure(trial: Trial) -> Measured:
     marginal = _marginal(test_shares, test)
     positions = np.searchsorted(training.queries, np.stack([query_pairs.i, query_pairs.j]))
     training_marginal = _marginal(shares, PairSet(positions[0], positions[1], query_pairs.same))
-    return Measured(
+    return MeasuredScores(
         {
             "auc_distance": auc(test_likelihood, test.same),
             "auc_marginal": auc(marginal, test.same),
@@ -164,7 +164,7 @@ def _pairs_of_queries(pairs: PairSet, queries: Rows) -> PairSet:
     return PairSet(pairs.i[is_query], pairs.j[is_query], pairs.same[is_query])
 
 
-def _best_k(trial: Trial, training: TrainingQueries, pairs: PairSet, n_findings: int) -> int:
+def _best_k(trial: MetricTrial, training: TrainingQueries, pairs: PairSet, n_findings: int) -> int:
     """The k of :data:`K_CHOICES` that separates pairs of the training half best; the smallest of ties."""
     max_k = max(1, len(training.findings) - 1)
     choices = [k for k in K_CHOICES if k <= max_k] or [max_k]
@@ -176,7 +176,7 @@ def _best_k(trial: Trial, training: TrainingQueries, pairs: PairSet, n_findings:
     return choices[int(np.argmax(areas))]
 
 
-def _shares(training: TrainingQueries, k: int, n_findings: int, trial: Trial) -> Matrix:
+def _shares(training: TrainingQueries, k: int, n_findings: int, trial: MetricTrial) -> Matrix:
     """(q, c) share of each finding among the ``k`` nearest other training cases of each query."""
     return votes(
         training.distances,

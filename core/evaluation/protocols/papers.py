@@ -11,15 +11,15 @@ from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.neighbours import PairDistances, metric_distances
 from semblance.core.evaluation.protocols.protocol import (
     MAX_VOTERS,
+    MetricTrial,
     SplitProtocol,
     TrainingQueries,
-    Trial,
     patient_numbers,
     random_halves,
     repeat_seed,
     repeated_folds,
 )
-from semblance.core.evaluation.result import Measured, Queries, Vector
+from semblance.core.evaluation.result import MeasuredScores, QueryScores, Vector
 from semblance.core.evaluation.roc import Roc, auc, is_defined, roc
 from semblance.core.evaluation.scores import (
     Matrix,
@@ -109,12 +109,12 @@ class BDMProtocol(SplitProtocol):
             return rule, [per_finding(data.y.tolist(), data.units, one, MASSES) for one in seeds]
         return random_halves(data, repeats, seed)
 
-    def measure(self, trial: Trial) -> Measured:
+    def measure(self, trial: MetricTrial) -> MeasuredScores:
         """Retrieval accuracy among the tested cases, and the ROC of the training cases' vote."""
         return _measure_bdm(trial)
 
 
-def _measure_bdm(trial: Trial) -> Measured:
+def _measure_bdm(trial: MetricTrial) -> MeasuredScores:
     data, split, reporter = trial.data, trial.split, trial.reporter
     names, findings = np.unique(data.y, return_inverse=True)
     patients = patient_codes(data.units, data.n_cases)
@@ -141,7 +141,7 @@ def _measure_bdm(trial: Trial) -> Measured:
     accuracy = mean_over_queries(vote.correct)
     plain, rocs = _areas("auc", vote.plain, query_findings, names.tolist())
     weighted, _ = _areas("auc_weighted", vote.weighted, query_findings, names.tolist())
-    return Measured(
+    return MeasuredScores(
         {
             **accuracy_scores(per_query, query_findings, test_patients, data.lesions_of(split.test), _BDM_K),
             **plain,
@@ -150,7 +150,7 @@ def _measure_bdm(trial: Trial) -> Measured:
         },
         {"retrieval_accuracy": retrieval, "knn_accuracy": accuracy},
         rocs,
-        queries=Queries(*at_rank(per_query, split.test)),
+        queries=QueryScores(*at_rank(per_query, split.test)),
     )
 
 
@@ -216,7 +216,7 @@ class MetricBoostProtocol(SplitProtocol):
             ]
         return tr_lazy("{folds} folds", folds=METRICBOOST_FOLDS), found
 
-    def measure(self, trial: Trial) -> Measured:
+    def measure(self, trial: MetricTrial) -> MeasuredScores:
         """Triplet accuracy and k-NN accuracy of the tested cases, with neighbours in the training part."""
         data, split, reporter = trial.data, trial.split, trial.reporter
         names, findings = np.unique(data.y, return_inverse=True)
@@ -237,7 +237,7 @@ class MetricBoostProtocol(SplitProtocol):
             reporter=reporter,
         ).correct
         accuracy = mean_over_queries(correct)
-        return Measured(
+        return MeasuredScores(
             {
                 "triplet_accuracy": triplets.share,
                 **{f"knn_accuracy@{k}": float(accuracy[k - 1]) for k in _METRICBOOST_K if k <= len(accuracy)},
@@ -272,16 +272,16 @@ class BoostMetricProtocol(SplitProtocol):
             three_parts(data.y.tolist(), data.units, one, VALIDATION, TEST) for one in seeds
         ]
 
-    def measure(self, trial: Trial) -> Measured:
+    def measure(self, trial: MetricTrial) -> MeasuredScores:
         """k-NN errors of the test and validation cases, with neighbours in the training part."""
         error, validation = _errors(trial, trial.split.test), _errors(trial, trial.split.validation)
         scores = {f"knn_error@{k}": float(error[k - 1]) for k in _BOOSTMETRIC_K if k <= len(error)}
         if len(validation) >= NEIGHBOURS:
             scores[f"validation_knn_error@{NEIGHBOURS}"] = float(validation[NEIGHBOURS - 1])
-        return Measured(scores, {"knn_error": error, "validation_knn_error": validation})
+        return MeasuredScores(scores, {"knn_error": error, "validation_knn_error": validation})
 
 
-def _errors(trial: Trial, queries: Rows) -> Matrix:
+def _errors(trial: MetricTrial, queries: Rows) -> Matrix:
     """(K,) k-NN errors of the rows ``queries``, with neighbours in the training part."""
     data, train = trial.data, trial.split.train
     names, findings = np.unique(data.y, return_inverse=True)
@@ -329,12 +329,12 @@ class OnlineProtocol(SplitProtocol):
         """A random half to train on in each repeat."""
         return random_halves(data, repeats, seed)
 
-    def measure(self, trial: Trial) -> Measured:
+    def measure(self, trial: MetricTrial) -> MeasuredScores:
         """Plain and balanced k-NN error, and the loss and updates of online learning."""
         return _measure_online(trial)
 
 
-def _measure_online(trial: Trial) -> Measured:
+def _measure_online(trial: MetricTrial) -> MeasuredScores:
     data, split = trial.data, trial.split
     names, findings = np.unique(data.y, return_inverse=True)
     training = TrainingQueries(trial, findings)
@@ -360,10 +360,12 @@ def _measure_online(trial: Trial) -> Measured:
         **{f"balanced_error@{k}": float(balanced[k - 1]) for k in _ONLINE_K if k <= len(plain)},
     }
     online_scores, curves = _online_scores(trial)
-    return Measured({**scores, **online_scores}, {"knn_error": plain, "balanced_error": balanced, **curves})
+    return MeasuredScores(
+        {**scores, **online_scores}, {"knn_error": plain, "balanced_error": balanced, **curves}
+    )
 
 
-def _online_scores(trial: Trial) -> tuple[dict[str, float], dict[str, Vector]]:
+def _online_scores(trial: MetricTrial) -> tuple[dict[str, float], dict[str, Vector]]:
     """Scores and curves of a learner that takes pairs one after another; none of others."""
     from semblance.core.metrics.estimators.passive_aggressive import PassiveAggressive
 
@@ -412,12 +414,12 @@ class CCMLProtocol(SplitProtocol):
         """Ten stratified folds in each repeat."""
         return tr_lazy("{folds} folds", folds=CCML_FOLDS), repeated_folds(data, repeats, seed, CCML_FOLDS)
 
-    def measure(self, trial: Trial) -> Measured:
+    def measure(self, trial: MetricTrial) -> MeasuredScores:
         """k-NN and class-conditional k-NN error at the k chosen on the training part, and nDCG@k."""
         return _measure_ccml(trial)
 
 
-def _measure_ccml(trial: Trial) -> Measured:
+def _measure_ccml(trial: MetricTrial) -> MeasuredScores:
     data, split, reporter = trial.data, trial.split, trial.reporter
     names, findings = np.unique(data.y, return_inverse=True)
     query_findings, gallery = findings[split.test], findings[split.train]
@@ -453,7 +455,7 @@ def _measure_ccml(trial: Trial) -> Measured:
         **{f"ccknn_likelihood_error@{k}": float(by_likelihood[k - 1]) for k in _CCML_K},
         **{f"ndcg@{k}": float(gain[k - 1]) for k in _REPORTED_RANKS if k <= len(gain)},
     }
-    return Measured(scores, {"knn_error": plain, "ccknn_error": by_mean, "ndcg": gain})
+    return MeasuredScores(scores, {"knn_error": plain, "ccknn_error": by_mean, "ndcg": gain})
 
 
 def _class_conditional_errors(

@@ -18,7 +18,7 @@ from semblance.core.evaluation.result import (
     EvaluationResult,
     LearnerFailure,
     LearnerResult,
-    Measured,
+    MeasuredScores,
     SplitFacts,
     compare,
     summarise,
@@ -51,7 +51,7 @@ _MAX_QUERIES = 2000
 
 
 @dataclass(frozen=True, eq=False)
-class Trial:
+class MetricTrial:
     """One metric, fitted on the training rows of ``split``, about to be measured on the others.
 
     ``learner`` fitted it, on rows after the steps; ``points`` are its training curve, if requested.
@@ -66,7 +66,7 @@ class Trial:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class EvaluationPlan:
     """How a protocol measures some data: every split it makes, and what it does on each.
 
     ``data`` is for fitting and testing, ``reported`` is named in the result; ``rule`` describes the ``splits``,
@@ -79,7 +79,7 @@ class Plan:
     reported: EvaluationData
     rule: str
     splits: tuple[HoldOut, ...]
-    measure: Callable[[Trial], Measured]
+    measure: Callable[[MetricTrial], MeasuredScores]
     per_repeat: int = 1
     triplets: Callable[[HoldOut], npt.NDArray[np.int64]] | None = None
     baselines: Mapping[str, EvaluationData] = field(default_factory=dict)
@@ -132,7 +132,7 @@ class LearnerSpec:
     params: Mapping[str, Value] = field(default_factory=dict)
 
 
-class Protocol(abc.ABC):
+class EvaluationProtocol(abc.ABC):
     """Measures learners on cases they were not fitted on. It is named after its paper."""
 
     name: ClassVar[str]
@@ -187,7 +187,7 @@ class Protocol(abc.ABC):
     @abc.abstractmethod
     def plan(
         self, data: EvaluationData, repeats: int | None, seed: int, learners: Sequence[str] = ()
-    ) -> Plan:
+    ) -> EvaluationPlan:
         """The splits of all ``repeats``, and how each is measured; ``learners`` are their names.
 
         Raises:
@@ -207,7 +207,7 @@ def repeat_seed(seed: int, repeat: int) -> int:
 
 def run_trials(
     protocol: str,
-    plan: Plan,
+    plan: EvaluationPlan,
     learners: Sequence[LearnerSpec],
     *,
     compared: Sequence[str],
@@ -218,7 +218,7 @@ def run_trials(
     """Fit every learner on the training rows of every split of ``plan`` and measure it.
 
     ``compared`` are the scores for the comparison of learners. The rest is as in
-    :meth:`semblance.core.evaluation.protocols.protocol.Protocol.run`.
+    :meth:`semblance.core.evaluation.protocols.protocol.EvaluationProtocol.run`.
     """
     runs = _runs(learners, plan.baselines)
     splits = plan.splits
@@ -247,7 +247,7 @@ def run_trials(
 
 def run_trials_on_cluster(
     cluster: Cluster,
-    protocol: Protocol,
+    protocol: EvaluationProtocol,
     data: EvaluationData,
     learners: Sequence[LearnerSpec],
     *,
@@ -277,7 +277,7 @@ def run_trials_on_cluster(
 
 def _measure_trial(
     data: EvaluationData,
-    protocol: Protocol,
+    protocol: EvaluationProtocol,
     learners: Sequence[LearnerSpec],
     steps: Sequence[Step],
     repeats: int | None,
@@ -286,7 +286,7 @@ def _measure_trial(
     number: int,
     *,
     reporter: Reporter,
-) -> tuple[list[Measured], list[float], LearnerFailure | None]:
+) -> tuple[list[MeasuredScores], list[float], LearnerFailure | None]:
     """One learner on one split, on a worker of a cluster."""
     plan = protocol.plan(data, repeats, seed, [spec.name for spec in learners])
     run = _runs(learners, plan.baselines)[number]
@@ -300,10 +300,10 @@ def _measure_trial(
 def fit_and_measure(
     learner: Learner,
     prepared: PreparedSplit,
-    measure: Callable[[Trial], Measured],
+    measure: Callable[[MetricTrial], MeasuredScores],
     reporter: Reporter,
     points: Callable[[], Sequence[TrainingPoint]] = tuple,
-) -> tuple[Measured, float]:
+) -> tuple[MeasuredScores, float]:
     """The scores of the metric that ``learner`` fits on the training rows, and the seconds of the fit.
 
     Raises:
@@ -312,7 +312,7 @@ def fit_and_measure(
     if prepared.problem is not None:
         raise prepared.problem
     metric, seconds = _fit(learner, prepared, reporter)
-    trial = Trial(metric, prepared.data, prepared.split, reporter, learner, tuple(points()))
+    trial = MetricTrial(metric, prepared.data, prepared.split, reporter, learner, tuple(points()))
     return measure(trial), seconds
 
 
@@ -334,7 +334,7 @@ class _LearnerRun:
     def __init__(self, spec: LearnerSpec, learner: str) -> None:
         self.spec, self._learner = spec, learner
         self.params = self._make(0).method_params()
-        self.measured: list[Measured] = []
+        self.measured: list[MeasuredScores] = []
         self.seconds: list[float] = []
         self.failure: LearnerFailure | None = None
 
@@ -348,7 +348,7 @@ class _LearnerRun:
         prepared: PreparedSplit,
         repeat: int,
         seed: int,
-        measure: Callable[[Trial], Measured],
+        measure: Callable[[MetricTrial], MeasuredScores],
         reporter: _RunProgress,
     ) -> None:
         if self.failure is not None:
@@ -367,7 +367,7 @@ class _LearnerRun:
             )
 
     def add(
-        self, measured: Sequence[Measured], seconds: Sequence[float], failure: LearnerFailure | None
+        self, measured: Sequence[MeasuredScores], seconds: Sequence[float], failure: LearnerFailure | None
     ) -> None:
         """Add what another process measured on the next split."""
         if self.failure is None:
@@ -420,7 +420,7 @@ def failure_text(problem: Exception) -> str:
 
 def _result(
     protocol: str,
-    plan: Plan,
+    plan: EvaluationPlan,
     runs: Sequence[_LearnerRun],
     splits: Sequence[HoldOut],
     compared: Sequence[str],
@@ -457,7 +457,7 @@ def _result(
     )
 
 
-class SplitProtocol(Protocol):
+class SplitProtocol(EvaluationProtocol):
     """The base of these protocols. They differ in how they split and what they measure."""
 
     #: Whether :meth:`measure` needs the training curve.
@@ -474,7 +474,7 @@ class SplitProtocol(Protocol):
         """
 
     @abc.abstractmethod
-    def measure(self, trial: Trial) -> Measured:
+    def measure(self, trial: MetricTrial) -> MeasuredScores:
         """The scores of one fitted metric on its split.
 
         Raises:
@@ -492,7 +492,7 @@ class SplitProtocol(Protocol):
         reporter: Reporter = SILENT,
         cluster: Cluster | None = None,
     ) -> EvaluationResult:
-        """As :meth:`Protocol.run`: every learner on the splits of :meth:`plan`."""
+        """As :meth:`EvaluationProtocol.run`: every learner on the splits of :meth:`plan`."""
         if cluster is not None:
             return run_trials_on_cluster(
                 cluster,
@@ -516,12 +516,12 @@ class SplitProtocol(Protocol):
 
     def plan(
         self, data: EvaluationData, repeats: int | None, seed: int, learners: Sequence[str] = ()
-    ) -> Plan:
+    ) -> EvaluationPlan:
         """The splits of all repeats, each measured by :meth:`measure`."""
         data = prepare(data)
         repeats = self.checked_repeats(repeats)
         rule, splits = self.splits(data, repeats, seed)
-        return Plan(
+        return EvaluationPlan(
             data, data, rule, tuple(splits), self.measure, len(splits) // repeats, points=self.needs_points
         )
 
@@ -562,7 +562,7 @@ class TrainingQueries:
     of the training part. If patients are unknown, every case is its own patient, so none is retrieved for itself.
     """
 
-    def __init__(self, trial: Trial, findings: Rows) -> None:
+    def __init__(self, trial: MetricTrial, findings: Rows) -> None:
         data, train = trial.data, trial.split.train
         rows = trial.metric.transform(data.X[train])
         self.queries: Rows = np.arange(0, len(train), -(-len(train) // _MAX_QUERIES))
@@ -572,7 +572,7 @@ class TrainingQueries:
             trial.metric.distance, rows[self.queries], rows
         )
 
-    def correct(self, trial: Trial, n_findings: int) -> Matrix:
+    def correct(self, trial: MetricTrial, n_findings: int) -> Matrix:
         """(q, K) credit of the vote of the 1, 2, ... K nearest, as :func:`semblance.core.evaluation.scores.votes`."""
         found = votes(
             self.distances,

@@ -14,11 +14,11 @@ from semblance.core.evaluation.protocols.papers import (
     MetricBoostProtocol,
     OnlineProtocol,
 )
-from semblance.core.evaluation.protocols.protocol import Protocol
+from semblance.core.evaluation.protocols.protocol import EvaluationProtocol
 from semblance.core.language import tr_lazy
 from semblance.core.parameters import Value
 
-_PROTOCOLS: tuple[type[Protocol], ...] = (
+_PROTOCOLS: tuple[type[EvaluationProtocol], ...] = (
     BDMProtocol,
     MetricBoostProtocol,
     BoostMetricProtocol,
@@ -31,12 +31,12 @@ _PROTOCOLS: tuple[type[Protocol], ...] = (
 )
 
 
-def protocols() -> tuple[type[Protocol], ...]:
+def protocols() -> tuple[type[EvaluationProtocol], ...]:
     """The classes of all protocols."""
     return _PROTOCOLS
 
 
-def protocol_class(name: str) -> type[Protocol]:
+def protocol_class(name: str) -> type[EvaluationProtocol]:
     """The class of the protocol ``name``.
 
     Raises:
@@ -51,7 +51,7 @@ def protocol_class(name: str) -> type[Protocol]:
     )
 
 
-def get_protocol(name: str, **settings: Value) -> Protocol:
+def get_protocol(name: str, **settings: Value) -> EvaluationProtocol:
     """The protocol ``name`` with ``settings``.
 
     Raises:

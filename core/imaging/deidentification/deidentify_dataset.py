@@ -70,7 +70,7 @@ PRIVATE, NAMES, UNLISTED, UNREADABLE = (
 
 
 @dataclass
-class Changes:
+class DeidentificationChanges:
     """How often each attribute was changed: (attribute, what was done, rule) -> number. It holds no values."""
 
     counts: Counter[tuple[str, str, str]] = field(default_factory=Counter)
@@ -87,7 +87,9 @@ class Changes:
         ]
 
 
-def deidentify(dataset: Dataset, profile: Profile, pseudonyms: Pseudonyms, changes: Changes) -> None:
+def deidentify(
+    dataset: Dataset, profile: Profile, pseudonyms: Pseudonyms, changes: DeidentificationChanges
+) -> None:
     """Remove from ``dataset``, in place, what identifies persons, as ``profile`` says; count it in ``changes``.
 
     The same ``pseudonyms`` give the same patients, UIDs and date shifts again. The file meta information is not
@@ -121,7 +123,9 @@ def check_kind(dataset: Dataset) -> None:
 
 
 class _Deidentifier:
-    def __init__(self, dataset: Dataset, profile: Profile, pseudonyms: Pseudonyms, changes: Changes) -> None:
+    def __init__(
+        self, dataset: Dataset, profile: Profile, pseudonyms: Pseudonyms, changes: DeidentificationChanges
+    ) -> None:
         self._root, self._profile, self._pseudonyms = dataset, profile, pseudonyms
         self._changes = changes
         self._identity = Identity.of(dataset)

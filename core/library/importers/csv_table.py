@@ -17,8 +17,8 @@ from semblance.core.library.importers.csv_text import (
     CASE_COLUMNS,
     PATIENT_COLUMNS,
     TABLE_FINDING_COLUMNS,
-    Block,
     CsvFile,
+    CsvRowBlock,
     FailedRow,
     checked_header,
     delimiter_name,
@@ -227,5 +227,5 @@ class CsvTable(TableFile):
         rows = (row for block in self._blocks() for row in zip(*block.columns, strict=True))
         return tuple(islice(rows, n_rows))
 
-    def _blocks(self) -> Iterator[Block[tuple[str, ...]]]:
+    def _blocks(self) -> Iterator[CsvRowBlock[tuple[str, ...]]]:
         return self._csv.blocks(header=self._has_header)

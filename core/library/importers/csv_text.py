@@ -106,7 +106,7 @@ C_co = TypeVar("C_co", bound=Cells, covariant=True)
 
 
 @dataclass(frozen=True)
-class Block(Generic[C_co]):
+class CsvRowBlock(Generic[C_co]):
     """Some rows in file order: the ``columns`` of those that are whole, each as cells of text or as float64 values,
     with their ``numbers`` from 1 and the ``lines`` they are named by; rows that are ``failed``."""
 
@@ -183,7 +183,7 @@ class CsvFile:
         check_number_of_columns(len(rows[0]), name)
         self.first = CsvRow(lines[0], rows[0])
 
-    def blocks(self, *, header: bool = True) -> Iterator[Block[tuple[str, ...]]]:
+    def blocks(self, *, header: bool = True) -> Iterator[CsvRowBlock[tuple[str, ...]]]:
         """The rows, some at a time; those of another length than the first failed. ``header``: without the first."""
         width, reasons, number = len(self.first.cells), dict[int, str](), 1 - int(header)
         for lines, rows, unreadable in self._parts():
@@ -192,7 +192,7 @@ class CsvFile:
             if header and rows:
                 header, numbers, lines, rows = False, numbers[1:], lines[1:], rows[1:]
             if set(map(len, rows)) == {width}:
-                yield Block(list(zip(*rows, strict=True)), numbers, lines)
+                yield CsvRowBlock(list(zip(*rows, strict=True)), numbers, lines)
                 continue
             failed = []
             for line, row in zip(lines, rows, strict=True):
@@ -203,7 +203,7 @@ class CsvFile:
                     failed.append(FailedRow(line, reasons[n] if row else unreadable[line]))
             whole = [place for place, row in enumerate(rows) if len(row) == width]
             columns = list(zip(*(rows[place] for place in whole), strict=True)) or [()] * width
-            yield Block(
+            yield CsvRowBlock(
                 columns, [numbers[place] for place in whole], [lines[place] for place in whole], failed
             )
 

@@ -22,8 +22,8 @@ from semblance.core.library.importers.csv_text import (
     CASE_COLUMNS,
     LONGEST_CELL,
     PATIENT_COLUMNS,
-    Block,
     Cells,
+    CsvRowBlock,
     FailedRow,
     check_number_of_columns,
     checked_header,
@@ -222,7 +222,7 @@ class ParquetTable(TableFile):
             if not (self.header[i].casefold() in others or self._is_index(self.header[i])) or not i
         )
 
-    def _blocks(self) -> Iterator[Block[Cells]]:
+    def _blocks(self) -> Iterator[CsvRowBlock[Cells]]:
         numeric, n_rows = set(self._features), 0
         for batch in self._batches():
             columns: list[Cells] = [
@@ -235,7 +235,7 @@ class ParquetTable(TableFile):
             ]
             numbers = range(n_rows + 1, n_rows + batch.num_rows + 1)
             n_rows += batch.num_rows
-            yield Block(columns, numbers, numbers)
+            yield CsvRowBlock(columns, numbers, numbers)
 
     def _texts(self, column: Any) -> list[str]:
         """(n,) cells as text without blanks around them, "" for a missing value.

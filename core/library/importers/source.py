@@ -7,8 +7,8 @@ import io
 import os
 import stat
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import BinaryIO, Literal, Self
@@ -17,6 +17,7 @@ from semblance.core.errors import BadInput
 from semblance.core.imaging.formats import DICOM, HEAD_BYTES, sniff
 from semblance.core.imaging.image_address import IN_ZIP, ImageAddress, address_in_folder, divide_zip_entry
 from semblance.core.imaging.pseudonyms import Pseudonyms
+from semblance.core.imaging.volume_files import has_header_name, voxel_file_name
 from semblance.core.imaging.zip_archive import ZipArchive, modified_ns, open_regular_file, read_file
 from semblance.core.language import tr_lazy
 from semblance.core.library.natural_key import natural_key
@@ -31,7 +32,8 @@ _SAMPLED_ENTRIES = 8
 @dataclass(frozen=True)
 class Entry:
     """One file: ``path`` relative to the source with ``/`` ("" for a source that is one file), ``size`` in
-    bytes, ``mtime_ns`` when it last changed, ``crc`` its CRC-32 in a zip."""
+    bytes, ``mtime_ns`` when it last changed, ``crc`` its CRC-32 in a zip. Those of a header whose voxels lie in
+    another file beside it are the sums of both, so that they change with each."""
 
     path: str
     size: int
@@ -89,7 +91,9 @@ class Source(abc.ABC):
         """The files that may be read, in natural order ("2.png" before "10.png")."""
         if self._entries is None:
             listed = [entry for entry in self._list() if not self._ignore_clutter(entry.path)]
-            self._entries = sorted(listed, key=lambda entry: _in_order(entry.path))
+            by_path = {entry.path: entry for entry in listed}
+            counted = (self._with_voxels(entry, by_path) for entry in listed)
+            self._entries = sorted(counted, key=lambda entry: _in_order(entry.path))
             self.refused.sort(key=lambda item: _in_order(item[0]))
             self.ignored.sort(key=lambda item: _in_order(item[0]))
         return self._entries
@@ -122,6 +126,16 @@ class Source(abc.ABC):
         """
         return io.BytesIO(self.read(path))
 
+    def stream_beside(self, path: str) -> BinaryIO | None:
+        """The file with the voxels of the header ``path``; ``None`` for other files, or where it is missing.
+
+        Raises:
+            BadInput: as :meth:`read`.
+        """
+        beside = self._voxels_beside(path)
+        known = beside is not None and any(entry.path == beside for entry in self.entries())
+        return self.stream(beside) if beside is not None and known else None
+
     @abc.abstractmethod
     def address(self, path: str, member: str = "", frame: int | None = None) -> ImageAddress:
         """Where the image of an entry lies; ``member`` an array within the entry, ``frame`` its row."""
@@ -141,6 +155,27 @@ class Source(abc.ABC):
     @abc.abstractmethod
     def _list(self) -> Iterator[Entry]:
         """Every readable file; the others go to ``refused``."""
+
+    def _voxels_beside(self, path: str) -> str | None:
+        """The path of the file that the header ``path`` names."""
+        if not has_header_name(self.label(path)):
+            return None
+        try:
+            with self.stream(path) as file:
+                name = voxel_file_name(file)
+        except BadInput:
+            return None
+        return None if name is None else str(PurePosixPath(path).with_name(name))
+
+    def _with_voxels(self, entry: Entry, by_path: Mapping[str, Entry]) -> Entry:
+        beside = self._voxels_beside(entry.path)
+        voxels = None if beside is None else by_path.get(beside)
+        if voxels is None:
+            return entry
+        crc = None if entry.crc is None or voxels.crc is None else entry.crc + voxels.crc
+        return replace(
+            entry, size=entry.size + voxels.size, mtime_ns=entry.mtime_ns + voxels.mtime_ns, crc=crc
+        )
 
     def _ignore_clutter(self, path: str) -> bool:
         reason = clutter_reason(path)
@@ -365,6 +400,26 @@ class FileSource(Source):
     def stream(self, path: str) -> BinaryIO:
         """A file opened for reading; see :meth:`Source.stream`."""
         return open_regular_file(self.path, self.path.name)
+
+    def stream_beside(self, path: str) -> BinaryIO | None:
+        """The file of the voxels; see :meth:`Source.stream_beside`."""
+        file = self._file_beside()
+        return None if file is None else open_regular_file(file, file.name)
+
+    def _file_beside(self) -> Path | None:
+        if not has_header_name(self.path.name):
+            return None
+        with self.stream("") as header:
+            name = voxel_file_name(header)
+        file = None if name is None else self.path.with_name(name)
+        return file if file is not None and file.is_file() else None
+
+    def _with_voxels(self, entry: Entry, by_path: Mapping[str, Entry]) -> Entry:
+        file = self._file_beside()
+        if file is None:
+            return entry
+        status = file.stat()
+        return replace(entry, size=entry.size + status.st_size, mtime_ns=entry.mtime_ns + status.st_mtime_ns)
 
     def address(self, path: str, member: str = "", frame: int | None = None) -> ImageAddress:
         """Where an image lies; see :meth:`Source.address`."""

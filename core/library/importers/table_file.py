@@ -41,8 +41,8 @@ from semblance.core.library.importers.csv_text import (
     DELIMITERS,
     PATIENT_COLUMNS,
     TABLE_FINDING_COLUMNS,
-    Block,
     Cells,
+    CsvRowBlock,
     FailedRow,
     FailedRows,
     column_named,
@@ -323,7 +323,7 @@ class TableFile(abc.ABC):
                 self.header[place] = f"Unnamed: {place}"
 
     @abc.abstractmethod
-    def _blocks(self) -> Iterator[Block[Cells]]:
+    def _blocks(self) -> Iterator[CsvRowBlock[Cells]]:
         """All rows, some thousand at a time; only columns of features may be values."""
 
     @abc.abstractmethod
@@ -608,7 +608,7 @@ class TableFile(abc.ABC):
         return TableRows(np.empty((0, len(self._features))), [], [], patients, attributes, [])
 
     def _add_usable_rows(
-        self, block: Block[Cells], used_ids: set[str], failures: FailedRows, found: TableRows
+        self, block: CsvRowBlock[Cells], used_ids: set[str], failures: FailedRows, found: TableRows
     ) -> None:
         """Add those of ``block`` to ``found``, and what cannot be used to ``failures`` too."""
         columns, n = block.columns, len(block.numbers)
@@ -644,7 +644,7 @@ class TableFile(abc.ABC):
         for place in self._attributes:
             found.attributes[self.header[place]] += kept(place)
 
-    def _case_ids(self, block: Block[Cells], used_ids: set[str], bad: dict[int, str]) -> list[str]:
+    def _case_ids(self, block: CsvRowBlock[Cells], used_ids: set[str], bad: dict[int, str]) -> list[str]:
         """The id of each row; rows whose id another has are noted in ``bad``.
 
         Raises:

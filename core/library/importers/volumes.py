@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,8 +19,12 @@ from semblance.core.imaging.formats import has_image_name
 from semblance.core.imaging.image_reader import ImageReader
 from semblance.core.imaging.region import Region, region_of_mask
 from semblance.core.imaging.tiff_volumes import TiffVolumes
-from semblance.core.imaging.volume import StackLocation
-from semblance.core.imaging.volume_files import VOLUME_SUFFIXES, VolumeFile, has_volume_name
+from semblance.core.imaging.volume_files import (
+    VOLUME_SUFFIXES,
+    VolumeFile,
+    has_volume_name,
+    voxels_on_grid,
+)
 from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.importers.csv_text import column_named, read_list
 from semblance.core.library.importers.folder import FolderImporter
@@ -31,7 +36,7 @@ from semblance.core.library.importers.source import Source
 from semblance.core.tasks import Reporter
 
 _SUFFIXES = (*VOLUME_SUFFIXES, ".ome.tif", ".ome.tiff", ".tif", ".tiff")
-_MASK_WORDS = "masks?|seg|segmentations?|labels?|labelmap|lesions?|roi"
+_MASK_WORDS = "masks?|msk|seg|dseg|probseg|segmentations?|labels?|labelmap|lesions?|roi"
 _MASK = re.compile(rf"(?:(.+?)[_\-. ])?(?:{_MASK_WORDS})(?:[_\- ]?\d{{1,3}})?", re.IGNORECASE)
 #: Folders of nnU-Net and of the Medical Segmentation Decathlon: labelsTr beside imagesTr.
 _MASK_FOLDER = re.compile(rf"(?:{_MASK_WORDS})(?:Tr|Ts|Val)?", re.IGNORECASE)
@@ -39,6 +44,8 @@ _IMAGE_FOLDER = re.compile(r"(?:images?|volumes?|scans?)(?:Tr|Ts|Val)?", re.IGNO
 #: Parts of a name of BIDS that tell masks apart, not images (bids-specification.readthedocs.io).
 _MASK_ENTITY = re.compile(r"_(?:label|desc|space|res|atlas)-[A-Za-z0-9]+")
 _SUBJECT = re.compile(r"(?:^|/)(sub-[A-Za-z0-9]+)(?=[/_.])")
+#: The folder of a dataset and the rest of a path below its derivatives, with the name of a pipeline or without.
+_DERIVATIVES = re.compile(r"(.*?)derivatives/(?:(?!sub-)[^/]+/)?(?=sub-)")
 _SESSION = re.compile(r"(?:^|[/_])(ses-[A-Za-z0-9]+)(?=[/_.])")
 _MODALITY_FOLDERS = frozenset(("anat", "func", "dwi", "pet", "fmap", "perf", "ct", "beh", "derivatives"))
 #: The number of the channel that nnU-Net puts after a name.
@@ -46,8 +53,8 @@ _CHANNEL = re.compile(r"_\d{4}$")
 _DATA_SUFFIXES = (".raw", ".zraw", ".raw.gz", ".gz", ".bin", ".img", ".dat")
 #: Columns of participants.tsv that name a finding, and those that become attributes.
 _GROUPS, _FACTS = ("diagnosis", "dx", "group", "finding"), ("age", "sex")
-#: Greater numbers are those of an image; of a mask of probabilities these are inside.
-_MAX_LABEL, _INSIDE = 255, 0.5
+#: More different numbers are those of an image; of a mask of probabilities these are inside.
+_MOST_LABELS, _INSIDE = 256, 0.5
 
 
 class VolumesImporter(FolderImporter):
@@ -96,6 +103,7 @@ class VolumesImporter(FolderImporter):
             yield RejectedFile(mask, tr_lazy("The mask of '{owner}'.", owner=images[0]), failed=False)
             for image in images:
                 masks[image].append(mask)
+        misfits: dict[str, set[str]] = defaultdict(set)
         people, label_names = _participants(source, others), _label_names(source, others)
         with ImageReader() as images_reader:
             for found in self.cases(source, volumes, listing):
@@ -104,7 +112,14 @@ class VolumesImporter(FolderImporter):
                     yield found
                 else:
                     case = _with_subject(found, people)
-                    yield from _cases_of(source, case, masks.get(found.path, ()), label_names, images_reader)
+                    own = masks.get(found.path, ())
+                    for one in _cases_of(source, case, own, label_names, images_reader):
+                        if isinstance(one, RejectedFile) and one.path in owners:
+                            # A mask of several volumes need not fit all of them.
+                            misfits[one.path].add(found.path)
+                            if len(misfits[one.path]) < len(owners[one.path]):
+                                continue
+                        yield one
 
     def finding(self, path: str, top: str) -> str | None:
         """The folder of a volume, unless it is one of a subject, a session, a modality or of all images."""
@@ -156,11 +171,17 @@ def _rejections(source: Source, volumes: Sequence[str], others: Sequence[str]) -
 def _owners_of_masks(paths: Sequence[str]) -> dict[str, list[str]]:
     """Mask -> the volumes it belongs to: that of the same name, else all of its folder whose names go on from it."""
     candidates: dict[str, tuple[str, str]] = {}
+    folders = {PurePosixPath(path).parent for path in paths}
+    of_masks = {folder for folder in folders if _MASK_FOLDER.fullmatch(folder.name)}
+    # A folder "lesions" with nothing beside it holds volumes and masks.
+    alone = {
+        folder for folder in of_masks if not any(f.is_relative_to(folder.parent) for f in folders - of_masks)
+    }
     for path in paths:
         parts = PurePosixPath(path)
         stem = PurePosixPath(_stem(path)).name
         found = _MASK.fullmatch(stem)
-        if _MASK_FOLDER.fullmatch(parts.parent.name):
+        if parts.parent in of_masks - alone:
             candidates[path] = ("", stem)
         elif found:
             candidates[path] = (str(parts.parent), _MASK_ENTITY.sub("", found[1] or ""))
@@ -177,10 +198,23 @@ def _owners_of_masks(paths: Sequence[str]) -> dict[str, list[str]]:
         going_on = [
             path for path, stem in stems.items() if name and re.match(rf"{re.escape(name)}[_\-. ]", stem)
         ]
-        alone = near if not name and folder and len(near) == 1 else []
-        if equal or going_on or alone:
-            owners[mask] = equal or going_on or alone
+        only = near if not name and folder and len(near) == 1 else []
+        found_owners = equal or going_on or only or _subjects_volumes(mask, name, of_volumes)
+        if found_owners:
+            owners[mask] = found_owners
     return owners
+
+
+def _subjects_volumes(mask: str, name: str, volumes: Sequence[str]) -> list[str]:
+    """The anatomical volumes of the same subject and session as a ``mask`` in the derivatives of BIDS."""
+    dataset = _DERIVATIVES.match(mask)
+    if dataset is None or not name:
+        return []
+    return [
+        path
+        for path in volumes
+        if path.startswith(f"{dataset[1]}sub-") and PurePosixPath(path).name.startswith(f"{name}_")
+    ]
 
 
 def _participants(source: Source, paths: Sequence[str]) -> dict[str, dict[str, str]]:
@@ -192,7 +226,7 @@ def _participants(source: Source, paths: Sequence[str]) -> dict[str, dict[str, s
             subject = column_named(text.header, "participant_id")
             if subject is not None:
                 for row in text.rows:
-                    found[row[subject]] = {
+                    found[f"sub-{row[subject].removeprefix('sub-')}"] = {
                         name.lower(): cell
                         for name, cell in zip(text.header, row, strict=True)
                         if cell not in ("", "n/a")
@@ -224,7 +258,9 @@ def _label_names(source: Source, paths: Sequence[str]) -> dict[int, str]:
                 labels = json.loads(source.read(path)).get("labels", {})
                 for one, other in labels.items():
                     number, name = (one, other) if str(one).isdigit() else (other, one)
-                    names[int(number)] = str(name)[:64]
+                    # nnU-Net names unions of labels too.
+                    if not isinstance(number, list):
+                        names[int(number)] = str(name)[:64]
             except (ValueError, TypeError, AttributeError, RecursionError):
                 source.notes.append(tr_lazy("'{path}' does not say what the labels mean.", path=path))
     return names
@@ -281,53 +317,70 @@ def _parts(case: FoundCase, count: int, pages: TiffVolumes | None) -> list[Found
 def _regions(
     source: Source, volumes: VolumeFile, masks: Sequence[str], reader: ImageReader
 ) -> tuple[dict[int, Region], list[RejectedFile]]:
-    """Label -> region of all masks of a volume, those of one label as one; and the masks that cannot be used."""
+    """Label -> region of all masks of a volume, those of one label as one; and the masks that cannot be used.
+
+    A mask of several layers, whose labels may overlap, has one number for each label of each."""
     failed = []
-    marked = np.zeros(volumes.shape, np.uint16)
+    layers: list[npt.NDArray[np.uint16]] = []
     for path in masks:
         try:
-            numbers = _mask_labels(source, path, volumes, reader)
+            found = _mask_layers(source, path, volumes, reader)
         except BadInput as error:
             failed.append(RejectedFile(path, str(error), failed=True))
-        else:
-            np.copyto(marked, numbers, where=numbers > 0)
-    regions = {}
-    for label, box in enumerate(find_objects(marked), start=1):
-        if box is not None:
-            inside = region_of_mask(marked[box] == label, box[0].start)
-            regions[label] = replace(inside, x=inside.x + box[2].start, y=inside.y + box[1].start)
+            continue
+        for place, numbers in enumerate(found):
+            if place == len(layers):
+                layers.append(numbers)
+            else:
+                np.copyto(layers[place], numbers, where=numbers > 0)
+    regions: dict[int, Region] = {}
+    for marked in layers:
+        for label, box in enumerate(find_objects(marked), start=1):
+            if box is not None:
+                inside = region_of_mask(marked[box] == label, box[0].start)
+                number = label if label not in regions else max(regions) + 1
+                regions[number] = replace(inside, x=inside.x + box[2].start, y=inside.y + box[1].start)
     return regions, failed
 
 
-def _mask_labels(
+def _mask_layers(
     source: Source, path: str, volumes: VolumeFile, reader: ImageReader
-) -> npt.NDArray[np.uint16]:
-    """(depth, height, width) the label of every voxel, 0 outside.
+) -> list[npt.NDArray[np.uint16]]:
+    """Of each volume of a mask (depth, height, width) the label of every voxel, 0 outside.
 
     Raises:
         BadInput: unreadable, an image of many greys (:class:`NoMask`), or on another grid (:class:`WrongSize`).
     """
     mask = reader.volume_file(source.address(path))
-    if mask is None or mask.shape != volumes.shape or not _is_same_place(mask.location, volumes.location):
-        raise WrongSize(
-            tr_lazy("The mask '{path}' does not lie on the voxels of its volume.", path=path),
-            tr_lazy("Save the mask on the grid of its volume."),
-        )
-    numbers = mask.stack().volume().voxels
-    if numbers.dtype.kind == "f" and numbers.max(initial=0.0) <= 1.0:
-        return np.asarray(numbers >= _INSIDE, np.uint16)
-    whole = np.rint(numbers)
-    if numbers.ndim != 3 or whole.min() < 0 or whole.max() > _MAX_LABEL or np.any(whole != numbers):
-        raise NoMask(
-            tr_lazy("'{path}' is a grey-scale image, not a mask.", path=path),
-            tr_lazy("A mask has a number for each region."),
-        )
-    found: npt.NDArray[np.uint16] = whole.astype(np.uint16)
+    found = []
+    for part in range(1 if mask is None else mask.count):
+        numbers = None if mask is None else voxels_on_grid(mask, volumes, part)
+        if numbers is None:
+            raise WrongSize(
+                tr_lazy("The mask '{path}' does not lie on the voxels of its volume.", path=path),
+                tr_lazy("Save the mask on the grid of its volume."),
+            )
+        labels = _labels(numbers)
+        if labels is None:
+            raise NoMask(
+                tr_lazy("'{path}' is a grey-scale image, not a mask.", path=path),
+                tr_lazy("A mask has a number for each region."),
+            )
+        found.append(labels)
     return found
 
 
-def _is_same_place(one: StackLocation | None, other: StackLocation | None) -> bool:
-    """Whether two volumes of one shape lie in one place, as far as both say it."""
-    if one is None or other is None:
-        return True
-    return bool(np.allclose(one.cosines, other.cosines, atol=0.01)) and abs(one.height - other.height) < 1.0
+def _labels(numbers: npt.NDArray[Any]) -> npt.NDArray[np.uint16] | None:
+    """The numbers of a mask; ``None`` where they are no labels, or more different ones than a mask has."""
+    if numbers.ndim != 3 or numbers.dtype.kind not in "iuf":
+        return None
+    if numbers.dtype.kind == "f":
+        numbers = np.nan_to_num(numbers, nan=0.0)
+        if numbers.min() >= 0 and numbers.max() <= 1.0:
+            return np.asarray(numbers >= _INSIDE, np.uint16)
+    if not (numbers.min() >= 0 and numbers.max() <= np.iinfo(np.uint16).max):
+        return None
+    whole: npt.NDArray[np.uint16] = np.rint(numbers).astype(np.uint16)
+    if np.any(whole != numbers) or np.count_nonzero(np.bincount(whole.ravel())) > _MOST_LABELS:
+        return None
+    return whole

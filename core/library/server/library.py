@@ -50,11 +50,11 @@ class ServerLibrary(Library):
     catalogue: ServerCatalogue
     files: ServerFiles
     thumbnails: ServerThumbnails
-    path: ServerAddress
+    location: ServerAddress
 
     def __init__(self, path: ServerAddress, *, writable: bool | None) -> None:
         # With the password, so that it is looked up once.
-        self.path = path = with_kept_password(path)
+        self.location = path = with_kept_password(path)
         with removal_of_refused(path):
             self.catalogue = catalogue = ServerCatalogue(path, writable=writable)
         self.writable = catalogue.writable
@@ -69,7 +69,7 @@ class ServerLibrary(Library):
     @property
     def name(self) -> str:
         """The name of the database, and of the project in it."""
-        return self.path.title
+        return self.location.title
 
     def is_still_at(self, location: LibraryLocation) -> bool:
         """Whether the server answers, as far as ``location`` knows."""
@@ -110,7 +110,7 @@ class ServerLibrary(Library):
         """A transaction within which nobody changes the library, and which removes it if it ends without an error."""
         with self.catalogue.exclusive() as connection:
             if names := [one.name for one in projects_of(connection)]:
-                raise no_removal_error(self.path, names)
+                raise no_removal_error(self.location, names)
             yield connection
             run_page(connection, "remove", known_roles(connection))
 
@@ -142,7 +142,9 @@ class ServerLibrary(Library):
         with self.catalogue.files_transaction() as connection:
             connection.execute(sa.text("SET TRANSACTION READ WRITE"))
             text = json.dumps(detail, ensure_ascii=False)
-            connection.execute(_ADD_EVENT, {"place": schema_of(self.path), "action": action, "detail": text})
+            connection.execute(
+                _ADD_EVENT, {"place": schema_of(self.location), "action": action, "detail": text}
+            )
 
     def audit_entries(self, count: int) -> list[AuditEntry]:
         """The last ``count`` entries of the audit log, oldest first; in a project, those that name it."""
@@ -155,7 +157,7 @@ class ServerLibrary(Library):
         return AuditHead(*self.catalogue.read(_HEAD)[0])
 
     def _check_has_log(self) -> None:
-        if self.path.project:
+        if self.location.project:
             raise BadArguments(
                 "The audit log of a project is part of that of its library.",
                 "Check the log of the library: the address without the project.",
@@ -164,8 +166,10 @@ class ServerLibrary(Library):
     def _logged(self, count: int | None) -> sa.Select[Any]:
         self._seal()
         chosen = sa.select(audit_log).order_by(audit_log.c.number.desc()).limit(count)
-        if self.path.project:
-            return chosen.where(sa.func.semblance_audit.project_of(audit_log.c.detail) == self.path.project)
+        if self.location.project:
+            return chosen.where(
+                sa.func.semblance_audit.project_of(audit_log.c.detail) == self.location.project
+            )
         return chosen
 
     def _seal(self) -> None:
@@ -215,10 +219,10 @@ class ServerLibrary(Library):
         """Give a person a right; see :func:`semblance.core.library.server.people.set_right`."""
         self._check_is_whole()
         with self.catalogue.exclusive() as connection:
-            set_right(connection, self.path, person, right, password)
+            set_right(connection, self.location, person, right, password)
 
     def _check_is_whole(self) -> None:
-        if self.path.project:
+        if self.location.project:
             raise BadArguments(
                 "This is a project of a library.", "Give the address of the library, without the project."
             )

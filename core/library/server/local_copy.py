@@ -116,7 +116,7 @@ def _facts_in(folder: Path) -> CopyFacts | None:
 class LocalCopy(Library):
     """The copy of a library on a server; read-only. Its :attr:`path` is the address."""
 
-    path: ServerAddress
+    location: ServerAddress
 
     def __init__(self, path: ServerAddress) -> None:
         facts = copy_facts(path)
@@ -124,7 +124,7 @@ class LocalCopy(Library):
             raise unavailable_error(path, tr_lazy("and this computer has no copy of the library"))
         if remove_ended(local_folder(path)):
             check_state(path, EXPIRED, facts.until)
-        self.path, self.writable, self._facts = path, False, facts
+        self.location, self.writable, self._facts = path, False, facts
         folder = local_folder(path)
         self.catalogue = _CopiedCatalogue(path, folder)
         self.thumbnails = private_thumbnails(folder)
@@ -151,7 +151,7 @@ class LocalCopy(Library):
     @property
     def name(self) -> str:
         """The name of the database, and of the project in it."""
-        return self.path.title
+        return self.location.title
 
     @property
     def copied(self) -> str:
@@ -179,7 +179,7 @@ class LocalCopy(Library):
             ServerUnavailable: for an export, which must be.
         """
         if action == EXPORT:
-            raise away_error(self.path)
+            raise away_error(self.location)
 
 
 class _CopiedCatalogue(Catalogue):
@@ -240,7 +240,7 @@ def renew_catalogue(library: ServerLibrary, reporter: Reporter = SILENT) -> Copy
         AccessRefused: the user may not read the library any more.
         ServerUnavailable: the server does not answer any more; the copy is as it was.
     """
-    folder, known = library.files.folder, copy_facts(library.path)
+    folder, known = library.files.folder, copy_facts(library.location)
     if known is not None and (known.library, known.right) != (library.catalogue.library_id, library.right):
         # What another right has shown is not kept.
         known = None

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
-from semblance.core.metrics.distance import Distance, Matrix, Part
+from semblance.core.metrics.distance import Distance, DistancePart, Matrix
 
 _NAMES = ("directions", "thresholds", "weights")
 
@@ -104,12 +104,12 @@ class BitDistance(ThresholdDistance):
                 out[row, start : start + rows] = np.where(block != q, amounts, 0.0).sum(axis=1)
         return out
 
-    def parts(self, q: Matrix, x: Matrix, names: tuple[str, ...]) -> list[Part]:
+    def parts(self, q: Matrix, x: Matrix, names: tuple[str, ...]) -> list[DistancePart]:
         """One part a bit, numbered from 1: 4 alpha where the two differ, else 0."""
         differ = (self.bits(q[np.newaxis]) != self.bits(x[np.newaxis]))[0]
         amounts = np.where(differ, 4.0 * self.weights, 0.0)
         return [
-            Part(tr_lazy("bit {number}", number=number), float(amount))
+            DistancePart(tr_lazy("bit {number}", number=number), float(amount))
             for number, amount in enumerate(amounts, 1)
         ]
 
@@ -194,7 +194,7 @@ class KernelBitDistance(Distance):
         """(q, d), (n, d) -> (q, n): the distance of the bits of the kernel values."""
         return self.bits.between(self.kernel.values(Q, self.rows), self.kernel.values(X, self.rows))
 
-    def parts(self, q: Matrix, x: Matrix, names: tuple[str, ...]) -> list[Part]:
+    def parts(self, q: Matrix, x: Matrix, names: tuple[str, ...]) -> list[DistancePart]:
         """One part a bit, numbered from 1."""
         from_q, from_x = self.kernel.values(np.stack([q, x]), self.rows)
         return self.bits.parts(from_q, from_x, names)

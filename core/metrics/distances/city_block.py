@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.metrics.distance import Distance, Matrix, Part
+from semblance.core.metrics.distance import Distance, DistancePart, Matrix
 from semblance.core.metrics.distances.linear import parts_by_group
 
 
@@ -44,7 +44,7 @@ class CityBlockDistance(Distance):
         np.square(out, out=out)
         return out
 
-    def parts(self, q: Matrix, x: Matrix, names: tuple[str, ...]) -> list[Part]:
+    def parts(self, q: Matrix, x: Matrix, names: tuple[str, ...]) -> list[DistancePart]:
         """|z_k| times the sum of all |z|, z = q - x, summed over each group: never negative."""
         size = np.abs(q - x)
         return parts_by_group(size * size.sum(), names)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.metrics.distance import Distance, Matrix, Part
+from semblance.core.metrics.distance import Distance, DistancePart, Matrix
 
 #: Images processed together: each needs 25 shifted copies in memory.
 _BLOCK = 64
@@ -59,7 +59,7 @@ class ConvolutionDistance(Distance):
                 out[row] = self.V @ flat
         return out
 
-    def parts(self, q: Matrix, x: Matrix, names: tuple[str, ...]) -> list[Part]:
+    def parts(self, q: Matrix, x: Matrix, names: tuple[str, ...]) -> list[DistancePart]:
         """One part for each ninth of the image: what the last maps there contribute, exactly.
 
         A pixel of the last maps sees a few pixels more of the image than its share; a part may be negative.
@@ -80,7 +80,7 @@ class ConvolutionDistance(Distance):
         rest = float(e @ e) - math.fsum(amount for _, amount in found)
         largest = max(range(len(found)), key=lambda place: abs(found[place][1]))
         return [
-            Part(place, amount + (rest if number == largest else 0.0))
+            DistancePart(place, amount + (rest if number == largest else 0.0))
             for number, (place, amount) in enumerate(found)
         ]
 

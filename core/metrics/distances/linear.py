@@ -9,10 +9,10 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
-from semblance.core.metrics.distance import Distance, Matrix, Part, distance_class
+from semblance.core.metrics.distance import Distance, DistancePart, Matrix, distance_class
 
 
-def parts_by_group(amounts: Matrix, names: tuple[str, ...], total: float | None = None) -> list[Part]:
+def parts_by_group(amounts: Matrix, names: tuple[str, ...], total: float | None = None) -> list[DistancePart]:
     """Sum ``amounts`` (d,) over equal ``names``, in the order the names first appear.
 
     The rounding error between their sum and ``total`` is added to the largest part. For rows that differ only in the
@@ -23,7 +23,7 @@ def parts_by_group(amounts: Matrix, names: tuple[str, ...], total: float | None 
     sums = np.bincount(places, weights=amounts, minlength=len(index))
     if total is not None:
         sums[np.abs(sums).argmax()] += total - sums.sum()
-    return [Part(name, float(sums[place])) for name, place in index.items()]
+    return [DistancePart(name, float(sums[place])) for name, place in index.items()]
 
 
 class LinearDistance(Distance):
@@ -48,7 +48,7 @@ class LinearDistance(Distance):
         """(m,) -> (d,): L'e, so that the difference z with e = L z has |e|^2 = z . L'e."""
         return e if self.L is None else e @ self.L
 
-    def parts(self, q: Matrix, x: Matrix, names: tuple[str, ...]) -> list[Part]:
+    def parts(self, q: Matrix, x: Matrix, names: tuple[str, ...]) -> list[DistancePart]:
         """z_g (Mz)_g summed over each group g, with z = q - x and M = L'L; one may be negative."""
         e = (self.embed(q[np.newaxis]) - self.embed(x[np.newaxis]))[0]
         return parts_by_group((q - x) * self.pull_back(e), names, float(e @ e))
@@ -95,12 +95,12 @@ class LinearEmbeddingDistance(Distance):
         """(n, d) -> (n, r): L e(x)."""
         return self.base.embed(X) @ self.L.T
 
-    def parts(self, q: Matrix, x: Matrix, names: tuple[str, ...]) -> list[Part]:
+    def parts(self, q: Matrix, x: Matrix, names: tuple[str, ...]) -> list[DistancePart]:
         """One part a dimension of the base's embedding, numbered from 1: z_k (Mz)_k, M = L'L."""
         z = (self.base.embed(q[np.newaxis]) - self.base.embed(x[np.newaxis]))[0]
         amounts = z * (self.L.T @ (self.L @ z))
         return [
-            Part(tr_lazy("dimension {number}", number=number), float(amount))
+            DistancePart(tr_lazy("dimension {number}", number=number), float(amount))
             for number, amount in enumerate(amounts, 1)
         ]
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
-from semblance.core.metrics.distance import Distance, Matrix, Part
+from semblance.core.metrics.distance import Distance, DistancePart, Matrix
 
 _DECIMALS = 12
 _NAMES = {"projection", "offsets", "means", "roots", "weights"}
@@ -71,13 +71,13 @@ class MixtureDistance(Distance):
         ]
         return np.concatenate(shares, axis=1)
 
-    def parts(self, q: Matrix, x: Matrix, names: tuple[str, ...]) -> list[Part]:
+    def parts(self, q: Matrix, x: Matrix, names: tuple[str, ...]) -> list[DistancePart]:
         """One part a mixture, numbered from 1."""
         difference = self.embed(q[np.newaxis]) - self.embed(x[np.newaxis])
         difference = difference.reshape(len(self.weights), -1)
         amounts = np.square(difference).sum(axis=1)
         return [
-            Part(tr_lazy("mixture {number}", number=number), float(amount))
+            DistancePart(tr_lazy("mixture {number}", number=number), float(amount))
             for number, amount in enumerate(amounts, 1)
         ]
 

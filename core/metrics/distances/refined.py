@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.metrics.distance import Distance, Matrix, Part, distance_class
+from semblance.core.metrics.distance import Distance, DistancePart, Matrix, distance_class
 from semblance.core.metrics.distances.linear import parts_by_group
 
 #: The part of a distance that comes from feedback.
@@ -45,7 +45,7 @@ class RefinedDistance(Distance):
         out: Matrix = u + stretched @ self.directions
         return out
 
-    def parts(self, q: Matrix, x: Matrix, names: tuple[str, ...]) -> list[Part]:
+    def parts(self, q: Matrix, x: Matrix, names: tuple[str, ...]) -> list[DistancePart]:
         """The part of the original metric, of each group of features, and of the feedback."""
         pair = np.stack([q, x])
         u = self._coordinates(pair)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
-from semblance.core.metrics.distance import Distance, Matrix, Part
+from semblance.core.metrics.distance import Distance, DistancePart, Matrix
 from semblance.core.metrics.distances.bits import ThresholdDistance
 from semblance.core.metrics.distances.linear import parts_by_group
 
@@ -52,21 +52,21 @@ class StumpDistance(ThresholdDistance):
                 out[row, start : start + rows] = np.where(is_far, self.weights, 0.0).sum(axis=1)
         return np.maximum(out, 0.0, out=out)
 
-    def parts(self, q: Matrix, x: Matrix, names: tuple[str, ...]) -> list[Part]:
+    def parts(self, q: Matrix, x: Matrix, names: tuple[str, ...]) -> list[DistancePart]:
         """One part for each stump, numbered from 1, and one that raises a negative sum to 0."""
         # As between() does: at a threshold a rounding would decide.
         difference = q @ self.directions - x @ self.directions
         amounts = np.where(difference * difference >= self.thresholds, self.weights, 0.0)
         parts = [
-            Part(tr_lazy("vote {number}", number=number), float(amount))
+            DistancePart(tr_lazy("vote {number}", number=number), float(amount))
             for number, amount in enumerate(amounts, 1)
         ]
         return lifted(parts, float(amounts.sum()))
 
 
-def lifted(parts: list[Part], total: float) -> list[Part]:
+def lifted(parts: list[DistancePart], total: float) -> list[DistancePart]:
     """``parts``, and where their sum ``total`` is negative the part that makes it the distance 0."""
-    return [*parts, Part(tr_lazy("lifted to zero"), -total)] if total < 0.0 else parts
+    return [*parts, DistancePart(tr_lazy("lifted to zero"), -total)] if total < 0.0 else parts
 
 
 class SignedDistance(Distance):
@@ -109,7 +109,7 @@ class SignedDistance(Distance):
             out[row] = np.einsum("ij,j,ij->i", difference, self.signs, difference)
         return np.maximum(out, 0.0, out=out)
 
-    def parts(self, q: Matrix, x: Matrix, names: tuple[str, ...]) -> list[Part]:
+    def parts(self, q: Matrix, x: Matrix, names: tuple[str, ...]) -> list[DistancePart]:
         """z_g (Mz)_g summed over each group g, and one part that lifts a negative sum to 0."""
         z = q - x
         e = q @ self.L.T - x @ self.L.T

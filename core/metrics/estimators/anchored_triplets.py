@@ -41,7 +41,7 @@ _AT_ONCE = 1 << 16
 _MOST_GROWN = {np.dtype(np.float64): 600.0, np.dtype(np.float32): 60.0}
 
 
-class Block(NamedTuple):
+class AnchorBlock(NamedTuple):
     """Anchors of one finding, by their number, and the columns ``own`` of that finding."""
 
     anchors: Rows
@@ -106,7 +106,7 @@ class AnchoredTriplets(abc.ABC):
         for block in self.blocks():
             reporter.check_cancelled()
             weights, without_similar, without_dissimilar = self._weighed(block)
-            rows, own, rest = run(block.anchors), block.own, self._rest(block.own)
+            rows, own, rest = as_slice(block.anchors), block.own, self._rest(block.own)
             similar = column_sums(weights[own])
             dissimilar = sum(column_sums(weights[part]) for part in rest)
             self.log_similar[rows] = without_similar + np.log(similar)
@@ -132,7 +132,7 @@ class AnchoredTriplets(abc.ABC):
         curvature = (self.X.T * degrees) @ self.X - cross - cross.T
         self.curvature = 0.5 * (curvature + curvature.T) / mass
 
-    def blocks(self, chosen: Rows | None = None, size: int = 0) -> Iterator[Block]:
+    def blocks(self, chosen: Rows | None = None, size: int = 0) -> Iterator[AnchorBlock]:
         """The anchors, or the ``chosen`` of them (by finding), some of one finding at a time.
 
         ``size`` are at most in a block; 0: as many as are fastest to weight at once.
@@ -144,7 +144,7 @@ class AnchoredTriplets(abc.ABC):
         for finding, own in enumerate(self._own):
             first, last = edges[finding], edges[finding + 1]
             for start in range(first, last, size):
-                yield Block(anchors[start : min(start + size, last)], finding, own)
+                yield AnchorBlock(anchors[start : min(start + size, last)], finding, own)
 
     def sampled(self, count: int) -> Rows:
         """``count`` anchors, fewer than there are, drawn by their shares without replacement; ascending."""
@@ -158,7 +158,7 @@ class AnchoredTriplets(abc.ABC):
         return [part for part in parts if part.stop > part.start]
 
     @abc.abstractmethod
-    def _weighed(self, block: Block) -> tuple[Floats, Matrix, Matrix]:
+    def _weighed(self, block: AnchorBlock) -> tuple[Floats, Matrix, Matrix]:
         """The weights (n, b) of a block by the scores as they are now.
 
         They are exp(H_ij) for the cases of the finding, exp(-H_ik) for the others and 0 for the anchor, but
@@ -176,7 +176,7 @@ def column_sums(weights: Floats) -> Matrix:
     return total
 
 
-def run(rows: Rows) -> slice | Rows:
+def as_slice(rows: Rows) -> slice | Rows:
     """Rows that follow one another as a slice, for that makes no copy."""
     follow = len(rows) and int(rows[-1]) - int(rows[0]) == len(rows) - 1 and (rows[1:] > rows[:-1]).all()
     return slice(int(rows[0]), int(rows[-1]) + 1) if follow else rows
@@ -293,12 +293,14 @@ class StumpWeights(AnchoredTriplets):
         self._sums[0] = np.exp(self.log_similar - self._without[0])
         self._sums[1] = np.exp(self.log_dissimilar - self._without[1])
 
-    def prefix_sums(self, block: Block, columns: SortedColumns, name: str) -> tuple[PrefixSums, PrefixSums]:
+    def prefix_sums(
+        self, block: AnchorBlock, columns: SortedColumns, name: str
+    ) -> tuple[PrefixSums, PrefixSums]:
         """Those of the block's weights with the ``columns`` in their order: of the finding, of the others.
 
         They are valid until the next call with this ``name``.
         """
-        weights = self._is_included[:, run(block.anchors)]
+        weights = self._is_included[:, as_slice(block.anchors)]
         sums = []
         for side, order in enumerate(np.split(columns.order, [columns.n_own])):
             size = memory_needed(len(order), weights.shape[1])
@@ -312,7 +314,9 @@ class StumpWeights(AnchoredTriplets):
             self._memories[name] = np.empty(size, dtype=kind or self.kind)
         return self._memories[name]
 
-    def some_weights(self, block: Block, sizes: Rows, cases: Rows, own: npt.NDArray[np.bool_]) -> Matrix:
+    def some_weights(
+        self, block: AnchorBlock, sizes: Rows, cases: Rows, own: npt.NDArray[np.bool_]
+    ) -> Matrix:
         """(p,) the weights of ``cases`` (p,) with the block's anchors, ``sizes`` (b,) of them with each.
 
         They are divided by their anchor's sum over the finding, or over the others.
@@ -323,8 +327,8 @@ class StumpWeights(AnchoredTriplets):
         weights: Matrix = self._is_included.reshape(-1).take(pairs) / np.where(own, similar, dissimilar)
         return weights
 
-    def _weighed(self, block: Block) -> tuple[Floats, Matrix, Matrix]:
-        rows = run(block.anchors)
+    def _weighed(self, block: AnchorBlock) -> tuple[Floats, Matrix, Matrix]:
+        rows = as_slice(block.anchors)
         weights = self._is_included[:, rows]
         if self._grown > _MOST_GROWN[self.kind]:
             self._recompute(weights, block)
@@ -337,11 +341,11 @@ class StumpWeights(AnchoredTriplets):
             self._without[1 if alpha > 0.0 else 0, rows] -= abs(alpha)
         return weights, self._without[0, rows], self._without[1, rows]
 
-    def _raise(self, weights: Floats, block: Block, part: slice, far: bool) -> None:
+    def _raise(self, weights: Floats, block: AnchorBlock, part: slice, far: bool) -> None:
         """Multiply the weights of a part of the cases, where they lie ``far`` (or near) by the new stump."""
         assert self._new is not None
         p, threshold, alpha = self._new
-        here, grown = p[self.at[run(block.anchors)]], self.kind.type(np.expm1(abs(alpha)))
+        here, grown = p[self.at[as_slice(block.anchors)]], self.kind.type(np.expm1(abs(alpha)))
         compare = np.greater_equal if far else np.less
         step = max(1, _AT_ONCE // len(here))
         for start in range(part.start, part.stop, step):
@@ -356,7 +360,7 @@ class StumpWeights(AnchoredTriplets):
             factor += 1.0
             weights[rows] *= factor
 
-    def _recompute(self, weights: Floats, block: Block) -> None:
+    def _recompute(self, weights: Floats, block: AnchorBlock) -> None:
         """Write the weights of a block, each side's largest 1, from all stumps."""
         here, columns = self.at[block.anchors], np.arange(len(block.anchors))
         scores = np.zeros(weights.shape)

@@ -88,7 +88,7 @@ class BoostedBits:
 
 
 @dataclass(frozen=True)
-class _Split:
+class _DirectionSplit:
     direction: Matrix
     threshold: float
     bits: Bits
@@ -186,7 +186,7 @@ def smoothed_log_ratio(gain: float, loss: float) -> float:
     return math.log((gain + e) / (loss + e))
 
 
-def best_split(weights: CellPairs | DensePairs, X: Matrix) -> _Split | None:
+def best_split(weights: CellPairs | DensePairs, X: Matrix) -> _DirectionSplit | None:
     """The cut of the top eigenvector's projection (Eq. 18) with the least bound (Eqs. 14, 17).
 
     Where none of its cuts improves the bound, the next eigenvectors are tried; ``None`` if none of theirs
@@ -202,11 +202,11 @@ def best_split(weights: CellPairs | DensePairs, X: Matrix) -> _Split | None:
         if len(gain) and gain[place] > 0.0:
             threshold = 0.5 * float(ordered[place] + ordered[place + 1])
             similar, dissimilar = 4.0 * float(splits.similar[place]), 4.0 * float(splits.dissimilar[place])
-            return _Split(direction, threshold, projection > threshold, similar, dissimilar)
+            return _DirectionSplit(direction, threshold, projection > threshold, similar, dissimilar)
     return None
 
 
-def _weight(weights: CellPairs | DensePairs, cut: _Split, exact: bool) -> float:
+def _weight(weights: CellPairs | DensePairs, cut: _DirectionSplit, exact: bool) -> float:
     """alpha of the new bit: the minimum of the paper's bound (Eq. 11), or of F itself."""
     if not exact:
         return smoothed_log_ratio(cut.dissimilar, cut.similar) / 16.0

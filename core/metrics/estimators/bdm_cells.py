@@ -35,7 +35,7 @@ _STRETCHES = 1 << 21
 _AMONG = 1 << 16
 
 
-class Block(NamedTuple):
+class FindingBlock(NamedTuple):
     """Rows of the table, all of one finding: ``values`` (r, m), whose columns ``own`` are of that finding."""
 
     rows: slice
@@ -74,10 +74,10 @@ class CellTable:
         self.size = len(parents)
         self._values = self._grown(self._values, parents, bits, weight)
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[FindingBlock]:
         """All rows, a few at a time."""
         for rows, own in self._ranges():
-            yield Block(rows, own, self._values[rows])
+            yield FindingBlock(rows, own, self._values[rows])
 
     def among(self, cells: Rows) -> Matrix:
         """exp(d) or exp(-d) between any ``cells`` (s, k) of a row, as (s, k, k)."""

@@ -5,7 +5,7 @@ unit of its weight w. Working arrays are allocated once, because with many tripl
 arithmetic.
 
 Shen, Kim, Wang, van den Hengel 2012; equation numbers are theirs. A_r = (x_i - x_k)(x_i - x_k)' -
-(x_i - x_j)(x_i - x_j)' (Eq. 6) of a triplet is never formed. Three forms, each a generator of :class:`Round`
+(x_i - x_j)(x_i - x_j)' (Eq. 6) of a triplet is never formed. Three forms, each a generator of :class:`BoostingRound`
 that returns why it ended: :func:`stagewise` (3.4), :func:`totally_corrective` (3.6, all weights at once by
 L-BFGS-B) and :func:`hinge` (3.1, PSDBoost: a linear program by column generation).
 
@@ -321,14 +321,14 @@ def solve_program(H: Matrix, most: float) -> LinearProgramOptimum:
     )
 
 
-class Round(NamedTuple):
+class BoostingRound(NamedTuple):
     """``matrix`` (d, d) after a round, and its ``objective``."""
 
     objective: float
     matrix: Matrix
 
 
-Rounds = Generator[Round, None, str]
+Rounds = Generator[BoostingRound, None, str]
 
 
 def stagewise(margins: TripletMargins, loss: MarginLoss, regularisation: float) -> Rounds:
@@ -348,7 +348,7 @@ def stagewise(margins: TripletMargins, loss: MarginLoss, regularisation: float) 
         M = M + w * np.outer(v, v)
         trace += w
         value = loss.value(rho)
-        yield Round(value + regularisation * trace, M)
+        yield BoostingRound(value + regularisation * trace, M)
         if not bounded or loss.share(value) < NOTHING_LEFT:
             return _NO_LOSS
 
@@ -373,7 +373,7 @@ def totally_corrective(margins: TripletMargins, loss: MarginLoss, regularisation
         objective = value + regularisation * float(columns.weights.sum())
         if not objective < before:
             return _NO_CHANGE
-        yield Round(objective, columns.matrix())
+        yield BoostingRound(objective, columns.matrix())
         before = objective
         if not bounded or loss.share(value) < NOTHING_LEFT:
             return _NO_LOSS
@@ -404,7 +404,7 @@ def hinge(margins: TripletMargins, slack: float) -> Rounds:
         table = np.column_stack([table, H])
         weights, u, pi = solve_program(table, 1.0 / (slack * count))
         columns.weights = weights
-        yield Round(-pi, columns.matrix())
+        yield BoostingRound(-pi, columns.matrix())
 
 
 def _step(loss: MarginLoss, rho: Matrix, H: Matrix, regularisation: float) -> tuple[float, bool]:
@@ -448,7 +448,7 @@ class BoostMetric(declarations.BoostMetric, Learner):
         check_features(min(source.X.shape))
         triplets = source.triplets
         self._check_memory(len(source.X) * self.neighbours**2 if triplets is None else len(triplets))
-        found = _Passes(self, RowSpace(source.X), source.codes, triplets, data.reporter).run()
+        found = _NeighbourPasses(self, RowSpace(source.X), source.codes, triplets, data.reporter).run()
         self.distance_ = found.distance()
         self.objectives_: list[list[float]] = found.objectives
         self.stopped_: str = found.stopped
@@ -470,7 +470,7 @@ class BoostMetric(declarations.BoostMetric, Learner):
         )
 
 
-class _Passes:
+class _NeighbourPasses:
     """The passes over ever better neighbours (3.7), each a boosting of its own."""
 
     def __init__(

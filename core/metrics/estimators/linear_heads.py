@@ -30,7 +30,7 @@ from semblance.core.metrics.numerics.pair_weights import gradient_of, median_dis
 from semblance.core.metrics.steps.pca import PCA
 from semblance.core.metrics.training_data.rows import LabelledRows, TrainingInput, check_memory, labelled_rows
 from semblance.core.metrics.training_data.triplets import triplet_source
-from semblance.core.metrics.training_data.validation import chosen_rounds, set_aside
+from semblance.core.metrics.training_data.validation import chosen_rounds, validation_part
 
 Codes = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.intp]
@@ -86,7 +86,7 @@ class LinearHead(LinearLearner):
             what = tr_lazy("{title}: choosing the number of rounds", title=self.title)
             descent(rows, self.rounds, what, ended=lambda F: ended(F[:size]))
 
-        part = set_aside(X, codes, groups, self.validation, data.seed) if len(codes) else None
+        part = validation_part(X, codes, groups, self.validation, data.seed) if len(codes) else None
         rounds, notes = chosen_rounds(part, self.rounds, on_part)
         found = descent(
             np.arange(len(X)),

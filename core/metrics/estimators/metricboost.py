@@ -20,7 +20,12 @@ from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.distance import Distance, Matrix
 from semblance.core.metrics.distances.linear import LinearDistance
 from semblance.core.metrics.distances.stumps import SignedDistance, StumpDistance
-from semblance.core.metrics.estimators.anchored_triplets import AnchoredTriplets, Block, Floats, run
+from semblance.core.metrics.estimators.anchored_triplets import (
+    AnchorBlock,
+    AnchoredTriplets,
+    Floats,
+    as_slice,
+)
 from semblance.core.metrics.estimators.stump_triplets import (
     DISTINCT,
     Stump,
@@ -269,7 +274,7 @@ class QuadraticTriplets(AnchoredTriplets):
         own, rest = np.zeros((2, 7, len(self.at)))
         for block in self.blocks(chosen):
             reporter.check_cancelled()
-            weights, rows = self._weights(block, embedding), run(block.anchors)
+            weights, rows = self._weights(block, embedding), as_slice(block.anchors)
             own[:, rows] = powers[:, block.own] @ weights[block.own]
             for part in self._rest(block.own):
                 rest[:, rows] += powers[:, part] @ weights[part]
@@ -308,11 +313,11 @@ class QuadraticTriplets(AnchoredTriplets):
         left[-2], left[-1] = norms[self.at], 1.0
         return left, right
 
-    def _weighed(self, block: Block) -> tuple[Floats, Matrix, Matrix]:
+    def _weighed(self, block: AnchorBlock) -> tuple[Floats, Matrix, Matrix]:
         rows = block.anchors
         return self._weights(block, self._embedding), self.log_similar[rows], self.log_dissimilar[rows]
 
-    def _weights(self, block: Block, embedding: Embedding) -> Floats:
+    def _weights(self, block: AnchorBlock, embedding: Embedding) -> Floats:
         """(n, b) as of the last refresh but for the ``embedding``, divided by their sums as of then.
 
         One matrix product: the logarithms to subtract stand in the row that meets the ones. The array is
@@ -320,7 +325,7 @@ class QuadraticTriplets(AnchoredTriplets):
         """
         rows, (left, right) = block.anchors, embedding
         out = self._buffer(len(rows), left.dtype)
-        similar = left[:, run(rows)].copy()
+        similar = left[:, as_slice(rows)].copy()
         dissimilar = -similar
         similar[-2] -= self.log_similar[rows]
         dissimilar[-2] -= self.log_dissimilar[rows]
@@ -356,7 +361,7 @@ def _cumulants(sums: Matrix, here: Matrix) -> Matrix:
     )
 
 
-class _Weak(NamedTuple):
+class _WeakMetric(NamedTuple):
     """alpha times (direction . z)^2, or where there is a ``threshold`` times [that >= threshold]."""
 
     direction: Matrix
@@ -397,7 +402,7 @@ class MetricBoost(declarations.MetricBoost, Learner):
             basis, columns = np.linalg.qr(columns.T)
             columns = np.ascontiguousarray(columns.T)
         weights = self._weights(source._replace(X=columns - columns.mean(axis=0)), data.seed)
-        found = _Rounds(self, weights, basis, data.reporter).run()
+        found = _BoostingRounds(self, weights, basis, data.reporter).run()
         self.distance_ = found.distance()
         self.log_bounds_: list[float] = found.log_bounds
         self.stopped_: str = found.stopped
@@ -423,7 +428,7 @@ class MetricBoost(declarations.MetricBoost, Learner):
 
 
 @dataclass
-class _Rounds:
+class _BoostingRounds:
     """The boosting itself (Algorithm 1)."""
 
     learner: MetricBoost
@@ -432,7 +437,7 @@ class _Rounds:
     reporter: Reporter
 
     def __post_init__(self) -> None:
-        self.found: list[_Weak] = []
+        self.found: list[_WeakMetric] = []
         self.log_bounds: list[float] = []
         self.stopped = ""
         #: Of the rows' squares, and of their distances' (C squared).
@@ -482,7 +487,7 @@ class _Rounds:
         found, readout = list(self.found), self.learner.readout
         return TrainingPoint(len(found), math.exp(self.log_bounds[-1]), lambda: _distance(found, readout))
 
-    def _next(self) -> _Weak | None:
+    def _next(self) -> _WeakMetric | None:
         """The weak model of a round, already counted in the weights' scores."""
         learner, weights, reporter = self.learner, self.weights, self.reporter
         value, direction = top_eigenpair(weights.curvature, by_size=learner.allow_similarity)
@@ -500,7 +505,7 @@ class _Rounds:
             if cut is None:
                 return None
             weights.add_stump(direction, cut.threshold, cut.alpha)
-            return _Weak(there, cut.alpha, cut.threshold)
+            return _WeakMetric(there, cut.alpha, cut.threshold)
         assert isinstance(weights, QuadraticTriplets | ExplicitTriplets)
         if learner.weak == "real":
             alpha = weights.step(direction, sign, reporter)
@@ -509,10 +514,10 @@ class _Rounds:
             r = sign * min(abs(value) / self._largest, _LARGEST_R)
             alpha = 0.5 * math.log((1.0 + r) / (1.0 - r)) / self._largest
         weights.add_square(direction, alpha)
-        return _Weak(there, alpha)
+        return _WeakMetric(there, alpha)
 
 
-def _distance(found: list[_Weak], readout: str) -> Distance:
+def _distance(found: list[_WeakMetric], readout: str) -> Distance:
     directions = np.stack([weak.direction for weak in found], axis=1)
     alphas = np.array([weak.alpha for weak in found])
     if readout == "votes":

@@ -28,7 +28,7 @@ from semblance.core.metrics.training_data.validation import (
     Rows,
     best_shrinkage,
     chosen_rounds,
-    set_aside,
+    validation_part,
 )
 
 #: Arrays of pairs x features held at once.
@@ -91,7 +91,7 @@ class MMC(declarations.MMC, LinearLearner):
 
         part = None
         if codes is not None and (codes >= 0).all():
-            part = set_aside(data.X, codes, data.groups, self.validation, data.seed)
+            part = validation_part(data.X, codes, data.groups, self.validation, data.seed)
         rounds, chosen = chosen_rounds(part, self.rounds, on_part)
         found = spread(
             dissimilar @ white.T,

@@ -17,7 +17,7 @@ from semblance.core.metrics import declarations
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, linear_point
 from semblance.core.metrics.training_data.rows import TrainingInput, check_memory, labelled_rows
-from semblance.core.metrics.training_data.validation import chosen_rounds, set_aside
+from semblance.core.metrics.training_data.validation import chosen_rounds, validation_part
 
 #: Arrays of n x n numbers scikit-learn holds at once.
 _SQUARES = 4
@@ -66,7 +66,7 @@ class NCA(declarations.NCA, LinearLearner):
 
             return self._ascent(Z[part], codes[part], self.rounds, data, step)
 
-        part = set_aside(Z, codes, rows.groups(data), self.validation, data.seed)
+        part = validation_part(Z, codes, rows.groups(data), self.validation, data.seed)
         most, notes = chosen_rounds(part, self.rounds, on_part)
         state: dict[str, Any] = {"L": None, "rounds": 0, "stopped": False}
 

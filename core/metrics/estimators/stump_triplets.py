@@ -19,13 +19,13 @@ import numpy.typing as npt
 
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.estimators.anchored_triplets import (
-    Block,
+    AnchorBlock,
     Floats,
     PrefixSums,
     Rows,
     SortedColumns,
     StumpWeights,
-    run,
+    as_slice,
 )
 from semblance.core.tasks import Reporter
 
@@ -254,7 +254,7 @@ def _best_of_sorted(
 
 def _changes(
     search: StumpSearch,
-    block: Block,
+    block: AnchorBlock,
     columns: SortedColumns,
     here: Matrix,
     windows: ThresholdWindows,
@@ -336,7 +336,7 @@ def _between(columns: SortedColumns, here: Matrix, low: Matrix, high: Matrix) ->
 
 
 @dataclass(frozen=True, eq=False)
-class _Scan:
+class _ScannedThresholds:
     """What is known at thresholds ``t`` (G,) and, with 0 and infinity about them, in the bins between.
 
     ``beyond`` (G,) pairs are cut by each, and ``z`` (G,) is its Z; ``bound`` (G + 1,) is no more than Z
@@ -419,7 +419,7 @@ class StumpSearch:
 
     def blocks(
         self, chosen: Rows | None = None, size: int = 0
-    ) -> Iterator[tuple[Block, SortedColumns, Matrix]]:
+    ) -> Iterator[tuple[AnchorBlock, SortedColumns, Matrix]]:
         """Anchors, the columns as they see them, and their places on the line.
 
         ``chosen`` and ``size`` are those of :meth:`AnchoredTriplets.blocks`.
@@ -434,9 +434,9 @@ class StumpSearch:
                 before = np.concatenate([[0], np.cumsum(same)])
                 columns = SortedColumns(order, self.projection[order], int(before[-1]), before)
                 self._columns[block.finding] = columns
-            yield block, self._columns[block.finding], p[run(block.anchors)]
+            yield block, self._columns[block.finding], p[as_slice(block.anchors)]
 
-    def _coarse_scan(self) -> tuple[_Scan, Stump | None]:
+    def _coarse_scan(self) -> tuple[_ScannedThresholds, Stump | None]:
         """Bounds at coarse thresholds, or where anchors are many, at those that part of them chose."""
         rng = np.random.default_rng(0)
         triplets, anchors = self.triplets, len(self.triplets.at)
@@ -455,7 +455,7 @@ class StumpSearch:
         scan = self._scan(t)
         return scan, self._at_thresholds(scan)
 
-    def _subdivided_bins(self, scan: _Scan, included: npt.NDArray[np.bool_]) -> Matrix:
+    def _subdivided_bins(self, scan: _ScannedThresholds, included: npt.NDArray[np.bool_]) -> Matrix:
         """Thresholds in the bins ``included``, the more of them, the lower the bound below the least Z known.
 
         A bin must be narrow where Z is near its least value, and may be wide where it is not.
@@ -483,7 +483,7 @@ class StumpSearch:
             return t
         return np.unique(self._cuts[np.minimum(np.searchsorted(self._cuts, t), len(self._cuts) - 1)])
 
-    def _included(self, scan: _Scan, found: Stump | None) -> npt.NDArray[np.bool_]:
+    def _included(self, scan: _ScannedThresholds, found: Stump | None) -> npt.NDArray[np.bool_]:
         """The bins that may hold a better cut than ``found``."""
         edges = scan.edges
         if self._cuts is None:
@@ -496,11 +496,13 @@ class StumpSearch:
         included: npt.NDArray[np.bool_] = wide & (scan.bound <= (1.0 if found is None else found.z))
         return included
 
-    def _at_thresholds(self, scan: _Scan) -> Stump | None:
+    def _at_thresholds(self, scan: _ScannedThresholds) -> Stump | None:
         gain, loss = self.gain_and_loss(scan.own, scan.rest)
         return best_stump_of(scan.t**2, gain, loss, self.sign, self.triplets.count)
 
-    def _scan(self, t: Matrix, chosen: Rows | None = None, known: _Scan | None = None) -> _Scan:
+    def _scan(
+        self, t: Matrix, chosen: Rows | None = None, known: _ScannedThresholds | None = None
+    ) -> _ScannedThresholds:
         """Ascending thresholds ``t`` > 0, by all anchors or a sample of them; ``known``: some already are."""
         at = self.triplets.at if chosen is None else self.triplets.at[chosen]
         n, anchors = len(self.projection), len(at)
@@ -539,14 +541,16 @@ class StumpSearch:
         bound = least_z(best_gain + slack, np.maximum(best_loss - slack, 0.0)) - EQUAL
         z = alpha_and_z(gain, loss, self.triplets.count)[1]
         pairs = -np.diff(np.concatenate([[n * anchors], beyond, [0.0]]))
-        return _Scan(t, beyond, z, bound, pairs, own, rest)
+        return _ScannedThresholds(t, beyond, z, bound, pairs, own, rest)
 
     def _counts(self, here: Matrix, off: Matrix) -> list[Rows]:
         """(g, b) each: how many cases lie farther than ``off`` (g, 1) below, and how many do not above."""
         line = self._places
         return [line.count(here - off, inclusive=True), line.count(here + off, inclusive=False)]
 
-    def _running(self, block: Block, columns: SortedColumns, sample: bool) -> tuple[PrefixSums, PrefixSums]:
+    def _running(
+        self, block: AnchorBlock, columns: SortedColumns, sample: bool
+    ) -> tuple[PrefixSums, PrefixSums]:
         if not sample and self._all > _MAX_RUNNING_SUMS:
             return self.triplets.prefix_sums(block, columns, "passing")
         name = f"{'sample' if sample else 'all'} {block.anchors[0]}"

@@ -154,7 +154,7 @@ class Validation:
         return error_of(self._X @ L.T, self._codes, self._gallery, self._queries)
 
 
-def set_aside(
+def validation_part(
     X: Matrix, codes: Codes, groups: npt.ArrayLike | None, share: float, seed: int, turn: int = 0
 ) -> Validation | None:
     """About ``share`` of the rows (n, d) with findings ``codes`` (n,), whole patients of ``groups`` (n,).
@@ -192,7 +192,7 @@ def best_shrinkage(
     units = None if names is None else names[known]
 
     def errors_of(turn: int) -> list[float] | None:
-        part = set_aside(rows, findings, units, _SHARE, seed, turn)
+        part = validation_part(rows, findings, units, _SHARE, seed, turn)
         if part is None:
             return None
         make = map_of(known[part.fitted])

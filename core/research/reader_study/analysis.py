@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.evaluation.agreement import fleiss_kappa
-from semblance.core.research.reader_study.design import Answer, StudyDesign
+from semblance.core.research.reader_study.design import ReaderAnswer, StudyDesign
 
 Matrix = npt.NDArray[np.float64]
 #: The scores of a reader in an arm, in the order of :func:`reader_scores`. ``log_seconds``: mean of ln(time).
@@ -27,7 +27,7 @@ _LEVEL = 0.95
 
 
 @dataclass(frozen=True)
-class Estimated:
+class EstimatedValue:
     """A value with its 95 % interval; ``p_value`` of no difference, for a difference."""
 
     mean: float
@@ -45,8 +45,8 @@ class ScoreAnalysis:
     """
 
     values: Matrix
-    arms: tuple[Estimated, ...]
-    differences: Mapping[tuple[int, int], Estimated]
+    arms: tuple[EstimatedValue, ...]
+    differences: Mapping[tuple[int, int], EstimatedValue]
     p_value: float | None
 
 
@@ -58,15 +58,15 @@ class StudyAnalysis:
     """
 
     scores: Mapping[str, ScoreAnalysis]
-    agreement: tuple[Estimated, ...] | None
+    agreement: tuple[EstimatedValue, ...] | None
     readers: tuple[str, ...]
     n_cases: int
     n_units: int
 
 
-def analyse(design: StudyDesign, answers: Sequence[Answer]) -> StudyAnalysis | None:
+def analyse(design: StudyDesign, answers: Sequence[ReaderAnswer]) -> StudyAnalysis | None:
     """The analysis of all readers who have finished; ``None`` if there are none."""
-    by_reader: dict[str, dict[int, Answer]] = {}
+    by_reader: dict[str, dict[int, ReaderAnswer]] = {}
     for answer in answers:
         by_reader.setdefault(answer.reader, {})[answer.number] = answer
     readings = {reader: design.readings(reader) for reader in design.readers}
@@ -278,7 +278,7 @@ def _mean_square(observed: float, freedom: float, by_cases: float) -> tuple[floa
     return by_cases, np.inf
 
 
-def _estimated(mean: float, variance: float, freedom: float, *, tested: bool = False) -> Estimated:
+def _estimated(mean: float, variance: float, freedom: float, *, tested: bool = False) -> EstimatedValue:
     from scipy import stats
 
     error = float(np.sqrt(max(variance, 0.0)))
@@ -286,19 +286,19 @@ def _estimated(mean: float, variance: float, freedom: float, *, tested: bool = F
     p_value = None
     if tested:
         p_value = float(2.0 * stats.t.sf(abs(mean) / error, freedom)) if error > 0.0 else float(mean == 0.0)
-    return Estimated(float(mean), float(mean - reach), float(mean + reach), p_value)
+    return EstimatedValue(float(mean), float(mean - reach), float(mean + reach), p_value)
 
 
-def _estimated_share(mean: float, variance: float, freedom: float) -> Estimated:
+def _estimated_share(mean: float, variance: float, freedom: float) -> EstimatedValue:
     from scipy import special
 
     if not 0.0 < mean < 1.0:
         return _estimated(mean, variance, freedom)
     logit = _estimated(float(special.logit(mean)), variance / (mean * (1.0 - mean)) ** 2, freedom)
-    return Estimated(float(mean), float(special.expit(logit.low)), float(special.expit(logit.high)))
+    return EstimatedValue(float(mean), float(special.expit(logit.low)), float(special.expit(logit.high)))
 
 
-def _agreement(choices: npt.NDArray[np.int64], units: npt.NDArray[np.int64]) -> tuple[Estimated, ...]:
+def _agreement(choices: npt.NDArray[np.int64], units: npt.NDArray[np.int64]) -> tuple[EstimatedValue, ...]:
     """Fleiss' kappa of each arm."""
     found = [fleiss_kappa(arm, units) for arm in choices]
-    return tuple(Estimated(one.value, *(one.interval or (one.value, one.value))) for one in found)
+    return tuple(EstimatedValue(one.value, *(one.interval or (one.value, one.value))) for one in found)

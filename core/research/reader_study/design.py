@@ -27,7 +27,7 @@ _MAX_READERS, _MAX_ARMS = 200, 6
 
 
 @dataclass(frozen=True)
-class Arm:
+class ReadingArm:
     """A way of reading. ``metric``: the name of the metric, for an arm of kind ``metric``."""
 
     name: str
@@ -55,7 +55,7 @@ class Reading:
     number: int
     session: int
     case: StudyCase
-    arm: Arm
+    arm: ReadingArm
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class StudyDesign:
     findings: tuple[str, ...]
     positive: str
     cases: tuple[StudyCase, ...]
-    arms: tuple[Arm, ...]
+    arms: tuple[ReadingArm, ...]
     readers: tuple[str, ...]
     washout_days: int = 28
     seed: int = 0
@@ -172,7 +172,7 @@ class StudyDesign:
                 )
                 for one in data["cases"]
             ),
-            arms=tuple(Arm(**one) for one in data["arms"]),
+            arms=tuple(ReadingArm(**one) for one in data["arms"]),
             readers=tuple(data["readers"]),
             washout_days=int(data["washout_days"]),
             seed=int(data["seed"]),
@@ -180,7 +180,7 @@ class StudyDesign:
 
 
 @dataclass(frozen=True)
-class Answer:
+class ReaderAnswer:
     """What a reader answered. ``confidence``: 1 (guess) to 5 (certain). ``seconds``: shown, without pauses.
 
     ``time``: when, in ISO 8601, UTC.
@@ -210,7 +210,7 @@ class Answer:
             )
 
 
-def next_reading(design: StudyDesign, reader: str, answered: Sequence[Answer]) -> Reading | None:
+def next_reading(design: StudyDesign, reader: str, answered: Sequence[ReaderAnswer]) -> Reading | None:
     """The first reading of ``reader`` without an answer; ``None`` when all are answered."""
     numbers = {one.number for one in answered if one.reader == reader}
     return next((one for one in design.readings(reader) if one.number not in numbers), None)

@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from semblance.core.csv_cells import csv_text
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.score_titles import score_title
-from semblance.core.research.reader_study.analysis import LOG_SECONDS, Estimated, StudyAnalysis
+from semblance.core.research.reader_study.analysis import LOG_SECONDS, EstimatedValue, StudyAnalysis
 from semblance.core.research.reader_study.design import (
     CONFIDENCE_LEVELS,
     METRIC,
     RANDOM,
-    Answer,
+    ReaderAnswer,
     StudyDesign,
 )
 
@@ -51,7 +51,11 @@ def study_score_title(score: str, positive: str) -> str:
 
 
 def study_files(
-    name: str, created: str, design: StudyDesign, answers: Sequence[Answer], analysis: StudyAnalysis | None
+    name: str,
+    created: str,
+    design: StudyDesign,
+    answers: Sequence[ReaderAnswer],
+    analysis: StudyAnalysis | None,
 ) -> dict[str, str]:
     """File name -> text. Without ``analysis`` (no reader has finished) there are no results."""
     files = {
@@ -67,7 +71,7 @@ def study_files(
     return files
 
 
-def _answers_csv(design: StudyDesign, answers: Sequence[Answer]) -> str:
+def _answers_csv(design: StudyDesign, answers: Sequence[ReaderAnswer]) -> str:
     number_of_case = {case.case_id: place for place, case in enumerate(design.cases, start=1)}
     number_of_unit: dict[int, int] = {}
     for case in design.cases:
@@ -116,7 +120,7 @@ def result_rows(design: StudyDesign, analysis: StudyAnalysis) -> list[tuple[obje
     return rows
 
 
-def _numbers(score: str, value: Estimated) -> tuple[float, float, float]:
+def _numbers(score: str, value: EstimatedValue) -> tuple[float, float, float]:
     numbers = value.mean, value.low, value.high
     return tuple(math.exp(one) for one in numbers) if score == LOG_SECONDS else numbers  # type: ignore[return-value]
 
@@ -131,7 +135,11 @@ def _reader_rows(design: StudyDesign, analysis: StudyAnalysis) -> list[tuple[obj
 
 
 def _summary(
-    name: str, created: str, design: StudyDesign, answers: Sequence[Answer], analysis: StudyAnalysis | None
+    name: str,
+    created: str,
+    design: StudyDesign,
+    answers: Sequence[ReaderAnswer],
+    analysis: StudyAnalysis | None,
 ) -> str:
     counts = ", ".join(f"{n} {finding}" for finding, n in Counter(c.finding for c in design.cases).items())
     units = len({case.unit for case in design.cases})

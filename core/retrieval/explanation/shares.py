@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from semblance.core.features.gabor import GRID
 from semblance.core.language import tr_lazy
-from semblance.core.metrics.distance import Matrix, Part
+from semblance.core.metrics.distance import DistancePart, Matrix
 from semblance.core.metrics.distances.bits import BitDistance, KernelBitDistance
 from semblance.core.metrics.distances.city_block import CityBlockDistance
 from semblance.core.metrics.distances.linear import LinearDistance
@@ -129,10 +129,10 @@ class Grouping:
         """The columns of :attr:`linear` of each group."""
         return [np.ascontiguousarray(self.linear[:, own]) for own in self._columns]
 
-    def parts(self, q: Matrix, x: Matrix) -> list[Part]:
+    def parts(self, q: Matrix, x: Matrix) -> list[DistancePart]:
         """The shares of one pair of head rows (d',), by name."""
         amounts = self.shares(q, x[np.newaxis])[0].tolist()
-        return [Part(name, amount) for name, amount in zip(self.groups, amounts, strict=True)]
+        return [DistancePart(name, amount) for name, amount in zip(self.groups, amounts, strict=True)]
 
     def columns_of(self, group: int) -> npt.NDArray[np.intp]:
         """The head columns of the group with this number."""
@@ -212,7 +212,7 @@ def shapley_shares(
 
 
 @dataclass(frozen=True)
-class Share:
+class DistanceShare:
     """A part of a distance: a short ``name``, its amount, and further details."""
 
     name: str
@@ -222,7 +222,7 @@ class Share:
 
 def shares_of(
     grouping: Grouping, q: Matrix, x: Matrix, feature_names: Sequence[str] = ()
-) -> tuple[str, list[Share]]:
+) -> tuple[str, list[DistanceShare]]:
     """The kind of the parts ("Directions", "Bits", ...) and all that are not 0, the largest first.
 
     ``q`` and ``x`` (d',) are head rows of ``grouping``; ``feature_names`` (d',) name their columns. The amounts sum
@@ -245,15 +245,15 @@ def shares_of(
         kind, shares = "Votes", _votes(distance, pair, names)
     else:
         parts = distance.parts(pair[0], pair[1], (tr_lazy("the features"),) * pair.shape[1])
-        shares = [Share(part.name[:1].upper() + part.name[1:], part.amount) for part in parts]
+        shares = [DistanceShare(part.name[:1].upper() + part.name[1:], part.amount) for part in parts]
         kind = _KINDS.get(distance.kind, tr_lazy("Parts"))
     left = total - sum(share.amount for share in shares)
     shares = sorted((share for share in shares if share.amount), key=lambda share: -abs(share.amount))
     if shares and left:
         first = shares[0]
-        shares[0] = Share(first.name, first.amount + left, first.detail)
+        shares[0] = DistanceShare(first.name, first.amount + left, first.detail)
     elif left:
-        shares = [Share(tr_lazy("Lifted to zero") if left > 0 else tr_lazy("Rounding"), left)]
+        shares = [DistanceShare(tr_lazy("Lifted to zero") if left > 0 else tr_lazy("Rounding"), left)]
     return kind, shares
 
 
@@ -336,7 +336,7 @@ class _Bands:
 
 def _directions(
     distance: LinearDistance | SignedDistance, pair: Matrix, names: _Names
-) -> tuple[str, list[Share]]:
+) -> tuple[str, list[DistanceShare]]:
     z = pair[0] - pair[1]
     if isinstance(distance, LinearDistance) and distance.L is None:
         return "Features", _columns(z**2, names)
@@ -353,7 +353,7 @@ def _directions(
     detailed = set(np.argsort(-np.abs(amounts))[:DETAILED].tolist())
     for k, amount in enumerate(amounts.tolist()):
         if k not in detailed:
-            shares.append(Share(tr_lazy("direction {k}", k=k + 1), amount))
+            shares.append(DistanceShare(tr_lazy("direction {k}", k=k + 1), amount))
             continue
         side = (
             tr_lazy("The query lies higher than the case")
@@ -362,7 +362,7 @@ def _directions(
         )
         of = tr_lazy(" (a similarity, which is subtracted)") if signs[k] < 0 else ""
         shares.append(
-            Share(
+            DistanceShare(
                 names.of(L[k]),
                 amount,
                 tr_lazy("Direction {k} of {n}{of}. {side} along it.", k=k + 1, n=len(L), of=of, side=side),
@@ -371,18 +371,20 @@ def _directions(
     return "Directions", shares
 
 
-def _columns(amounts: Matrix, names: _Names) -> list[Share]:
+def _columns(amounts: Matrix, names: _Names) -> list[DistanceShare]:
     """One share for each number that is compared, (m,) of them."""
     detailed = set(np.argsort(-amounts)[:DETAILED].tolist())
     shares = []
     for k, amount in enumerate(amounts.tolist()):
         unit = np.zeros(len(amounts))
         unit[k] = 1.0
-        shares.append(Share(names.of(unit) if k in detailed else tr_lazy("number {k}", k=k + 1), amount))
+        shares.append(
+            DistanceShare(names.of(unit) if k in detailed else tr_lazy("number {k}", k=k + 1), amount)
+        )
     return shares
 
 
-def _bits(distance: BitDistance, pair: Matrix, name: Callable[[Matrix], str]) -> list[Share]:
+def _bits(distance: BitDistance, pair: Matrix, name: Callable[[Matrix], str]) -> list[DistanceShare]:
     bits = distance.bits(pair)
     amounts = np.where(bits[0] != bits[1], 4.0 * distance.weights, 0.0)
     detailed = set(np.argsort(-amounts)[:DETAILED].tolist())
@@ -391,14 +393,14 @@ def _bits(distance: BitDistance, pair: Matrix, name: Callable[[Matrix], str]) ->
         if amount and t in detailed:
             text = name(distance.directions[:, t])
             shares.append(
-                Share(
+                DistanceShare(
                     text,
                     amount,
                     tr_lazy("Bit {t} of {n}. {bits}", t=t + 1, n=len(amounts), bits=_sides(bool(bits[0, t]))),
                 )
             )
         elif amount:
-            shares.append(Share(tr_lazy("bit {t}", t=t + 1), amount))
+            shares.append(DistanceShare(tr_lazy("bit {t}", t=t + 1), amount))
     return shares
 
 
@@ -410,7 +412,7 @@ def _sides(above: bool) -> str:
 
 def _kernel_bits(
     distance: KernelBitDistance, grouping: Grouping, pair: Matrix, q: Matrix, x: Matrix
-) -> list[Share]:
+) -> list[DistanceShare]:
     """Bits of kernel values have no direction among features, so the features that separate the pair are named."""
     values = distance.kernel.values(pair, distance.rows)
     bits = distance.bits.bits(values)
@@ -424,7 +426,7 @@ def _kernel_bits(
 
     moved = shapley_shares(value, pair[0], pair[1], grouping.steps_of(q, x)) if detailed else np.empty((0, 0))
     shares = [
-        Share(tr_lazy("bit {t}", t=t + 1), float(amount))
+        DistanceShare(tr_lazy("bit {t}", t=t + 1), float(amount))
         for t, amount in enumerate(amounts)
         if amount and t not in detailed
     ]
@@ -446,11 +448,13 @@ def _kernel_bits(
             anchors2=anchors[-1],
             n2=len(distance.rows),
         )
-        shares.append(Share(" + ".join(grouping.groups[group] for group in order), float(amounts[t]), detail))
+        shares.append(
+            DistanceShare(" + ".join(grouping.groups[group] for group in order), float(amounts[t]), detail)
+        )
     return shares
 
 
-def _votes(distance: StumpDistance, pair: Matrix, names: _Names) -> list[Share]:
+def _votes(distance: StumpDistance, pair: Matrix, names: _Names) -> list[DistanceShare]:
     z = pair[0] @ distance.directions - pair[1] @ distance.directions
     voted = z * z >= distance.thresholds
     amounts = np.where(voted, distance.weights, 0.0)
@@ -466,8 +470,8 @@ def _votes(distance: StumpDistance, pair: Matrix, names: _Names) -> list[Share]:
                 n=len(amounts),
                 times=times,
             )
-            shares.append(Share(text, amount, detail))
+            shares.append(DistanceShare(text, amount, detail))
         elif amount:
-            shares.append(Share(tr_lazy("vote {t}", t=t + 1), amount))
+            shares.append(DistanceShare(tr_lazy("vote {t}", t=t + 1), amount))
     total = float(amounts.sum())
-    return [*shares, Share(tr_lazy("Lifted to zero"), -total)] if total < 0.0 else shares
+    return [*shares, DistanceShare(tr_lazy("Lifted to zero"), -total)] if total < 0.0 else shares

@@ -36,7 +36,7 @@ _EVEN_SHARES = (np.arange(200) + 0.5) / 200
 
 
 @dataclass(frozen=True)
-class Question:
+class QuestionRows:
     """A question which of two cases are like the query; all three as row numbers."""
 
     query: int
@@ -100,7 +100,7 @@ class LikenessModel:
         )
 
 
-class Answer(StrEnum):
+class QuestionAnswer(StrEnum):
     """The four answers to a question."""
 
     FIRST = "first"
@@ -134,7 +134,7 @@ def choose_question(
     rng: np.random.Generator,
     *,
     allowed: npt.NDArray[np.bool_] | None = None,
-) -> Question | None:
+) -> QuestionRows | None:
     """The next question about ``query``; ``None`` if fewer than two cases are left.
 
     ``coordinates`` (n, m) and ``form`` are those of the refined metric; ``judged`` rows are not asked about again.
@@ -156,7 +156,7 @@ def choose_question(
     # Two copies of one image would give the same answer twice.
     for second in (*drawn[1:].tolist(), *rest[order].tolist()):
         if not np.array_equal(coordinates[second], coordinates[first]):
-            return Question(query, first, int(second))
+            return QuestionRows(query, first, int(second))
     return None
 
 
@@ -171,14 +171,18 @@ def draw_query(
 
 
 def answer_judgements(
-    answer: Answer, query: str, first: str, second: str, *, author: str = "", time: str = ""
+    answer: QuestionAnswer, query: str, first: str, second: str, *, author: str = "", time: str = ""
 ) -> list[Judgement]:
     """The two judgements of an answer, by case ids.
 
     Raises:
         BadInput: one of the cases is the query.
     """
-    yes = {Answer.FIRST: (True, False), Answer.SECOND: (False, True), Answer.BOTH: (True, True)}
+    yes = {
+        QuestionAnswer.FIRST: (True, False),
+        QuestionAnswer.SECOND: (False, True),
+        QuestionAnswer.BOTH: (True, True),
+    }
     kinds = [
         JudgementKind.ALIKE if positive else JudgementKind.NOT_ALIKE
         for positive in yes.get(answer, (False, False))

@@ -44,7 +44,7 @@ _PART = 64
 
 
 @dataclass(frozen=True)
-class Contender:
+class ComparedExtractor:
     """An extractor with its settings and steps ("": its default) under the ``name`` it is shown by."""
 
     name: str
@@ -54,12 +54,12 @@ class Contender:
 
 
 #: The first is what the others are compared with.
-CONTENDERS = (
-    Contender("encoder", "encoder"),
-    Contender("encoder, random weights", "encoder", {"weights": RANDOM}),
-    Contender("gabor", "gabor"),
+COMPARED_EXTRACTORS = (
+    ComparedExtractor("encoder", "encoder"),
+    ComparedExtractor("encoder, random weights", "encoder", {"weights": RANDOM}),
+    ComparedExtractor("gabor", "gabor"),
     # Principal components leave distances of pixels as they are, nearly, and learners quick.
-    Contender("pixels 28 x 28", "pixels", {"size": 28}, "pca:64"),
+    ComparedExtractor("pixels 28 x 28", "pixels", {"size": 28}, "pca:64"),
 )
 
 
@@ -78,13 +78,13 @@ class EncoderRequest:
     seed: int = 0
 
     @property
-    def contenders(self) -> tuple[Contender, ...]:
-        """Those of :data:`CONTENDERS` and the user's own."""
+    def contenders(self) -> tuple[ComparedExtractor, ...]:
+        """Those of :data:`COMPARED_EXTRACTORS` and the user's own."""
         own = [
-            Contender(model.stem, "onnx", {"model": str(model), "settings": str(settings)})
+            ComparedExtractor(model.stem, "onnx", {"model": str(model), "settings": str(settings)})
             for model, settings in self.own
         ]
-        return (*CONTENDERS, *own)
+        return (*COMPARED_EXTRACTORS, *own)
 
 
 def compare_encoders(
@@ -109,7 +109,7 @@ def compare_encoders(
     # Files that cannot be read are reported before the first encoder is run, which takes minutes.
     extractors = [make_extractor(one.extractor, **one.settings) for one in request.contenders]
     failed: list[dict[str, str]] = []
-    measured: list[tuple[Contender, dict[int, npt.NDArray[np.float32]]]] = []
+    measured: list[tuple[ComparedExtractor, dict[int, npt.NDArray[np.float32]]]] = []
     reasons: dict[int, str] = {}
     with open_library(library) as opened:
         cases = _cases(opened, request)
@@ -170,7 +170,7 @@ def _cases(library: Library, request: EncoderRequest) -> EvaluationData:
     rows = np.setdiff1d(rows, sealed_rows(library))
     if not len(rows):
         raise BadInput(
-            tr_lazy("{library} has no images with findings.", library=library.path.name),
+            tr_lazy("{library} has no images with findings.", library=library.location.name),
             "Give the cases findings (a labels.csv).",
         )
     findings = parse_findings_map(request.findings) if request.findings else None
@@ -195,7 +195,7 @@ def _measure(
 
 
 def _scored(
-    contender: Contender,
+    contender: ComparedExtractor,
     rows: Mapping[int, npt.NDArray[np.float32]],
     cases: EvaluationData,
     specs: Sequence[LearnerSpec],

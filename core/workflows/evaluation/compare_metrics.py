@@ -10,7 +10,7 @@ from semblance.core.evaluation.search_rankings import VOTERS
 from semblance.core.language import tr_lazy
 from semblance.core.library.location import LibraryLocation
 from semblance.core.retrieval.index import CaseRow, DistanceIndex, Index, Matrix, Rows
-from semblance.core.retrieval.rank_agreement import Agreement, kendall, ranks_in, shared, whole_order
+from semblance.core.retrieval.rank_agreement import RankAgreement, kendall, ranks_in, shared, whole_order
 from semblance.core.retrieval.ranking import EmbeddedQuery, rank
 from semblance.core.searches.query import Query, check_one_query
 from semblance.core.searches.search import Search
@@ -61,7 +61,7 @@ class MetricComparison:
 
     left: tuple[ComparedCase, ...]
     right: tuple[ComparedCase, ...]
-    agreement: Agreement | None
+    agreement: RankAgreement | None
     both: int
     votes: tuple[Vote, Vote] = (Vote(), Vote())
 
@@ -90,7 +90,7 @@ class Disagreement:
     case_id: str
     finding: str | None
     shared: int
-    agreement: Agreement | None
+    agreement: RankAgreement | None
     left_same: int | None
     right_same: int | None
     trained: tuple[bool, bool] = (False, False)
@@ -227,7 +227,7 @@ class _MetricSearch:
         rows: Rows = loaded.rows[rank(self.index, embedded, k, patients=patients, keys=keys).rows]
         return rows
 
-    def agreement(self, embedded: EmbeddedQuery, order: Rows) -> Agreement | None:
+    def agreement(self, embedded: EmbeddedQuery, order: Rows) -> RankAgreement | None:
         """Kendall's tau of this ranking with ``order``, the first cases of another."""
         loaded = self.loaded
         known = [
@@ -289,7 +289,7 @@ class _MetricRanking:
             return ranks_in(self.order, rows)
         return ranks_in(_lesions(self.loaded, self.order), _lesions(self.loaded, rows))
 
-    def agreement(self, order: Rows) -> Agreement | None:
+    def agreement(self, order: Rows) -> RankAgreement | None:
         """Kendall's tau of this ranking with ``order``, the first cases of another."""
         if self.field is not None and self.embedded is not None:
             return self.field.agreement(self.embedded, order)

@@ -11,9 +11,9 @@ from typing import Any
 from semblance.core.engine.cluster import Cluster
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.evaluation.data import parse_findings_map, prepare
-from semblance.core.evaluation.data_sources import Source, read_source
+from semblance.core.evaluation.data_sources import CaseSource, read_source
 from semblance.core.evaluation.friedman import friedman_over, holm
-from semblance.core.evaluation.protocols.protocol import LearnerSpec, Protocol
+from semblance.core.evaluation.protocols.protocol import EvaluationProtocol, LearnerSpec
 from semblance.core.evaluation.protocols.registry import protocol_class
 from semblance.core.evaluation.result import EvaluationResult
 from semblance.core.language import as_lazy, join_texts, tr_lazy
@@ -126,7 +126,7 @@ class _TableReporter(PartReporter):
         self._whole.partial(result)
 
 
-def _parsed(request: EvaluateRequest) -> tuple[Protocol, list[LearnerSpec]]:
+def _parsed(request: EvaluateRequest) -> tuple[EvaluationProtocol, list[LearnerSpec]]:
     """The requested protocol and learners, made before any data is read."""
     if (request.library is None) == (request.table is None):
         raise BadArguments("Specify what to evaluate.", "Give either a library or --table.")
@@ -145,14 +145,14 @@ def _parsed(request: EvaluateRequest) -> tuple[Protocol, list[LearnerSpec]]:
 
 
 def _evaluated(
-    request: EvaluateRequest, protocol: Protocol, specs: Sequence[LearnerSpec], reporter: Reporter
+    request: EvaluateRequest, protocol: EvaluationProtocol, specs: Sequence[LearnerSpec], reporter: Reporter
 ) -> tuple[EvaluationResult, list[dict[str, str]], list[str]]:
     """The result, the rows of the table that could not be used, and what a person should know of the data."""
     reporter.progress(0, None, "Reading")
     features = request.features
     if request.library is not None:
         features = fused_features(request.library, features, reporter)
-    source = Source(request.library, request.table, features, _table_format(request))
+    source = CaseSource(request.library, request.table, features, _table_format(request))
     data, extractor, left_out = read_source(source, protocol.attributes)
     renamed = parse_findings_map(request.findings) if request.findings else None
     data = prepare(data, findings=renamed, max_cases=request.max_cases, seed=request.seed)

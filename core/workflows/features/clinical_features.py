@@ -173,7 +173,7 @@ def choose_columns(library: Library, requested: Sequence[str] = ()) -> ChosenCol
     if not columns:
         reasons = [tr_lazy("{name}: {reason}", name=name, reason=reason) for name, reason in left_out]
         raise BadInput(
-            tr_lazy("{library} has no clinical columns that can be used.", library=library.path.name),
+            tr_lazy("{library} has no clinical columns that can be used.", library=library.location.name),
             join_texts(reasons, "; ") if reasons else "Add columns such as age and sex to labels.csv.",
         )
     return ChosenColumns(tuple(columns), tuple(left_out))

@@ -237,7 +237,9 @@ def extract_features(
             configured, chosen = configured_columns(opened, configured, name)
             left_out = chosen.left_out
         feature_set = _feature_set(opened, configured, name)
-        result = ExtractResult(str(opened.path), feature_set.name, configured.name, len(feature_set.columns))
+        result = ExtractResult(
+            str(opened.location), feature_set.name, configured.name, len(feature_set.columns)
+        )
         result.left_out = [{"column": column, "reason": reason} for column, reason in left_out]
         before = set(opened.features.cases_of(feature_set).tolist())
         rows = opened.features.cases_to_extract(feature_set, images=configured.measures_images())
@@ -284,7 +286,7 @@ def _feature_set(library: Library, extractor: Extractor, name: str) -> FeatureSe
     kinds = library.catalogue.kinds_of_cases()
     if not kinds:
         raise BadInput(
-            tr_lazy("{library} holds no cases yet.", library=library.path.name),
+            tr_lazy("{library} holds no cases yet.", library=library.location.name),
             "Import some first: semblance import.",
         )
     if not extractor.needs_table:
@@ -293,7 +295,7 @@ def _feature_set(library: Library, extractor: Extractor, name: str) -> FeatureSe
             raise BadInput(
                 tr_lazy(
                     "{library} holds no images for '{extractor}'.",
-                    library=library.path.name,
+                    library=library.location.name,
                     extractor=extractor.name,
                 ),
                 "Its cases are rows of a table: use --extractor raw.",
@@ -304,14 +306,14 @@ def _feature_set(library: Library, extractor: Extractor, name: str) -> FeatureSe
             raise BadInput(
                 tr_lazy(
                     "{library} holds no table for '{extractor}'.",
-                    library=library.path.name,
+                    library=library.location.name,
                     extractor=extractor.name,
                 ),
                 "For images use --extractor gabor.",
             )
         if len(found) > 1:
             raise BadInput(
-                tr_lazy("The tables of {library} have different columns.", library=library.path.name),
+                tr_lazy("The tables of {library} have different columns.", library=library.location.name),
                 "Put tables with different columns into separate libraries.",
             )
         columns = [(column, column) for column in found.pop()]

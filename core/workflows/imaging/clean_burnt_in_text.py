@@ -14,7 +14,7 @@ import numpy as np
 from semblance.core.errors import BadInput
 from semblance.core.files import make_folder, write_file
 from semblance.core.imaging.deidentification.clean_pixels import Boxes, clean_pixels, find_text
-from semblance.core.imaging.deidentification.deidentify_dataset import Changes
+from semblance.core.imaging.deidentification.deidentify_dataset import DeidentificationChanges
 from semblance.core.imaging.deidentification.profile import CODES, Option
 from semblance.core.imaging.dicom.dicom_file import DicomFile
 from semblance.core.imaging.dicom.images import DicomImages
@@ -93,7 +93,7 @@ class PixelCleaner:
         dataset: Dataset,
         opened: DicomFile,
         name: str,
-        changes: Changes,
+        changes: DeidentificationChanges,
         *,
         suspicious: bool,
         reporter: Reporter,

@@ -19,7 +19,11 @@ from semblance.core.imaging.deidentification.clean_pixels import (
     has_overlay_bits,
     remove_overlay_bits,
 )
-from semblance.core.imaging.deidentification.deidentify_dataset import Changes, check_kind, deidentify
+from semblance.core.imaging.deidentification.deidentify_dataset import (
+    DeidentificationChanges,
+    check_kind,
+    deidentify,
+)
 from semblance.core.imaging.deidentification.profile import BASIC, EDITION, Option, Profile
 from semblance.core.imaging.deidentification.project_key import project_pseudonyms
 from semblance.core.imaging.deidentification.repack_pixels import repack_pixels
@@ -73,7 +77,7 @@ class DeidentifiedFiles:
     patients: set[str] = field(default_factory=set)
     unchecked: int = 0
     boxes: dict[str, Boxes] = field(default_factory=dict)
-    changes: Changes = field(default_factory=Changes)
+    changes: DeidentificationChanges = field(default_factory=DeidentificationChanges)
     #: How often each reason of ``failed`` occurred, without what it quotes of a file.
     not_written: Counter[str] = field(default_factory=Counter)
 
@@ -280,7 +284,7 @@ def _deidentify_file(
     dataset = whole_dataset(opened)
     possible, has_overlay = burnt_in_text(dataset), has_overlay_bits(dataset)
     with errors_as_bad_input(opened.name):
-        changes = Changes()
+        changes = DeidentificationChanges()
         check_kind(dataset)
         if opened.pixels and result.folder is not None:
             identity = Identity.of(dataset)

@@ -20,7 +20,7 @@ def list_exports(library: LibraryLocation, *, reporter: Reporter = SILENT) -> li
         SemblanceError: its log cannot be read.
     """
     with open_library(library) as opened:
-        return [dict(line) for line in read_exports(opened.path)]
+        return [dict(line) for line in read_exports(opened.location)]
 
 
 def list_audit(library: LibraryLocation, *, count: int = LISTED) -> list[dict[str, Any]]:

@@ -125,7 +125,7 @@ def check_data(
             found, missed = _neighbour_issues(opened, feature_set, cases)
             issues += found
             not_checked += missed
-        path, name = opened.path, "" if feature_set is None else feature_set.name
+        path, name = opened.location, "" if feature_set is None else feature_set.name
     measured, unreadable = _measure_images(cases, details, reporter)
     sides, reason = data_issues.wrong_sides([pair for pair in measured if pair[0].side])
     not_checked += [(IssueKind.WRONG_SIDE, reason)] if reason else []
@@ -151,7 +151,7 @@ def check_data(
     )
 
 
-def settle_issue(
+def record_decision(
     library: LibraryLocation, issue: DataIssue, finding: str | None, *, reporter: Reporter = SILENT
 ) -> DataReview:
     """Give all cases of ``issue`` the ``finding``, or accept them as they are (``None``), so that they are not listed
@@ -165,8 +165,8 @@ def settle_issue(
         return add_review(opened, issue.check.value, issue.case_ids, finding)
 
 
-def undo_settlement(library: LibraryLocation, *, reporter: Reporter = SILENT) -> DataReview | None:
-    """Undo the last :func:`settle_issue`; ``None`` where there is none."""
+def undo_decision(library: LibraryLocation, *, reporter: Reporter = SILENT) -> DataReview | None:
+    """Undo the last :func:`record_decision`; ``None`` where there is none."""
     with open_library(library, writable=True) as opened:
         return undo_review(opened)
 

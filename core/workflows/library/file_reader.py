@@ -307,7 +307,8 @@ def check_path_is_text(path: Path) -> None:
 
 
 def file_identity(source: Source, path: str) -> str:
-    """The hash of a file's bytes; for an array file, which may be huge, the hash of its own checksums.
+    """The hash of a file's bytes, with those of the voxels beside a header; for an array file, which may be huge,
+    the hash of its own checksums.
 
     Raises:
         BadInput: it cannot be read.
@@ -315,7 +316,12 @@ def file_identity(source: Source, path: str) -> str:
     address = source.address(path)
     if address.member or PurePosixPath(source.label(path)).suffix.lower() != ".npz":
         with source.stream(path) as file:
-            return content_hash_of_stream(file)
+            digest = content_hash_of_stream(file)
+        voxels = source.stream_beside(path)
+        if voxels is None:
+            return digest
+        with voxels:
+            return content_hash(f"{digest} {content_hash_of_stream(voxels)}".encode())
     archive = ZipArchive(address.container, str(address.container))
     try:
         sums = sorted((name, info.file_size, info.CRC) for name, info in archive.entries.items())

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 _CASE_COLUMNS = ("case_id", "case id", "id", "case")
 
 
-class LineState(Enum):
+class LabelLineStatus(Enum):
     """What a line of the file changes in the library."""
 
     CHANGED = "changed"
@@ -61,7 +61,7 @@ class LabelLine:
 
     line: int
     name: str
-    state: LineState
+    state: LabelLineStatus
     case_id: str = ""
     finding: tuple[str | None, str | None] = (None, None)
     patient: tuple[str | None, str | None] = (None, None)
@@ -89,10 +89,10 @@ class LabelImport:
     notes: tuple[str, ...] = ()
 
     @property
-    def counts(self) -> Mapping[LineState, int]:
+    def counts(self) -> Mapping[LabelLineStatus, int]:
         """The number of lines in each state."""
         found = Counter(line.state for line in self.lines)
-        return {state: found[state] for state in LineState}
+        return {state: found[state] for state in LabelLineStatus}
 
     def to_json(self) -> dict[str, Any]:
         """The result as ``semblance import-labels --json`` prints it."""
@@ -130,7 +130,7 @@ def import_labels(
         changed = {
             line.case_id: {"finding": line.finding[1], "patient": line.patient[1]}
             for line in lines
-            if line.state == LineState.CHANGED
+            if line.state == LabelLineStatus.CHANGED
         }
         running.changed = running.summary["n"] = running.recorder.update(cases, changed)
     return LabelImport(lines, transaction.result, notes)
@@ -196,15 +196,15 @@ def _lines(library: Library, text: CsvText, columns: _Columns, exact: bool) -> I
     for line in matched:
         wanted.setdefault(line.case_id, set()).add((line.finding[1], line.patient[1]))
     unreadable = [
-        LabelLine(failed.line, "", LineState.UNREADABLE, reason=failed.reason) for failed in text.failed
+        LabelLine(failed.line, "", LabelLineStatus.UNREADABLE, reason=failed.reason) for failed in text.failed
     ]
     seen: set[str] = set()
     for line in sorted([*matched, *unreadable], key=lambda one: one.line):
         if line.case_id and len(wanted[line.case_id]) > 1:
             reason = tr_lazy("Other lines give this case other labels.")
-            yield replace(line, state=LineState.CONTRADICTORY, reason=reason)
+            yield replace(line, state=LabelLineStatus.CONTRADICTORY, reason=reason)
         elif line.case_id and line.case_id in seen:
-            yield replace(line, state=LineState.SAME)
+            yield replace(line, state=LabelLineStatus.SAME)
         else:
             yield line
         seen.add(line.case_id)
@@ -219,7 +219,9 @@ def _line(finder: _CaseFinder, row: Sequence[str], number: int, columns: _Column
             if found
             else tr_lazy("No case has this name.")
         )
-        return LabelLine(number, name, LineState.AMBIGUOUS if found else LineState.UNMATCHED, reason=reason)
+        return LabelLine(
+            number, name, LabelLineStatus.AMBIGUOUS if found else LabelLineStatus.UNMATCHED, reason=reason
+        )
     case = finder.cases[found[0]]
     finding, patient = case.finding, case.patient
     try:
@@ -229,12 +231,12 @@ def _line(finder: _CaseFinder, row: Sequence[str], number: int, columns: _Column
         if columns.patient is not None and not is_missing(row[columns.patient]):
             patient = finder.patient(case, checked_label(row[columns.patient], tr_lazy("A patient")))
     except BadArguments as error:
-        return LabelLine(number, name, LineState.UNREADABLE, reason=error.message)
+        return LabelLine(number, name, LabelLineStatus.UNREADABLE, reason=error.message)
     changed = (finding, patient) != (case.finding, case.patient)
     return LabelLine(
         number,
         name,
-        LineState.CHANGED if changed else LineState.SAME,
+        LabelLineStatus.CHANGED if changed else LabelLineStatus.SAME,
         case.case_id,
         (case.finding, finding),
         (case.patient, patient),

@@ -218,7 +218,7 @@ class _ImportRun:
                 tr_lazy(
                     "{path} was imported into {library} without patient ids.",
                     path=path,
-                    library=self.library.path.name,
+                    library=self.library.location.name,
                 ),
                 "Import it with its ids into a new library.",
             )
@@ -277,7 +277,7 @@ class _ImportRun:
         label_conflicts = self._label_conflicts()
         summary = self.library.summary()
         return ImportResult(
-            library=str(self.library.path),
+            library=str(self.library.location),
             kind=self.importer.kind,
             added=self.added,
             unchanged=self.unchanged,
@@ -325,11 +325,11 @@ class _ImportRun:
             SemblanceError: the library, the source or its disk was removed. Otherwise rows would be written into a
                 deleted file, and all remaining files would count as unreadable.
         """
-        if not self.library.is_still_at(self.library.path):
+        if not self.library.is_still_at(self.library.location):
             raise SemblanceError(
                 tr_lazy(
                     "The library {library} was removed or replaced during the import.",
-                    library=self.library.path,
+                    library=self.library.location,
                 ),
                 "Connect its disk, or restore a backup. Then import again.",
             )

@@ -62,7 +62,7 @@ class LesionFacts:
 class LibrarySnapshot:
     """A library at one moment."""
 
-    path: LibraryLocation
+    location: LibraryLocation
     name: str
     writable: bool
     kinds: tuple[str, ...]
@@ -141,7 +141,7 @@ def read_snapshot(library: LibraryLocation, *, reporter: Reporter = SILENT) -> L
             case_headers(catalogue.headers(), case_rows),
         )
         snapshot = LibrarySnapshot(
-            opened.path,
+            opened.location,
             opened.name,
             opened.writable,
             tuple(sorted({source.kind for source in catalogue.sources()})),

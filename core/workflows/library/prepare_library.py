@@ -58,7 +58,7 @@ HELD_OUT_UNITS = 10
 
 
 @dataclass(frozen=True)
-class Interval:
+class MeanInterval:
     """A mean with its 95 % interval; ``None`` where it is not defined."""
 
     mean: float | None
@@ -69,12 +69,12 @@ class Interval:
         return {"mean": self.mean, "ci95": None if self.ci95 is None else list(self.ci95)}
 
     @classmethod
-    def of(cls, mean: float | None, low: float | None, high: float | None) -> Interval:
+    def of(cls, mean: float | None, low: float | None, high: float | None) -> MeanInterval:
         """The mean with the ends of its interval, if there are both."""
         return cls(mean, None if low is None or high is None else (low, high))
 
     @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> Interval:
+    def from_json(cls, values: Mapping[str, Any]) -> MeanInterval:
         """The inverse of :meth:`to_json`."""
         return cls(values["mean"], None if values["ci95"] is None else tuple(values["ci95"]))
 
@@ -87,9 +87,9 @@ class PreparedMetric:
 
     name: str
     learner: str
-    accuracy: Interval
-    macro: Interval = Interval(None, None)
-    worst: Interval = Interval(None, None)
+    accuracy: MeanInterval
+    macro: MeanInterval = MeanInterval(None, None)
+    worst: MeanInterval = MeanInterval(None, None)
     worst_finding: str = ""
     chance_note: str = ""
     beats_chance: bool | None = None
@@ -134,7 +134,7 @@ class Preparation:
     chosen: str = ""
     validation: Mapping[str, float] = field(default_factory=dict)
     refused: Mapping[str, str] = field(default_factory=dict)
-    difference: Interval | None = None
+    difference: MeanInterval | None = None
     held_out_cases: int = 0
     held_out_units: int = 0
     by_patient: bool = False
@@ -489,7 +489,7 @@ class LibraryPreparation:
             self._save_record(library, trained=request.name)
             trained = library.metric(request.name)
         facts = trained.card[PREPARED]
-        difference = Interval.from_json(facts["difference"])
+        difference = MeanInterval.from_json(facts["difference"])
         self.update(
             metrics=(_prepared(plain), _prepared(trained)),
             difference=difference,
@@ -545,7 +545,7 @@ class LibraryPreparation:
         title = learner_title(metric.card.learner)
         ends = (low, high) if np.isfinite([low, high]).all() else None
         return {
-            "difference": Interval(mean if np.isfinite(mean) else None, ends).to_json(),
+            "difference": MeanInterval(mean if np.isfinite(mean) else None, ends).to_json(),
             "held_out_cases": len(test),
             "held_out_units": len(np.unique(groups)),
             "by_patient": data.cases.by_patient,
@@ -624,12 +624,12 @@ def _too_few(data: TrainingData) -> str:
 def _prepared(record: MetricRecord) -> PreparedMetric:
     scores = stored_scores(record.scores)
     if scores is None:
-        return PreparedMetric(record.name, record.learner, Interval(None, None))
+        return PreparedMetric(record.name, record.learner, MeanInterval(None, None))
     worst = scores.worst or ("", None)
     return PreparedMetric(
         record.name,
         record.learner,
-        Interval.of(*scores.retrieval_accuracy.at(K)),
+        MeanInterval.of(*scores.retrieval_accuracy.at(K)),
         _interval(scores.macro),
         _interval(worst[1]),
         worst[0],
@@ -638,8 +638,8 @@ def _prepared(record: MetricRecord) -> PreparedMetric:
     )
 
 
-def _interval(score: FindingScore | None) -> Interval:
-    return Interval(None, None) if score is None else Interval.of(score.mean, score.low, score.high)
+def _interval(score: FindingScore | None) -> MeanInterval:
+    return MeanInterval(None, None) if score is None else MeanInterval.of(score.mean, score.low, score.high)
 
 
 def _scores_text(validation: LearnerValidation) -> str:
@@ -665,7 +665,7 @@ def _comparison_text(plain: PreparedMetric, trained: PreparedMetric) -> str:
 
 
 def _difference_text(plain: str, facts: Mapping[str, Any]) -> str:
-    difference = Interval.from_json(facts["difference"])
+    difference = MeanInterval.from_json(facts["difference"])
     if difference.mean is None or difference.ci95 is None:
         return tr_lazy("No held-out case could be used as a query.")
     values = {

@@ -44,6 +44,7 @@ from semblance.core.library.feature_chunks import DESCRIPTION, chunk_file
 from semblance.core.library.records import (
     CATALOGUE,
     DERIVED,
+    NOT_THERE,
     SUFFIX,
     FeatureSet,
     MetricRecord,
@@ -166,8 +167,6 @@ class Repairer:
         self, library: Library, source: SourceRecord, missing: list[str], returned: list[str]
     ) -> None:
         """Record which images of ``source`` are missing and which were found again."""
-        from semblance.core.library.records import NOT_THERE
-
         if missing:
             library.catalogue.set_state(source, missing, "missing", NOT_THERE)
         if returned:
@@ -200,7 +199,7 @@ class Repairer:
         before = len(library.features.cases_of(feature_set))
         try:
             extract_features(
-                library.path,
+                library.location,
                 feature_set.extractor,
                 settings=feature_set.settings,
                 name=feature_set.name,
@@ -290,15 +289,18 @@ class Repairer:
 
 
 def own_folders() -> list[Path]:
-    """The folders of this user with files of the program that may name somebody: log, copies of libraries on servers,
-    settings, keys of projects. The encoder's file is the same for everybody."""
+    """The folders of this user with files of the program that may name somebody: log, copies of libraries on servers
+    and images received for them, settings, keys of projects. The encoder's file is the same for everybody."""
     from semblance.core.imaging.deidentification.project_key import project_folder
-    from semblance.core.library.location import servers_folder
+    from semblance.core.library.location import lasting_servers_folder, servers_folder
     from semblance.core.network.servers import servers_file
 
     settings = servers_file().parent
     # Qt writes its own beside them.
-    return [log_folder(), servers_folder(), settings, settings.with_name("Semblance"), project_folder()]
+    return [
+        log_folder(), servers_folder(), lasting_servers_folder(), settings,
+        settings.with_name("Semblance"), project_folder(),
+    ]  # fmt: skip
 
 
 def open_to_others(folder: Path) -> dict[Path, int]:

@@ -51,8 +51,6 @@ def list_people(library: LibraryLocation) -> list[dict[str, str]]:
     Raises:
         BadArguments: the library is in a folder.
     """
-    from semblance.core.library.server.library import ServerLibrary
-
     with open_library(library) as opened:
         if not isinstance(opened, ServerLibrary):
             raise _in_a_folder()
@@ -70,8 +68,6 @@ def set_right(
         BadArguments: the library is in a folder, no such right or person, an empty password.
         SemblanceError: the user may not.
     """
-    from semblance.core.library.server.library import ServerLibrary
-
     if password == "":
         raise BadArguments("An account needs a password.")
     with open_library(library, writable=True) as opened:
@@ -128,7 +124,7 @@ def create_project(library: LibraryLocation, name: str, purpose: str, until: str
         make_project(connection, name, purpose, until)
         made = project_named(connection, name.strip())
     # The key of pseudonyms for images from outside, which those who only judge cannot make.
-    with ServerLibrary.open(opened.path.with_project(made.name), writable=True) as project:
+    with ServerLibrary.open(opened.location.with_project(made.name), writable=True) as project:
         project.pseudonyms()
     return _described(made)
 
@@ -181,12 +177,12 @@ def add_cases(
             rows = _rows(connection, chosen)
             # Noted first, so that no case is ever in the project unknown to the library.
             link_cases(connection, project, {r.case_id: _pseudonym(pseudonyms, r.case_id) for r in rows})
-        with ServerLibrary.open(opened.path.with_project(name), writable=True) as target:
+        with ServerLibrary.open(opened.location.with_project(name), writable=True) as target:
             numbers = _copy_cases(opened, target, pseudonyms, rows, reporter)
             _copy_lesions(opened, target, numbers)
             _copy_thumbnails(opened, target, pseudonyms, rows, reporter)
             _copy_features(opened, target, numbers, reporter)
-        metrics = _copy_metrics(opened.path, opened.path.with_project(name), pseudonyms, reporter)
+        metrics = _copy_metrics(opened.location, opened.location.with_project(name), pseudonyms, reporter)
         with opened.projects() as connection:
             return _described(project_named(connection, name)) | {"added": len(rows), "metrics": metrics}
 
@@ -207,7 +203,7 @@ def remove_cases(
             known = case_pseudonyms(connection, project)
             wanted = set(known) if chosen.everything else {r.case_id for r in _rows(connection, chosen)}
         gone = {case: known[case] for case in wanted if case in known}
-        with ServerLibrary.open(opened.path.with_project(name), writable=True) as target:
+        with ServerLibrary.open(opened.location.with_project(name), writable=True) as target:
             _remove(target, sorted(gone.values()))
         with opened.projects() as connection:
             unlink_cases(connection, project, sorted(gone))

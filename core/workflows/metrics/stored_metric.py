@@ -75,7 +75,7 @@ def current_metric(library: LibraryLocation, *, reporter: Reporter = SILENT) -> 
         record = opened.current_metric()
         if record is None:
             raise BadInput(
-                tr_lazy("{library} has no metric yet.", library=opened.path.name),
+                tr_lazy("{library} has no metric yet.", library=opened.location.name),
                 "Make one: semblance import SOURCE --library LIB --prepare, or semblance train.",
             )
         return record.name

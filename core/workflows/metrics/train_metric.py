@@ -95,7 +95,7 @@ def train_metric(
         metric = metric.with_card(notes=(*metric.card.notes, *notes))
         store_metric(opened, request, metric, data, scores, reporter)
         return TrainResult(
-            str(opened.path),
+            str(opened.location),
             request.name,
             metric.card.to_json(),
             None if scores is None else {name: value for name, value in scores.items() if name != CURVE},

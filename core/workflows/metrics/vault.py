@@ -168,7 +168,7 @@ def open_vault(library: LibraryLocation, metric: str, *, reporter: Reporter = SI
 def _status(library: Library) -> VaultStatus:
     vault = read_vault(library.catalogue)
     if vault is None:
-        return VaultStatus(str(library.path))
+        return VaultStatus(str(library.location))
     sealed = set(sealed_rows(library).tolist())
     cases = [r for r in library.catalogue.all_cases() if r.id in sealed]
     findings: dict[str, int] = {}
@@ -176,7 +176,7 @@ def _status(library: Library) -> VaultStatus:
         if r.finding:
             findings[r.finding] = findings.get(r.finding, 0) + 1
     return VaultStatus(
-        str(library.path),
+        str(library.location),
         len(cases),
         len({r.patient for r in cases if r.patient}) or None,
         dict(sorted(findings.items())),

@@ -176,7 +176,7 @@ class _References:
 
     def __init__(self, library: Library, key: bytes, *, identified: bool) -> None:
         catalogue = library.catalogue
-        self._path, self._stamp = library.path, catalogue.cases_stamp(catalogue.stamp())
+        self._path, self._stamp = library.location, catalogue.cases_stamp(catalogue.stamp())
         self._pseudonyms = library.available_pseudonyms() or Pseudonyms(key)
         self._key, self._identified = key, identified
 

@@ -10,10 +10,10 @@ from typing import Any
 from semblance.core.errors import BadInput
 from semblance.core.imaging.dicom.dicom_file import open_dicom
 from semblance.core.language import tr_lazy
-from semblance.core.library.location import LibraryLocation
+from semblance.core.library.location import LibraryLocation, lasting_folder
 from semblance.core.library.open_library import open_library, open_or_create_library
 from semblance.core.network.received_files import FOLDER, ReceivedFiles
-from semblance.core.network.retrieval import Retrieval, retrieve_study
+from semblance.core.network.retrieval import RetrievedObjects, retrieve_study
 from semblance.core.network.servers import Server
 from semblance.core.network.studies import check_uid, text_of
 from semblance.core.reports.dicom.common import MANUFACTURER
@@ -31,7 +31,7 @@ _IMAGE_TAGS = ("SeriesInstanceUID", "InstanceNumber", "Modality", "SecondaryCapt
 class RetrievedFiles:
     """What a retrieval into a folder gave, and the ``files`` of the study in it, in the order of their names."""
 
-    retrieval: Retrieval
+    retrieval: RetrievedObjects
     files: list[Path]
 
     def to_json(self) -> dict[str, Any]:
@@ -51,8 +51,9 @@ def retrieve_into_library(
 ) -> ImportResult:
     """Retrieve a study, or some ``series`` of it, and import it into ``library``, which is created where there is none.
 
-    The files are kept in the library's folder, one for each object. Repeating it retrieves and imports what is
-    missing. Objects that the PACS lists but did not send are among the ``failed``.
+    The files are kept in the library's folder, one for each object; those of a library on a server in the user's data.
+    Repeating it retrieves and imports what is missing. Objects that the PACS lists but did not send are among the
+    ``failed``.
 
     Raises:
         BadArguments: not a UID; ``identified``, and the study is in the library without ids.
@@ -62,7 +63,7 @@ def retrieve_into_library(
     for uid in (study, *series):
         check_uid(uid)
     with open_library(library, writable=True) if must_exist else open_or_create_library(library) as target:
-        received = ReceivedFiles(target.files.folder / FOLDER)
+        received = ReceivedFiles(lasting_folder(target.location) / FOLDER)
     retrieval = retrieve_study(server, study, series, received, reporter=reporter)
     result = import_received(received, study, library, identified=identified, reporter=reporter)
     reasons = dict.fromkeys(retrieval.missing, "".join(retrieval.reasons[:1])) | retrieval.refused

@@ -8,7 +8,7 @@ from pathlib import Path
 from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.imaging.dicom.dicom_file import open_dicom
 from semblance.core.language import tr_lazy
-from semblance.core.network.sending import COMMIT_S, FileToSend, Sending, send_files
+from semblance.core.network.sending import COMMIT_S, FileToSend, SentFiles, send_files
 from semblance.core.network.servers import Server
 from semblance.core.network.studies import is_uid, text_of
 from semblance.core.tasks import SILENT, Reporter
@@ -23,7 +23,7 @@ def send(
     commit: bool = False,
     commit_seconds: float = COMMIT_S,
     reporter: Reporter = SILENT,
-) -> Sending:
+) -> SentFiles:
     """Send the DICOM files of ``source``, a file or a folder, as they are, with the patients' names in them.
 
     Each file is among the sent or, with a reason, the failed ones. ``commit``: ask a DIMSE server for storage
@@ -50,7 +50,7 @@ def send_paths(
     commit: bool = False,
     commit_seconds: float = COMMIT_S,
     reporter: Reporter = SILENT,
-) -> Sending:
+) -> SentFiles:
     """:func:`send` for the files at ``paths``.
 
     Raises:

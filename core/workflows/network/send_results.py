@@ -15,7 +15,7 @@ from semblance.core.library.export_log import log_export
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import CaseDetails
-from semblance.core.network.sending import COMMIT_S, Sending
+from semblance.core.network.sending import COMMIT_S, SentFiles
 from semblance.core.network.servers import Server
 from semblance.core.reports.options import ReportOptions
 from semblance.core.searches.query import Query
@@ -34,7 +34,7 @@ def send_report(
     commit: bool = False,
     commit_seconds: float = COMMIT_S,
     reporter: Reporter = SILENT,
-) -> Sending:
+) -> SentFiles:
     """Write the report of ``search`` as DICOM objects, as ``options.dicom`` says, and send them into the record of the
     query's patient. Nothing is kept here. ``commit`` as :func:`semblance.core.workflows.network.send_files.send`.
 
@@ -80,7 +80,7 @@ def send_cases(
     commit: bool = False,
     commit_seconds: float = COMMIT_S,
     reporter: Reporter = SILENT,
-) -> Sending:
+) -> SentFiles:
     """Send the DICOM files of the cases with these catalogue ``rows`` as they are, with the patients' names in them.
 
     Cases of other images, and rows of tables, are among the failed. ``commit`` as

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.language import tr_lazy
-from semblance.core.library.location import LibraryLocation
+from semblance.core.library.location import LibraryLocation, lasting_folder
 from semblance.core.library.open_library import open_or_create_library
 from semblance.core.limits import allow_memory, memory_limit, size_text
 from semblance.core.network.connection import watching_tls
@@ -70,11 +70,12 @@ def watch(
 ) -> ReceivedCounts:
     """Take DICOM files from ``folder``, or objects sent to the address ``listen``, into ``library``.
 
-    Each object is copied into the library's folder once, whatever sends it; the files of ``folder`` stay. A study is
-    imported when nothing of it came for ``quiet_seconds``, and again when more comes. What an earlier run received and
-    did not import is imported first. It runs until the reporter cancels, or with ``once`` until everything that is
-    there is imported or failed. Each change of the numbers is a partial result. With a ``certificate`` of this computer
-    and its ``key`` senders must use TLS; with an ``authority`` they need a certificate that it signed.
+    Each object is copied once, whatever sends it, into the library's folder, or for a library on a server into the
+    user's data; the files of ``folder`` stay. A study is imported when nothing of it came for ``quiet_seconds``, and
+    again when more comes. What an earlier run received and did not import is imported first. It runs until the reporter
+    cancels, or with ``once`` until everything that is there is imported or failed. Each change of the numbers is a
+    partial result. With a ``certificate`` of this computer and its ``key`` senders must use TLS; with an ``authority``
+    they need a certificate that it signed.
 
     Raises:
         BadArguments: neither or both of ``folder`` and ``listen``; ``once`` with ``listen``; certificates that would
@@ -101,7 +102,7 @@ def watch(
     if folder is not None and not folder.is_dir():
         raise BadInput(tr_lazy("There is no folder {path}.", path=folder), "Make it, or choose another one.")
     with open_or_create_library(library) as target:
-        received = ReceivedFiles(target.files.folder / FOLDER)
+        received = ReceivedFiles(lasting_folder(target.location) / FOLDER)
     run = _Watch(library, received, quiet_seconds, identified, reporter)
     shown = None
     with run.listening(listen, ae_title, allowed, tls), contextlib.suppress(Cancelled):

@@ -23,12 +23,12 @@ from semblance.core.reports.card_document import card_facts
 from semblance.core.reports.case_attributes import attribute_title, shown_attributes
 from semblance.core.reports.curves import ACCURACY, ACCURACY_K, ROC, Curve, RocCurve
 from semblance.core.reports.document import (
-    Fact,
     JudgementRow,
-    Plot,
+    LabelledValue,
     QueryFacts,
     ReportDocument,
     ReportedCase,
+    ReportPlot,
     compared_rows,
 )
 from semblance.core.reports.formatting import beside_chance, spread_text, time_text
@@ -328,7 +328,7 @@ def _query_facts(loaded: LoadedMetric, query: Query, options: ReportOptions, ima
     attributes = shown_attributes(case.attributes, identified=options.identified, free_text=options.free_text)
     if case.is_date_shifted and "date" in attributes:
         attributes["date"] = date_name(case.date)
-    facts = tuple(Fact(attribute_title(name), value) for name, value in attributes.items())
+    facts = tuple(LabelledValue(attribute_title(name), value) for name, value in attributes.items())
     return QueryFacts(query.case, None, case.patient, case.finding, small, whole, query.region, facts)
 
 
@@ -477,7 +477,7 @@ def _score(score: str, value: str) -> str:
     return tr_lazy("{name} {value}", name=search_score_title(score), value=value)
 
 
-def _plots(scored: _Scored) -> tuple[Plot, ...]:
+def _plots(scored: _Scored) -> tuple[ReportPlot, ...]:
     """The ROC of the finding of ``scored`` and retrieval accuracy, of the metric and of those it is compared with."""
     figures: list[tuple[str, str, Sequence[Curve]]] = []
     if scored.finding is not None:
@@ -486,7 +486,7 @@ def _plots(scored: _Scored) -> tuple[Plot, ...]:
     accuracy = accuracy_curves(scored.metrics, scored.current.name)
     figures.append((ACCURACY, tr_lazy("Search accuracy @ k"), accuracy))
     return tuple(
-        Plot(
+        ReportPlot(
             caption,
             draw(kind, curves, PlotLayout("print", PLOT, 2.0)),
             draw(kind, curves, PlotLayout("print", PLOT, format="svg")),

@@ -22,7 +22,7 @@ from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 from semblance.core.network.studies import is_uid
 from semblance.core.reports.dicom.structured_report import PRIVATE_CREATOR, PRIVATE_ELEMENT, PRIVATE_GROUP
-from semblance.core.searches.feedback.judgements import Judgement, JudgementKind, given_marks
+from semblance.core.searches.feedback.judgements import Judgement, JudgementKind, given_marks, outside_image
 from semblance.core.searches.feedback.ledger import Ledger
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search, new_ledger
@@ -42,7 +42,9 @@ def embedded_search(
     library: Library, search: Search, judgements: Sequence[Judgement], *, identified: bool
 ) -> dict[str, Any]:
     """``search`` and its judgements in force as JSON; empty for a read-only library without a key for pseudonyms.
-    Paths of images from outside are named only if ``identified``."""
+
+    ``images``: marked images from outside. Their paths are named only if ``identified``.
+    """
     pseudonyms = library.available_pseudonyms()
     if pseudonyms is None:
         return {}
@@ -61,6 +63,8 @@ def embedded_search(
         return {"content": _content(one.image), "region": region, "name": name, **instance, **location}
 
     plain = search.to_json()
+    judged = [*given_marks(search), *judgements]
+    images = {path for one in judged if (path := outside_image(one.case)) is not None and path.is_file()}
     return {
         "version": VERSION,
         "library": digest(_LIBRARY),
@@ -80,8 +84,9 @@ def embedded_search(
                 "shown": [digest(case) for case in one.shown],
                 "time": one.time,
             }
-            for one in (*given_marks(search), *judgements)
+            for one in judged
         ],
+        "images": [query(Query(image=image)) for image in sorted(images)],
     }
 
 
@@ -146,8 +151,14 @@ def _opened(
     ledger, asked = new_ledger(), query(values["query"])
     concepts = _concepts(library, digest)
     queries = cases if asked.image is None else cases | {values["query"].get("name", ""): str(asked.image)}
-    judgements = [_judgement(data, cases, queries) for data in values["judgements"]]
-    known = [*_examples(values, asked, cases), *(one for one in judgements if one is not None)]
+    images = {
+        data["name"]: path for data in values.get("images", ()) if (path := _mark(report, data, digest))
+    }
+    judgements = [_judgement(data, cases | images, queries) for data in values["judgements"]]
+    known = [
+        *_examples(values, asked, cases, lambda data: _mark(report, data, digest)),
+        *(one for one in judgements if one is not None),
+    ]
     if known:
         Ledger(library.judgements(ledger)).add(known)
     return Search(
@@ -171,12 +182,27 @@ def _concepts(library: Library, digest: Callable[[str], str]) -> dict[str, str]:
     return {digest(concept.name): concept.name for concept in library.concepts.all()}
 
 
-def _examples(values: Mapping[str, Any], query: Query, cases: Mapping[str, str]) -> list[Judgement]:
-    """What the version before this one kept in reports as examples beside the judgements."""
+def _mark(report: Path, data: Mapping[str, Any], digest: Callable[[str], str]) -> str:
+    """The path of a marked image from outside; "" where it is not found, as a case is that no longer exists."""
+    try:
+        return str(_found(report, data, digest).absolute())
+    except BadInput:
+        return ""
+
+
+def _examples(
+    values: Mapping[str, Any],
+    query: Query,
+    cases: Mapping[str, str],
+    found: Callable[[Mapping[str, Any]], str],
+) -> list[Judgement]:
+    """What the version before this one kept in reports as examples beside the judgements. ``found`` gives the path of
+    an image."""
 
     def marked(key: str) -> tuple[str, ...]:
-        wholes = (one["case"] for one in values.get(key, ()) if "case" in one and one["region"] is None)
-        return tuple(cases[digest] for digest in wholes if digest in cases)
+        wholes = [one for one in values.get(key, ()) if one["region"] is None]
+        names = [cases.get(one["case"], "") if "case" in one else found(one) for one in wholes]
+        return tuple(name for name in names if name)
 
     return given_marks(Search("", query, like=marked("like"), unlike=marked("unlike")))
 
@@ -185,7 +211,7 @@ def _judgement(
     data: Mapping[str, Any], cases: Mapping[str, str], queries: Mapping[str, str]
 ) -> Judgement | None:
     """A judgement of the report; ``None`` if one of its cases no longer exists or its query was another image from
-    outside. ``cases`` and ``queries``: digests -> names."""
+    outside. ``cases``, with marked images, and ``queries``: digests -> names."""
     names = [data["case"], *([data["other"]] if data["other"] is not None else [])]
     if data["query"] not in queries or any(name not in cases for name in names):
         return None

@@ -37,7 +37,7 @@ from semblance.core.reports.card_document import (
     trained_on,
     write_card,
 )
-from semblance.core.reports.document import Fact
+from semblance.core.reports.document import LabelledValue
 from semblance.core.reports.formatting import beside_chance, spread_text, time_text
 from semblance.core.tasks import SILENT, Reporter
 
@@ -153,7 +153,7 @@ def card_document(
 
 
 def _section(title: str, lines: list[tuple[str, str]]) -> Section:
-    return Section(title, tuple(Fact(label, value) for label, value in lines if value))
+    return Section(title, tuple(LabelledValue(label, value) for label, value in lines if value))
 
 
 def _about(name: str, card: MetricCard, title: str, paper: str) -> list[tuple[str, str]]:
@@ -191,7 +191,7 @@ def _scores(card: MetricCard, scores: MetricScores | None, control: ShuffledCont
             Section(
                 tr_lazy("Scores"),
                 (
-                    Fact(
+                    LabelledValue(
                         tr_lazy("Measured on"),
                         as_lazy(card.measured_on) if card.measured_on else NOT_MEASURED,
                     ),
@@ -221,7 +221,7 @@ def _scores(card: MetricCard, scores: MetricScores | None, control: ShuffledCont
             for finding, curve in scores.roc.items()
         ),
     ]
-    facts = tuple(Fact(label, value) for label, value in lines if value)
+    facts = tuple(LabelledValue(label, value) for label, value in lines if value)
     return [Section(tr_lazy("Scores"), facts, measured_on=scores.measured_on)]
 
 
@@ -273,7 +273,7 @@ def control_text(control: ShuffledControl) -> str:
 def _vault(openings: Sequence[VaultOpening]) -> list[Section]:
     """The tests on the sealed patients, each counted and dated."""
     facts = [
-        Fact(
+        LabelledValue(
             tr_lazy("Opening {number}, {time}", number=one.number, time=time_text(one.time)),
             opening_text(one),
         )
@@ -334,7 +334,7 @@ def _failures(scores: MetricScores | None) -> list[Section]:
         for name, one in worst
     ]
     lines += _confused(scores)
-    facts = tuple(Fact(label, value) for label, value in lines)
+    facts = tuple(LabelledValue(label, value) for label, value in lines)
     return [Section(tr_lazy("Where it fails"), facts, _confusion(scores), scores.measured_on)]
 
 
@@ -401,10 +401,10 @@ def _subgroups(
         for one in subgroups
     )
     note = tr_lazy("adjusted for {n} tests (Holm)", n=_n_tests(subgroups))
-    facts = [Fact(tr_lazy("Gaps beyond chance"), tr_lazy("{gaps}, {note}", gaps=gaps, note=note))]
+    facts = [LabelledValue(tr_lazy("Gaps beyond chance"), tr_lazy("{gaps}, {note}", gaps=gaps, note=note))]
     if calibration is not None:
         most = tr_lazy("the most frequent finding of the nearest")
-        facts.append(Fact(tr_lazy("Estimates are for"), calibration.finding or most))
+        facts.append(LabelledValue(tr_lazy("Estimates are for"), calibration.finding or most))
     return [Section(tr_lazy("Subgroups"), tuple(facts), Table(header, rows), scores.measured_on)]
 
 
@@ -446,7 +446,7 @@ def _shortcuts(scores: MetricScores | None, probes: Sequence[ShortcutProbe]) -> 
     )
     note = tr_lazy("adjusted for {n} tests (Holm)", n=2 * sum(one.p is not None for one in probes))
     named = join_texts(beyond, "; ") if beyond else tr_lazy("none")
-    fact = Fact(
+    fact = LabelledValue(
         tr_lazy("Retrieved more often than chance explains"),
         tr_lazy("{gaps}, {note}", gaps=named, note=note),
     )

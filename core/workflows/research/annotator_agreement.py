@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from semblance.core.evaluation.agreement import (
     NOT_RATED,
-    Agreement,
+    AgreementCoefficient,
     Ratings,
     cohen_kappa,
     fleiss_kappa,
@@ -57,7 +57,7 @@ class PairAgreement:
     names: tuple[str, str]
     n: int
     agreed: int
-    kappa: Agreement | None
+    kappa: AgreementCoefficient | None
 
 
 @dataclass(frozen=True)
@@ -81,16 +81,16 @@ class SubjectAgreement:
     name: str
     annotators: tuple[Annotator, ...]
     shared: int
-    alpha: Agreement | None
+    alpha: AgreementCoefficient | None
     complete: int
-    fleiss: Agreement | None
+    fleiss: AgreementCoefficient | None
     pairs: tuple[PairAgreement, ...]
     differences: tuple[Difference, ...]
 
     def to_json(self) -> dict[str, Any]:
         """As ``semblance agreement --json`` prints it."""
 
-        def of(value: Agreement | None) -> Any:
+        def of(value: AgreementCoefficient | None) -> Any:
             if value is None:
                 return None
             return {

@@ -11,7 +11,7 @@ from semblance.core.engine.cluster import open_engine
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.language import tr_lazy
 from semblance.core.library.export_log import log_export
-from semblance.core.library.location import library_location
+from semblance.core.library.location import LibraryLocation, library_location
 from semblance.core.reports.experiment_figures import critical_difference_figure
 from semblance.core.reports.plot import PlotLayout
 from semblance.core.research.export import export_results
@@ -58,12 +58,14 @@ def run_experiment(
     scheduler: str = "",
     expected: Sequence[str] = (),
     again: bool = False,
+    known: LibraryLocation | None = None,
     reporter: Reporter = SILENT,
 ) -> dict[str, Any]:
     """Measure the unfinished cells in ``folder``, and return the results of all.
 
     The reporter's partial results are the table so far. ``scheduler``: the address of a Dask scheduler, in place of
-    ``workers`` processes of this machine. ``again``: failed cells are tried again.
+    ``workers`` processes of this machine. ``again``: failed cells are tried again. ``known``: a library whose
+    password the caller has; experiments store none.
 
     Raises:
         BadArguments: unknown names or settings.
@@ -79,6 +81,7 @@ def run_experiment(
                 place,
                 expected=expected,
                 again=again,
+                known=known,
                 on_results=lambda so_far: reporter.partial(live_table(so_far)),
                 reporter=reporter,
             )
@@ -95,11 +98,14 @@ def resume_experiment(
     workers: int | None = None,
     scheduler: str = "",
     again: bool = False,
+    known: LibraryLocation | None = None,
     reporter: Reporter = SILENT,
 ) -> dict[str, Any]:
     """Resume the experiment in ``folder``; arguments and errors as in :func:`run_experiment`."""
     spec = ExperimentStore.open(folder).spec
-    return run_experiment(spec, folder, workers=workers, scheduler=scheduler, again=again, reporter=reporter)
+    return run_experiment(
+        spec, folder, workers=workers, scheduler=scheduler, again=again, known=known, reporter=reporter
+    )
 
 
 def show_experiment(folder: Path, *, reporter: Reporter = SILENT) -> dict[str, Any]:
@@ -119,9 +125,16 @@ def experiment_document(state: ExperimentState) -> dict[str, Any]:
 
 
 def export_experiment(
-    folder: Path, to: Path, *, identified: bool = False, plots: bool = True, reporter: Reporter = SILENT
+    folder: Path,
+    to: Path,
+    *,
+    identified: bool = False,
+    plots: bool = True,
+    known: LibraryLocation | None = None,
+    reporter: Reporter = SILENT,
 ) -> list[Path]:
     """Write tables, plots and a script that repeats the experiment into the folder ``to``; returns the files.
+    ``known`` as in :func:`run_experiment`.
 
     Raises:
         BadInput: no experiment, or one that cannot be read.
@@ -132,7 +145,7 @@ def export_experiment(
     for library in {one.library for side in state.spec.cases for one in (side, side.test) if one}:
         if library is not None:
             log_export(
-                library_location(library),
+                library_location(library, known),
                 "experiment",
                 "tables and plots",
                 identified=identified,

@@ -17,11 +17,11 @@ from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 from semblance.core.metrics.registry import declared_learner, learners
 from semblance.core.research.learner_ranks import (
+    rank_table,
+    rank_table_csv,
+    rank_table_figures,
+    rank_table_markdown,
     with_rows,
-    yardstick,
-    yardstick_csv,
-    yardstick_figures,
-    yardstick_markdown,
 )
 from semblance.core.research.spec import ExperimentSpec
 from semblance.core.tasks import SILENT, Reporter
@@ -41,7 +41,7 @@ _BLOCK = 1 << 20
 
 
 @dataclass(frozen=True)
-class YardstickRequest:
+class RankLearnersRequest:
     """``images``: a folder of image sets (zip, npz or folders). ``max_cases`` of each set are drawn, by ``seed``.
 
     ``learners`` empty: all that need no extra.
@@ -55,8 +55,8 @@ class YardstickRequest:
     seed: int = 0
 
 
-def run_yardstick(
-    request: YardstickRequest,
+def rank_learners(
+    request: RankLearnersRequest,
     *,
     add: Sequence[Path] = (),
     workers: int | None = None,
@@ -64,7 +64,7 @@ def run_yardstick(
 ) -> dict[str, Any]:
     """Prepare a library for each image set in ``out``, measure the unfinished cells, and write the results.
 
-    ``add``: files ``yardstick.json`` of other runs on the same images, whose rows join the table. A call with an
+    ``add``: files ``rank_table.json`` of other runs on the same images, whose rows join the table. A call with an
     existing ``out`` continues it. Whole patients and same-lesion groups are on one side of a split where they are
     known.
 
@@ -99,7 +99,7 @@ def run_yardstick(
         }
     )
     document = run_experiment(spec, request.out / EXPERIMENT, workers=workers, reporter=reporter)
-    found = yardstick(
+    found = rank_table(
         document,
         image_sets,
         {**protocol, "seed": request.seed, "max_cases": request.max_cases},
@@ -110,12 +110,12 @@ def run_yardstick(
     export_experiment(request.out / EXPERIMENT, request.out / EXPORT, plots=False, reporter=reporter)
     files = {
         "yardstick.json": (json.dumps(found, indent=1, ensure_ascii=False) + "\n").encode(),
-        "yardstick.csv": yardstick_csv(found).encode(),
-        "yardstick.md": yardstick_markdown(found).encode(),
+        "yardstick.csv": rank_table_csv(found).encode(),
+        "yardstick.md": rank_table_markdown(found).encode(),
         **{
             name: content
             for form in ("svg", "pdf", "png")
-            for name, content in yardstick_figures(found, form).items()
+            for name, content in rank_table_figures(found, form).items()
         },
     }
     for name, content in files.items():
@@ -125,12 +125,12 @@ def run_yardstick(
     return {**found, "cells": document["cells"], "files": [str(request.out / name) for name in files]}
 
 
-def _library(request: YardstickRequest, image_set: str) -> Path:
+def _library(request: RankLearnersRequest, image_set: str) -> Path:
     return request.out / LIBRARIES / f"{image_set}.semblance"
 
 
 def _prepared(
-    request: YardstickRequest, workers: int | None, reporter: Reporter
+    request: RankLearnersRequest, workers: int | None, reporter: Reporter
 ) -> tuple[dict[str, dict[str, Any]], list[dict[str, Any]], dict[str, str]]:
     """The image sets by name with their facts, the cases of the experiment, and the reason of each set left out."""
     image_sets: dict[str, dict[str, Any]] = {}

@@ -23,9 +23,9 @@ from semblance.core.research.reader_study.design import (
     METRIC,
     RANDOM,
     UNAIDED,
-    Answer,
-    Arm,
+    ReaderAnswer,
     Reading,
+    ReadingArm,
     StudyCase,
     StudyDesign,
     next_reading,
@@ -124,9 +124,9 @@ def create_study(
         BadInput: a chosen case was used to train one of the metrics.
     """
     arms = (
-        *([Arm(UNAIDED_NAME, UNAIDED)] if request.unaided else []),
-        *(Arm(metric, METRIC, metric) for metric in request.metrics),
-        *([Arm(RANDOM_NAME, RANDOM)] if request.random else []),
+        *([ReadingArm(UNAIDED_NAME, UNAIDED)] if request.unaided else []),
+        *(ReadingArm(metric, METRIC, metric) for metric in request.metrics),
+        *([ReadingArm(RANDOM_NAME, RANDOM)] if request.random else []),
     )
     with open_library(library) as opened:
         sealed = set(sealed_rows(opened).tolist())
@@ -275,7 +275,7 @@ def study_status(library: LibraryLocation, name: str) -> StudyStatus:
         return _status(name, stored.created, design, answers, opened.catalogue.present())
 
 
-def _load(opened: Library, name: str) -> tuple[StudyDesign, list[Answer], StoredStudy]:
+def _load(opened: Library, name: str) -> tuple[StudyDesign, list[ReaderAnswer], StoredStudy]:
     table = ReaderStudyTable(opened.catalogue)
     stored = table.get(name)
     return _design(name, stored.design), _answers(table.answers(stored.id)), stored
@@ -290,12 +290,12 @@ def _design(name: str, stored: Any) -> StudyDesign:
         ) from error
 
 
-def _answers(rows: Sequence[Any]) -> list[Answer]:
-    return [Answer(**row) for row in rows]
+def _answers(rows: Sequence[Any]) -> list[ReaderAnswer]:
+    return [ReaderAnswer(**row) for row in rows]
 
 
 def _status(
-    name: str, created: str, design: StudyDesign, answers: Sequence[Answer], present: datetime
+    name: str, created: str, design: StudyDesign, answers: Sequence[ReaderAnswer], present: datetime
 ) -> StudyStatus:
     progress = []
     for reader in design.readers:
@@ -311,7 +311,9 @@ def _status(
     return StudyStatus(name, created, design, tuple(progress))
 
 
-def _opening_time(design: StudyDesign, reader: str, own: Sequence[Answer], present: datetime) -> str | None:
+def _opening_time(
+    design: StudyDesign, reader: str, own: Sequence[ReaderAnswer], present: datetime
+) -> str | None:
     """When the washout before the next session of ``reader`` ends (ISO 8601, UTC); ``None`` if it may begin."""
     reading = next_reading(design, reader, own)
     if reading is None or not own or not design.washout_days:
@@ -385,7 +387,7 @@ def record_answer(
         due = next_reading(design, reader, answers)
         if due is None or due.number != number:
             raise BadArguments("Another case is due for this reader.", "Open the reading again.")
-        answer = Answer(reader, number, finding, confidence, round(seconds, 2), opened.catalogue.now())
+        answer = ReaderAnswer(reader, number, finding, confidence, round(seconds, 2), opened.catalogue.now())
         answer.check(design)
         ReaderStudyTable(opened.catalogue).add_answer(stored.id, asdict(answer))
 

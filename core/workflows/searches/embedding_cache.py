@@ -167,7 +167,7 @@ def _embedded(
         raise BadInput(
             tr_lazy(
                 "No case of {library} has the features '{feature_set}'.",
-                library=library.path.name,
+                library=library.location.name,
                 feature_set=feature_set.name,
             ),
             "Extract them first.",

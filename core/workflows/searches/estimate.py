@@ -246,7 +246,7 @@ def set_prevalences(
             if finding not in known:
                 raise BadArguments(
                     tr_lazy(
-                        "{library} has no finding '{finding}'.", library=opened.path.name, finding=finding
+                        "{library} has no finding '{finding}'.", library=opened.location.name, finding=finding
                     ),
                     "`semblance info LIB` lists the findings.",
                 )

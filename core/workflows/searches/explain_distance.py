@@ -15,7 +15,7 @@ from semblance.core.language import as_lazy, join_texts, tr_lazy
 from semblance.core.library.location import LibraryLocation
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.metric import Metric
-from semblance.core.retrieval.explanation import Grouping, Share, shares_of
+from semblance.core.retrieval.explanation import DistanceShare, Grouping, shares_of
 from semblance.core.retrieval.explanation.sentence import ranks_among, sentence
 from semblance.core.searches.feedback.judgements import QueryMarks, refines
 from semblance.core.searches.search import Search
@@ -66,7 +66,7 @@ class Explanation:
     distance: float
     groups: tuple[GroupPart, ...]
     kind: str
-    shares: tuple[Share, ...]
+    shares: tuple[DistanceShare, ...]
     sentence: str
 
 
@@ -108,7 +108,7 @@ def explain_distance(
     moved = 0.0 if shown is None or not search.is_shifted else shown - distance
     if moved:
         groups.append(GroupPart(MOVED, moved, group=False))
-        shares.append(Share(MOVED, moved))
+        shares.append(DistanceShare(MOVED, moved))
     text = context.sentence(amounts, ranks)
     return Explanation(case, distance + moved, tuple(groups), kind, tuple(shares), text)
 

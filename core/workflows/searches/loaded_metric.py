@@ -405,7 +405,7 @@ class LoadedMetric:
         if (embedded.rows[places] != self.rows).any():
             raise SemblanceError(
                 tr_lazy(
-                    "Another program changed {library} at the same time.", library=self.library.path.name
+                    "Another program changed {library} at the same time.", library=self.library.location.name
                 ),
                 "Try again.",
             )

@@ -185,7 +185,7 @@ def _shared_reference(loaded: LoadedMetric, feature_set: FeatureSet, places: Row
     for numbers in (places, loaded.rows[places], patients, loaded.keys[places]):
         stamp.update(np.ascontiguousarray(numbers).tobytes())
     chunks = loaded.library.features.chunk_sums(feature_set)
-    made_of = (loaded.library.path, feature_set.id, tuple(sorted(chunks.items())), stamp.digest())
+    made_of = (loaded.library.location, feature_set.id, tuple(sorted(chunks.items())), stamp.digest())
     if made_of not in _latest:
         ids, numbers = loaded.library.features.read(feature_set, loaded.rows[places])
         # Another program may have removed some meanwhile.
@@ -197,7 +197,9 @@ def _shared_reference(loaded: LoadedMetric, feature_set: FeatureSet, places: Row
         distances = leave_one_out_distances(rows, np.sort(sample), patients, loaded.keys[places])
         usual = distances[np.isfinite(distances)]
         _latest.clear()
-        _latest[made_of] = EncoderReference(loaded.library.path.absolute(), feature_set, places, rows, usual)
+        _latest[made_of] = EncoderReference(
+            loaded.library.location.absolute(), feature_set, places, rows, usual
+        )
     return _latest[made_of]
 
 

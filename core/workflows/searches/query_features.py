@@ -36,7 +36,7 @@ from semblance.core.imaging.same_image import (
 from semblance.core.imaging.thumbnail import thumbnail
 from semblance.core.language import tr_lazy
 from semblance.core.library.content_hashes import content_hash_of_stream
-from semblance.core.library.location import LibraryLocation, local_folder
+from semblance.core.library.location import LibraryLocation, lasting_folder
 from semblance.core.library.pseudonyms import known_pseudonyms
 from semblance.core.library.records import PASTED, FeatureSet
 from semblance.core.library.same_patient import cases_of_file, cases_of_other_issuers, cases_of_study
@@ -461,7 +461,7 @@ class _Outlines:
 def save_pasted_image(
     library: LibraryLocation, pixels: npt.NDArray[np.uint8], *, reporter: Reporter = SILENT
 ) -> Path:
-    """Write ``pixels``, (h, w) grey or (h, w, 3) RGB, as a PNG into the library's folder; returns its path.
+    """Write ``pixels``, (h, w) grey or (h, w, 3) RGB, as a PNG into the library's lasting folder; returns its path.
 
     The name is made of the content: pasting the same image again gives the same file.
 
@@ -480,7 +480,7 @@ def save_pasted_image(
             "Copy a smaller part of it.",
         )
     digest = hashlib.sha256(repr(pixels.shape).encode() + pixels.tobytes()).hexdigest()[:16]
-    path = local_folder(library) / PASTED / f"pasted-{digest}.png"
+    path = lasting_folder(library) / PASTED / f"pasted-{digest}.png"
     if not path.exists():
         written = io.BytesIO()
         Image.fromarray(pixels).save(written, "PNG", compress_level=1)

@@ -16,7 +16,7 @@ from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 from semblance.core.retrieval.index import CaseRow, Rank
-from semblance.core.searches.feedback.judgements import given_marks, marks_of
+from semblance.core.searches.feedback.judgements import given_marks, marks_of, outside_image
 from semblance.core.searches.feedback.ledger import Ledger
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search, new_ledger
@@ -400,7 +400,7 @@ def _with_marks_in_ledger(
     """
     from semblance.core.library.stored_searches import update_search
 
-    if not (search.like or search.unlike) or not library.writable:
+    if not (search.like or search.unlike) or not search.ledger or not library.writable:
         return search
     ledger = Ledger(library.judgements(search.ledger))
     marked = marks_of((entry.judgement for entry in ledger.in_force), search.query)
@@ -468,7 +468,9 @@ def _with_existing_parts(library: Library, search: Search, notes: list[str]) -> 
 def _note_lost_judgements(library: Library, search: Search, notes: list[str]) -> None:
     there = {case.case_id for case in library.catalogue.all_cases()}
     lost = sum(
-        one.case not in there or (one.other is not None and one.other not in there)
+        # A mark on an image from outside that cannot be read is reported with the ranking.
+        (one.case not in there and outside_image(one.case) is None)
+        or (one.other is not None and one.other not in there)
         for _, one, undone in library.judgements(search.ledger).read()
         if undone is None
     )

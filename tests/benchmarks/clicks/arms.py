@@ -10,7 +10,7 @@ from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackFor
 from semblance.core.searches.feedback.judgements import Judgement, JudgementKind
 from semblance.core.searches.feedback.questions import (
     LikenessModel,
-    Question,
+    QuestionRows,
     answer_judgements,
     choose_question,
     draw_query,
@@ -112,7 +112,9 @@ def page_feedback(learner: FeedbackLearner, user: SimulatedUser, rng: np.random.
 def random_questions(learner: FeedbackLearner, user: SimulatedUser, rng: np.random.Generator) -> _Clicks:
     """Questions about three random cases."""
     while True:
-        yield _judgements_of_answer(user, Question(*rng.choice(len(learner.Z), 3, replace=False).tolist()))
+        yield _judgements_of_answer(
+            user, QuestionRows(*rng.choice(len(learner.Z), 3, replace=False).tolist())
+        )
 
 
 def smallest_margin(learner: FeedbackLearner, user: SimulatedUser, rng: np.random.Generator) -> _Clicks:
@@ -123,7 +125,9 @@ def smallest_margin(learner: FeedbackLearner, user: SimulatedUser, rng: np.rando
             learner.form.squared(learner.Z[candidates[:, side]] - learner.Z[candidates[:, 0]])
             for side in (1, 2)
         )
-        yield _judgements_of_answer(user, Question(*candidates[np.argmin(np.abs(first - second))].tolist()))
+        yield _judgements_of_answer(
+            user, QuestionRows(*candidates[np.argmin(np.abs(first - second))].tolist())
+        )
 
 
 def rocchio(split_table: SplitTable, wrong: float, seed: int) -> list[float]:
@@ -164,7 +168,7 @@ def _shifted_queries(
     return moved
 
 
-def _judgements_of_answer(user: SimulatedUser, question: Question) -> list[Judgement]:
+def _judgements_of_answer(user: SimulatedUser, question: QuestionRows) -> list[Judgement]:
     return answer_judgements(
         user.answer(question.query, question.first, question.second),
         str(question.query),

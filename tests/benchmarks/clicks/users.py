@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.searches.feedback.questions import Answer
+from semblance.core.searches.feedback.questions import QuestionAnswer
 
 _ANSWERS = {
-    (True, False): Answer.FIRST,
-    (False, True): Answer.SECOND,
-    (True, True): Answer.BOTH,
-    (False, False): Answer.NEITHER,
+    (True, False): QuestionAnswer.FIRST,
+    (False, True): QuestionAnswer.SECOND,
+    (True, True): QuestionAnswer.BOTH,
+    (False, False): QuestionAnswer.NEITHER,
 }
 
 
@@ -22,7 +22,7 @@ class SimulatedUser:
         self._y, self._wrong = y, wrong
         self._rng = np.random.default_rng([seed, 1])
 
-    def answer(self, query: int, first: int, second: int) -> Answer:
+    def answer(self, query: int, first: int, second: int) -> QuestionAnswer:
         """The answer to a question about two cases in one click. A wrong answer is wrong for both."""
         is_wrong = self._is_wrong()
         has_finding = tuple(bool((self._y[case] == self._y[query]) != is_wrong) for case in (first, second))

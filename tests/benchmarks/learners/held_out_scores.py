@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.neighbours import metric_distances
-from semblance.core.evaluation.protocols.protocol import TrainingQueries, Trial
+from semblance.core.evaluation.protocols.protocol import MetricTrial, TrainingQueries
 from semblance.core.evaluation.scores import mean_over_queries, retrieval_accuracy, votes
 from semblance.core.evaluation.splits import HoldOut
 from semblance.core.metrics.card import MetricCard
@@ -37,7 +37,7 @@ def held_out_scores(metric: Metric, table: TimingTable) -> dict[str, float]:
     data, split = table.data, table.split
     names, findings = np.unique(data.y, return_inverse=True)
     # A trial needs a learner, which is not used here.
-    trial = Trial(metric, data, split, SILENT, cast(Learner, None))
+    trial = MetricTrial(metric, data, split, SILENT, cast(Learner, None))
     training = TrainingQueries(trial, findings)
     k, _ = training.best_k(training.correct(trial, len(names)))
     test, test_findings = data.X[split.test], findings[split.test]

@@ -15,7 +15,7 @@ from semblance.core.searches.feedback.judgements import JudgementKind
 from semblance.core.searches.feedback.ledger import LedgerEntry
 from semblance.core.searches.feedback.questions import (
     LikenessModel,
-    Question,
+    QuestionRows,
     draw_query,
     nearer,
 )
@@ -121,7 +121,7 @@ def _about(
     patient = loaded.patient_codes[place]
     if patient >= 0:
         allowed &= loaded.patient_codes != patient
-    question: Question | None = questions.choose_question(
+    question: QuestionRows | None = questions.choose_question(
         session.coordinates,
         session.form(in_force, search.strength),
         place,

@@ -56,7 +56,7 @@ NEAREST = 500
 SCORED = 400
 
 
-def judge(
+def add_judgements(
     library: LibraryLocation,
     search: Search,
     judgements: Sequence[Judgement],
@@ -105,7 +105,7 @@ def _check_readable(loaded: LoadedMetric, case: str) -> None:
         embed_query(loaded, Query(image=image))
 
 
-def undo(
+def undo_judgements(
     library: LibraryLocation,
     search: Search,
     ids: Sequence[int] = (),
@@ -123,7 +123,7 @@ def undo(
     return rank_cases(library, search, k=k, reporter=reporter)
 
 
-def redo(
+def redo_judgements(
     library: LibraryLocation,
     search: Search,
     ids: Sequence[int] = (),
@@ -141,7 +141,7 @@ def redo(
     return rank_cases(library, search, k=k, reporter=reporter)
 
 
-def reset(
+def undo_all_judgements(
     library: LibraryLocation, search: Search, *, k: int = 20, reporter: Reporter = SILENT
 ) -> RankedSearch:
     """Undo all judgements; each can be redone."""

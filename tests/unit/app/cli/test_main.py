@@ -3,6 +3,8 @@ from __future__ import annotations
 import errno
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -28,6 +30,15 @@ COMMANDS = {
 
 def test_commands_keep_their_names():
     assert set(typer.main.get_command(cli).commands) >= COMMANDS
+
+
+def test_a_help_and_the_lists_of_learners_load_no_numerical_library():
+    lines = "\n".join(
+        f"status = run({arguments!r}); assert status == 0 and 'numpy' not in sys.modules"
+        for arguments in (["--help"], ["search", "--help"], ["train", "--help"], ["learners"])
+    )
+    code = f"import sys\nfrom semblance.app.cli.main import run\n{lines}"
+    subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
 
 
 # The commands

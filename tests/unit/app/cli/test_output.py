@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from semblance.app.cli.output import (
-    Columns,
     ConsoleReporter,
-    Each,
-    When,
+    EntryLines,
+    EntryTable,
+    LineIfPresent,
     print_document,
     print_error,
     printer,
@@ -115,11 +115,11 @@ def test_progress_is_shown_only_in_a_terminal(capfd):
 def test_what_is_declared_is_printed_a_line_for_each_part(capsys):
     show = printer(
         "{n:,} cases",
-        Each("cases", "  {name}", empty="none", most=2),
-        When("note", "note: {note}", "no note"),
+        EntryLines("cases", "  {name}", empty="none", most=2),
+        LineIfPresent("note", "note: {note}", "no note"),
         lambda document: tuple(case["name"] for case in document["cases"]),
         lambda _: "",
-        Columns("cases", {"case": "{name}", "by": lambda case: case["name"].upper()}, empty="no table"),
+        EntryTable("cases", {"case": "{name}", "by": lambda case: case["name"].upper()}, empty="no table"),
     )
     show({"n": 1234, "cases": [{"name": "a\nb"}, {"name": "c"}, {"name": "d"}], "note": ""})
     lines = capsys.readouterr().out.splitlines()

@@ -129,7 +129,7 @@ def test_a_stale_metric_can_be_evaluated_again(panel, context, jobs, qtbot, monk
     assert not panel.evaluate_again_button.isVisible()
     jobs.pending[0].run()
     qtbot.waitUntil(panel.score_button.isEnabled)
-    assert requests == [(LIBRARY.path, "outdated")]
+    assert requests == [(LIBRARY.location, "outdated")]
     # It takes the place of the message that the metric is out of date.
     message = context.messages.history[-1]
     assert message.what == "outdated was evaluated again on 1,200 held-out cases."

@@ -29,10 +29,10 @@ def test_the_demo_is_shown_before_it_is_complete_and_later_only_opened(monkeypat
     with open_window() as window:
         open_demo(window.context)
         wait_for(window, lambda: window.state.ranking is not None and not window.jobs.active)
-        assert window.state.path == path
+        assert window.state.location == path
         assert window.state.query.case == window.state.columns.ids[0]
         assert window.state.metric.name == "encoder + Euclidean"
 
         close_library(window.context)
         open_demo(window.context)
-        wait_for(window, lambda: window.state.path == path)
+        wait_for(window, lambda: window.state.location == path)

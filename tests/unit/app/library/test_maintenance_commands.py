@@ -48,7 +48,7 @@ def test_a_library_is_backed_up_and_restored_from_the_menu(library, file_answers
         wait_for(window, backup.exists)
         assert [export["what"] for export in read_exports(library)] == ["backup"]
         window.context.actions["restore"].trigger()
-        wait_for(window, lambda: window.state.path == restored)
+        wait_for(window, lambda: window.state.location == restored)
         assert len(window.state.columns.ids) == 8
     assert file_answers == []
 
@@ -109,7 +109,7 @@ def test_outdated_search_indexes_are_named_once_and_updated(context, qtbot, monk
     qtbot.addWidget(parent)
     _commands = MaintenanceCommands(context, parent)
     server = library_location("postgresql://db.example.org/chest")
-    outdated = replace(snapshot(), path=server, outdated_indexes=("m",))
+    outdated = replace(snapshot(), location=server, outdated_indexes=("m",))
     context.state.set_library(outdated)
     context.state.set_library(replace(outdated))
     assert "editable on a server" in available(context.state)

@@ -143,7 +143,7 @@ def test_no_filter_is_kept_for_another_library(qtbot, panel, context):
     qtbot.keyClicks(panel.search, "no such case")
     qtbot.mouseClick(box(panel, "malignant"), LEFT)
     assert len(panel.grid.model()) == 0
-    context.state.set_library(replace(LIBRARY, path=Path("other.semblance")))
+    context.state.set_library(replace(LIBRARY, location=Path("other.semblance")))
     assert panel.search.text() == ""
     assert len(panel.grid.model()) == len(LIBRARY.columns)
 
@@ -264,7 +264,7 @@ def test_another_library_has_no_current_case(panel, context):
     panel.grid.set_current(int(context.state.columns.case_row[5]))
     context.state.set_library(LIBRARY)
     assert panel.grid.current() == int(context.state.columns.case_row[5]), "the same library: it stays"
-    context.state.set_library(replace(LIBRARY, path=LIBRARY.path.with_name("other.semblance")))
+    context.state.set_library(replace(LIBRARY, location=LIBRARY.location.with_name("other.semblance")))
     assert panel.current_case() is None
 
 
@@ -344,13 +344,13 @@ def test_studies_are_shown_by_patient_until_a_view_is_chosen(qtbot, panel, conte
     )
     headers = case_headers(said, np.arange(1))
     columns = case_columns(range(1), ["cd/1"], [None], ["P1"], [0], headers=headers)
-    context.state.set_library(replace(snapshot(), path=Path("cd.semblance"), columns=columns))
+    context.state.set_library(replace(snapshot(), location=Path("cd.semblance"), columns=columns))
     assert panel.view.value() == "patients"
     assert not panel._findings.isVisible(), "there is nothing to choose between"
     context.state.set_library(LIBRARY)
     assert panel.view.value() == "list"
     panel.view.changed.emit("grid")
-    context.state.set_library(replace(snapshot(), path=Path("cd.semblance"), columns=columns))
+    context.state.set_library(replace(snapshot(), location=Path("cd.semblance"), columns=columns))
     assert panel.view.value() == "grid"
 
 
@@ -358,7 +358,7 @@ def test_patients_of_another_library_are_collapsed_and_those_of_a_closed_one_are
     panel.view.changed.emit("patients")
     panel.patients._set_expanded(0, expanded=True)
     assert panel.patients._expanded.any()
-    context.state.set_library(replace(LIBRARY, path=Path("/other.semblance")))
+    context.state.set_library(replace(LIBRARY, location=Path("/other.semblance")))
     assert len(panel.patients._nodes)
     assert not panel.patients._expanded.any()
     panel.view.changed.emit("list")

@@ -48,7 +48,7 @@ def test_a_dropped_folder_is_searched_without_a_dialog(no_dialog, tmp_path):
     with open_window() as window:
         window.parts.commands.library.open_dropped(folder)
         wait_for(window, lambda: window.state.ranking is not None and not window.jobs.active)
-        assert window.state.path == tmp_path / "images.semblance"
+        assert window.state.location == tmp_path / "images.semblance"
         assert window.state.query.case == window.state.columns.ids[0]
         assert window.state.metric.name == window.state.library.current_metric == "encoder + Euclidean"
         assert {case.case_id for case in window.state.ranking.ranked} < set(window.state.columns.ids)
@@ -152,7 +152,7 @@ def test_cases_that_are_added_are_ranked_by_the_metric_in_use(tmp_path):
 
 def test_the_plain_distance_is_one_press_away_from_a_trained_metric(monkeypatch, tmp_path):
     library = striped_library(tmp_path, n=12, metrics=(PLAIN, replace(PLAIN, name="trained")))
-    accuracy = prepare_library.Interval(0.5, None)
+    accuracy = prepare_library.MeanInterval(0.5, None)
     metrics = tuple(
         prepare_library.PreparedMetric(name, "bdm_v", accuracy) for name in (PLAIN.name, "trained")
     )
@@ -208,11 +208,13 @@ def test_cases_scrolled_to_are_measured_first_while_the_library_is_prepared(qtbo
         bar = panel.grid.verticalScrollBar()
         bar.setValue(bar.maximum())
         wait_until_idle(window)
-        assert rows_to_measure_first(state.path) == []
-        state.set_preparing(state.path)
+        assert rows_to_measure_first(state.location) == []
+        state.set_preparing(state.location)
         bar.setValue(bar.minimum())
         bar.setValue(bar.maximum())
-        qtbot.waitUntil(lambda: bool(rows_to_measure_first(state.path)))
+        qtbot.waitUntil(lambda: bool(rows_to_measure_first(state.location)))
         model = panel.grid.model()
-        assert rows_to_measure_first(state.path) == [model.case_row(p) for p in panel.grid.visible_places()]
-        assert state.columns.case_row[-1] in rows_to_measure_first(state.path)
+        assert rows_to_measure_first(state.location) == [
+            model.case_row(p) for p in panel.grid.visible_places()
+        ]
+        assert state.columns.case_row[-1] in rows_to_measure_first(state.location)

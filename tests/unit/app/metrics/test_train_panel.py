@@ -103,7 +103,7 @@ def test_findings_that_an_import_adds_later_tick_the_learner_that_needs_them(pan
     first_part = snapshot(findings=("Liver",))
     context.state.set_library(first_part)
     assert panel.chosen_learners() == [UNSUPERVISED_LEARNER]
-    context.state.renew_library(replace(LIBRARY, path=first_part.path))
+    context.state.renew_library(replace(LIBRARY, location=first_part.location))
     assert panel.chosen_learners() == [DEFAULT_LEARNER]
 
 
@@ -197,7 +197,7 @@ def test_a_metric_of_a_library_on_a_server_gets_its_search_index(
     jobs.run_pending()
     assert (len(requests), indexed) == (1, [])
     server = library_location("postgresql://db.example.org/chest")
-    context.state.set_library(replace(LIBRARY, path=server))
+    context.state.set_library(replace(LIBRARY, location=server))
     press(qtbot, panel.train_button)
     jobs.run_pending()
     assert indexed == [(server, requests[1].name)]

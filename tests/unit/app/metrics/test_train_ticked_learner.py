@@ -30,7 +30,7 @@ def test_a_metric_that_is_not_better_is_offered_and_not_used(context, jobs, mess
     assert message.what.startswith("again: 0.")
     assert message.what.endswith("Kept.")
     assert "the same settings as plain" in message.hint
-    assert read_snapshot(context.state.path).current_metric == "plain"
+    assert read_snapshot(context.state.location).current_metric == "plain"
     ((text, use),) = message.actions
     assert text == "Use again"
     use()

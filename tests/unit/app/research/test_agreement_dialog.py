@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from semblance.app.research.agreement_dialog import AgreementDialog
-from semblance.core.evaluation.agreement import Agreement
+from semblance.core.evaluation.agreement import AgreementCoefficient
 from semblance.core.workflows.research import annotator_agreement
 from semblance.core.workflows.research.annotator_agreement import (
     Annotator,
@@ -16,7 +16,7 @@ from semblance.core.workflows.research.annotator_agreement import (
 from tests.helpers.scored_snapshots import snapshot
 from tests.helpers.widgets import show_widget
 
-PAIR = PairAgreement(("ann", "bob"), 40, 30, Agreement(0.5, (0.31, 0.69)))
+PAIR = PairAgreement(("ann", "bob"), 40, 30, AgreementCoefficient(0.5, (0.31, 0.69)))
 
 
 def subject(kind, name, differences, alpha=PAIR.kappa):

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QFileDialog
 from semblance.app.research.encoders_dialog import TITLES, EncodersDialog
 from semblance.core.errors import BadInput
 from semblance.core.workflows.evaluation import compare_encoders
-from semblance.core.workflows.evaluation.compare_encoders import CONTENDERS
+from semblance.core.workflows.evaluation.compare_encoders import COMPARED_EXTRACTORS
 from tests.helpers.scored_snapshots import snapshot
 from tests.helpers.widgets import show_widget
 
@@ -81,7 +81,7 @@ def texts(dialog):
 
 
 def test_the_encoders_are_listed_before_they_are_measured(dialog):
-    assert [row[0] for row in texts(dialog)] == [TITLES[one.name] for one in CONTENDERS]
+    assert [row[0] for row in texts(dialog)] == [TITLES[one.name] for one in COMPARED_EXTRACTORS]
     assert {cell for row in texts(dialog) for cell in row[1:]} == {"–"}
     assert not dialog.copy_button.isEnabled()
 

@@ -11,7 +11,7 @@ from semblance.app.research.reader_studies_dialog import ReaderStudiesDialog
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.core.library.location import server_address
 from semblance.core.library.records import RIGHTS
-from semblance.core.research.reader_study.design import Arm, StudyCase, StudyDesign
+from semblance.core.research.reader_study.design import ReadingArm, StudyCase, StudyDesign
 from semblance.core.workflows.research import reader_study
 from semblance.core.workflows.research.reader_study import ReaderProgress, StudyStatus
 from tests.helpers.scored_snapshots import snapshot
@@ -21,7 +21,7 @@ DESIGN = StudyDesign(
     ("benign", "malignant"),
     "malignant",
     (StudyCase("c0", "benign", 0, {}),),
-    (Arm("alone", "none"),),
+    (ReadingArm("alone", "none"),),
     ("R1",),
 )
 STUDY = StudyStatus("pilot", "2026-01-01T00:00:00+00:00", DESIGN, (ReaderProgress("R1", 0, 1, ""),))
@@ -31,7 +31,7 @@ STUDY = StudyStatus("pilot", "2026-01-01T00:00:00+00:00", DESIGN, (ReaderProgres
 def test_a_person_sees_which_right_or_server_is_missing(qtbot, context, monkeypatch, right):
     monkeypatch.setattr(reader_study, "studies", lambda *_, **__: (STUDY,))
     path = server_address("postgresql://anna@server/chest")
-    context.state.set_library(replace(snapshot(writable=right != "reader"), path=path, right=right))
+    context.state.set_library(replace(snapshot(writable=right != "reader"), location=path, right=right))
     dialog = show_widget(
         qtbot, ReaderStudiesDialog(context, thumbnails=ThumbnailLoader(lambda _rows, _done: None)), 900, 700
     )

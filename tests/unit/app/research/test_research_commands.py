@@ -76,12 +76,12 @@ def test_f1_in_the_comparison_of_encoders_opens_its_help(qtbot, window):
 
 
 def test_a_library_opened_later_comes_first_and_replaces_the_ticked_example(window):
-    library = window.state.path
+    library = window.state.location
     close_library(window.context)
     window.context.actions["experiments"].trigger()
     cases = window.findChild(ExperimentsDialog).form.cases
     assert cases.ticked() == ("table:builtin:wine",)
     window.open_library(library)
-    wait_for(window, lambda: window.state.path == library)
+    wait_for(window, lambda: window.state.location == library)
     window.context.actions["experiments"].trigger()
     assert cases.ticked() == (cases.keys()[0],) == (f"library:{library}:{window.state.features}",)

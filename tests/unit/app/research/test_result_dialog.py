@@ -91,4 +91,4 @@ def test_jobs_on_the_library_run_on_the_open_one(dialog, context):
     context.jobs.run_pending()
     dialog.read("Reading", found.append, give_path, 8)
     context.jobs.run_pending()
-    assert found[1:] == [(context.state.path, 7), (context.state.path, 8)]
+    assert found[1:] == [(context.state.location, 7), (context.state.location, 8)]

@@ -32,7 +32,7 @@ def test_a_refused_renewal_is_handed_on(qtbot, context, monkeypatch, sweeps):
 
     monkeypatch.setattr(library_follower, "renew_copy", refuse)
     path = server_address("postgresql://mia@server/chest?project=one")
-    context.state.set_library(replace(snapshot(), path=path))
+    context.state.set_library(replace(snapshot(), location=path))
     refused: list[object] = []
     renewer = CopyRenewer(context, refused.append)
     renewer.begin()
@@ -44,7 +44,7 @@ def test_a_refused_renewal_is_handed_on(qtbot, context, monkeypatch, sweeps):
 def test_copies_of_ended_projects_are_removed_once_whatever_is_opened(qtbot, context, sweeps):
     renewer = CopyRenewer(context, lambda _: None)
     for name in ("one", "two"):
-        context.state.set_library(replace(snapshot(), path=Path(name)))
+        context.state.set_library(replace(snapshot(), location=Path(name)))
         renewer.begin()
         qtbot.waitUntil(lambda: not renewer.findChild(QTimer).isActive())
         context.jobs.run_pending()

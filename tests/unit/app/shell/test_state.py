@@ -65,7 +65,7 @@ def test_nothing_of_a_library_outlives_it(state):
     state.set_training(TrainingRun("good", "bdm", None))
     state.set_library(None)
     assert (state.metric, state.query, state.ranking, state.training, state.features) == (None,) * 4 + ("",)
-    assert state.path is None
+    assert state.location is None
     assert len(state.columns) == 0
     assert available(state) == set()
 

@@ -32,7 +32,7 @@ def test_a_ranking_that_comes_after_another_library_was_opened_is_not_shown_in_i
         window.open_library(other)
         search_operations.submit_query(window.context, Query(case=window.state.columns.ids[0]))
         wait_until_idle(window)
-        assert window.state.path == other
+        assert window.state.location == other
         assert window.state.ranking is None
         assert window.state.query is None
 
@@ -56,7 +56,7 @@ def test_the_library_of_the_start_does_not_take_the_place_of_one_that_was_chosen
         window.start(library)
         window.open_library(other)
         wait_until_idle(window)
-        assert window.state.path == other
+        assert window.state.location == other
     finally:
         window.close()
         window.deleteLater()

@@ -143,7 +143,7 @@ def test_a_dropped_library_is_opened(library, where):
         else:
             drop(window, library)
         wait_until_idle(window)
-        assert window.state.path == library
+        assert window.state.location == library
         assert not window.start_page.drop_zone.property("held")
 
 

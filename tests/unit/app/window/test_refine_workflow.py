@@ -181,7 +181,7 @@ def test_the_menu_of_a_ranked_case_offers_to_judge_it(library, monkeypatch):
 def test_judgements_come_back_with_the_library(library):
     with open_window(library) as window:
         search_first_case(window)
-        window.panels.ranking.card_feedback.judge(1, [window.panels.ranking.grid.model().case_row(3)])
+        window.panels.ranking.card_feedback.mark_rows(1, [window.panels.ranking.grid.model().case_row(3)])
         wait_until_idle(window)
         order = [case.case_id for case in window.state.ranking.ranked]
     with open_window(library) as window:
@@ -193,7 +193,7 @@ def test_judgements_come_back_with_the_library(library):
 def test_a_click_right_before_the_end_is_saved(library):
     with open_window(library) as window:
         search_first_case(window)
-        window.panels.ranking.card_feedback.judge(1, [window.panels.ranking.grid.model().case_row(3)])
+        window.panels.ranking.card_feedback.mark_rows(1, [window.panels.ranking.grid.model().case_row(3)])
     with open_window(library) as window:
         wait_for(window, lambda: window.state.ranked_search is not None)
         assert in_force(window) == [JudgementKind.ALIKE]
@@ -211,7 +211,9 @@ def test_clicks_while_it_trains_and_imports(tmp_path, library):
         )
         import_and_prepare(window.context, arriving, library, "folder")
         for place in (1, 3):
-            window.panels.ranking.card_feedback.judge(1, [window.panels.ranking.grid.model().case_row(place)])
+            window.panels.ranking.card_feedback.mark_rows(
+                1, [window.panels.ranking.grid.model().case_row(place)]
+            )
         wait_for(
             window,
             lambda: (

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from semblance.core.evaluation.friedman import (
-    Friedman,
+    FriedmanResult,
     critical_difference,
     friedman,
     friedman_over,
@@ -68,7 +68,7 @@ def test_too_few_learners_or_tables_are_refused():
 
 def test_holm_by_hand():
     # Standard error sqrt(3 * 4 / (6 * 8)) = 1/2, so that z is twice the difference of ranks.
-    pairs = holm(Friedman("auc", 8, {"a": 1.0, "b": 2.0, "c": 3.0}, 0.0, 1.0))
+    pairs = holm(FriedmanResult("auc", 8, {"a": 1.0, "b": 2.0, "c": 3.0}, 0.0, 1.0))
     assert [(pair.a, pair.b, pair.z) for pair in pairs] == [
         ("a", "c", -4.0),
         ("a", "b", -2.0),
@@ -85,7 +85,9 @@ def test_holm_of_the_ranks_a_paper_prints_gives_the_p_values_it_prints():
     ranks = {
         "PAI-": 1.49, "PAII-": 1.77, "PALS-": 2.87, "PAII+": 4.86, "PAI+": 4.93, "ITML": 5.67, "PALS+": 6.40,
     }  # fmt: skip
-    found = {(pair.a, pair.b): pair.p_adjusted for pair in holm(Friedman("seconds", 15, ranks, 0.0, 0.0))}
+    found = {
+        (pair.a, pair.b): pair.p_adjusted for pair in holm(FriedmanResult("seconds", 15, ranks, 0.0, 0.0))
+    }
     printed = {("PALS-", "ITML"): 0.0046, ("PALS-", "PAI+"): 0.0967, ("PALS-", "PAII+"): 0.1112}
     for pair, value in printed.items():
         # The ranks are printed to two decimals.

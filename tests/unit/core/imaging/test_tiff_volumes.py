@@ -31,6 +31,16 @@ def test_pages_are_slices_with_their_numbers(tmp_path):
             assert spacing is None
 
 
+def test_pages_whose_white_is_zero_are_turned_over_as_single_images_are(tmp_path):
+    import tifffile
+
+    for dtype, white in ((np.uint8, 255), (np.uint16, 65535)):
+        pixels = np.ascontiguousarray((VOXELS % 256).astype(dtype))
+        tifffile.imwrite(tmp_path / "a.tif", pixels, photometric="miniswhite")
+        found, _ = stack_of(tmp_path / "a.tif", (tmp_path / "a.tif").read_bytes())
+        np.testing.assert_array_equal(found, white - pixels.astype(int))
+
+
 def test_spacing_of_ome_and_imagej(tmp_path):
     ome = {"axes": "ZYX"} | {
         f"PhysicalSize{axis}{what}": value

@@ -8,6 +8,7 @@ import itertools
 import re
 
 import nibabel as nib
+import nrrd
 import numpy as np
 import pytest
 
@@ -168,6 +169,21 @@ def test_one_slice_is_an_image(tmp_path):
         assert not reader.is_stack(ImageAddress(tmp_path / "a.nii"))
         np.testing.assert_array_equal(reader.open(ImageAddress(tmp_path / "a.nii")).pixels, SHOWN[0])
         assert reader.inspect(ImageAddress(tmp_path / "a.nii")).width == 7
+
+
+def test_the_only_axis_of_one_voxel_is_that_of_the_slice(tmp_path):
+    for axis in range(3):
+        voxels = np.moveaxis(SHOWN[:1].transpose(2, 1, 0), 2, axis)
+        (tmp_path / "a.nii").write_bytes(nifti(np.ascontiguousarray(voxels), np.eye(4)))
+        with ImageReader() as reader:
+            assert not reader.is_stack(ImageAddress(tmp_path / "a.nii"))
+            assert sorted(reader.open(ImageAddress(tmp_path / "a.nii")).pixels.shape) == [6, 7]
+
+
+def test_nrrd_states_units_of_its_spacings(tmp_path):
+    fields = {"spacings": [500.0, 750.0, 2500.0], "units": ["um", "um", "um"]}
+    nrrd.write(str(tmp_path / "a.nrrd"), SHOWN.transpose(2, 1, 0), fields)
+    assert shown(tmp_path / "a.nrrd")[1].spacing_mm == pytest.approx(SPACING)
 
 
 def test_colours_and_other_numbers(tmp_path):

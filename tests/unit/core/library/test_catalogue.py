@@ -164,7 +164,7 @@ def test_images_in_folders_zips_and_arrays_have_addresses(library):
 
 def test_the_stamp_changes_with_every_write_of_anyone(library):
     stamps = {library.catalogue.stamp()}
-    with Library.open(library.path) as other:
+    with Library.open(library.location) as other:
         for number in range(5):
             other.save_search("mine", {"k": number})
             stamps.add(library.catalogue.stamp())

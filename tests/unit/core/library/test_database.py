@@ -146,7 +146,7 @@ def full(path):
 
 
 def test_a_full_disk_is_reported_and_earlier_writes_stay(full):
-    path = full.path
+    path = full.location
     before = tables_of(path)
     with pytest.raises(SemblanceError, match=r"The disk holding .*lib is full\. Free some space and start"):
         fill(full, range(1000, 3000))

@@ -180,7 +180,7 @@ def test_the_name_of_a_feature_set_is_needed_only_where_there_are_several(librar
 
 def test_a_left_over_store_is_replaced(library):
     """One whose maker was killed before the catalogue knew of it."""
-    store = library.path / "features" / "1.zarr"
+    store = library.location / "features" / "1.zarr"
     store.mkdir()
     (store / "zarr.json").write_text("half")
     made, rows = numbers_set(library), case_rows(library)
@@ -193,7 +193,7 @@ def test_lost_or_damaged_numbers_are_named_never_invented(library, damage):
     made, rows = numbers_set(library), case_rows(library)
     library.features.write_chunk(made, rows[:10], values_of(rows[:10]))
     library.features.write_chunk(made, rows[10:], values_of(rows[10:]))
-    store = library.path / "features" / f"{made.id}.zarr"
+    store = library.location / "features" / f"{made.id}.zarr"
     chunk, description = store / "c" / "1" / "0", store / "zarr.json"
     if damage == "no store":
         store.rename(store.with_suffix(".gone"))
@@ -287,7 +287,7 @@ def test_programs_that_write_at_once_leave_every_case_exactly_once(library):
         "        library.features.write_chunk(made, part, values_of(part))\n"
     )
     fill(library, range(600))
-    run_at_once(code, *((library.path, seed) for seed in range(2)))
+    run_at_once(code, *((library.location, seed) for seed in range(2)))
     made, rows = numbers_set(library), case_rows(library)
     counted = np.concatenate(list(library.features.chunk_rows(made).values()))
     assert sorted(counted.tolist()) == rows.tolist()

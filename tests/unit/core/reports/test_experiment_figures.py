@@ -8,8 +8,8 @@ import pytest
 from PIL import Image
 
 from semblance.core.reports.experiment_figures import (
-    Interval,
     NamedCurve,
+    ScoreInterval,
     critical_difference_figure,
     curves_figure,
     scores_figure,
@@ -35,7 +35,7 @@ def pixels(content: bytes) -> np.ndarray:
 def test_nothing_is_cut_at_the_edges(theme, text_scale):
     layout = PlotLayout(theme, (640, 0), text_scale=text_scale)
     many = {f"learner {number}": float(number) for number in range(1, 13)}
-    lines = [Interval(cases, name, 0.5, 0.4, 0.6) for cases in ("a", "b") for name in RANKS]
+    lines = [ScoreInterval(cases, name, 0.5, 0.4, 0.6) for cases in ("a", "b") for name in RANKS]
     for content in (
         critical_difference_figure(
             RANKS,
@@ -67,7 +67,10 @@ def test_only_printed_values_and_the_main_curves_have_the_accent():
         return bool((np.ptp(drawn, axis=2) > 60).any())
 
     for special in (True, False):
-        lines = [Interval("t", "lda", 0.5, 0.4, 0.6), Interval("t", "bdm", 0.7, None, None, printed=special)]
+        lines = [
+            ScoreInterval("t", "lda", 0.5, 0.4, 0.6),
+            ScoreInterval("t", "bdm", 0.7, None, None, printed=special),
+        ]
         assert coloured(scores_figure("auc", lines, PRINT)) == special
         # The last curve is not the main one.
         curves = [NamedCurve("bdm", [1, 2], [0.5, 0.6], main=special), NamedCurve("lda", [1, 2], [0.4, 0.5])]
@@ -76,7 +79,7 @@ def test_only_printed_values_and_the_main_curves_have_the_accent():
 
 
 def test_equal_input_equal_bytes_in_every_format():
-    lines = [Interval("t", "lda", 0.5, None, None)]
+    lines = [ScoreInterval("t", "lda", 0.5, None, None)]
     for form in ("png", "svg", "pdf"):
         layout = replace(PRINT, format=form)
         assert scores_figure("auc", lines, layout) == scores_figure("auc", lines, layout)

@@ -13,7 +13,7 @@ from reportlab.pdfbase.pdfdoc import PDFStream
 
 from semblance.core.errors import BadArguments
 from semblance.core.reports import pdf_text
-from semblance.core.reports.document import Plot, QueryFacts
+from semblance.core.reports.document import QueryFacts, ReportPlot
 from semblance.core.reports.pdf import report_pdf
 from semblance.core.reports.pdf_parts import ContributionBars, WrappedName
 from semblance.core.reports.pdf_text import register, width_of
@@ -223,7 +223,7 @@ def test_findings_have_a_letter_and_a_word() -> None:
 
 @pytest.mark.parametrize("content", [b"", b"no image", png()[:40]])
 def test_unreadable_images_are_reported(content: bytes) -> None:
-    document = report(ranking=(row(1, thumbnail=content),), plots=(Plot("Curve", content),))
+    document = report(ranking=(row(1, thumbnail=content),), plots=(ReportPlot("Curve", content),))
     _, text = _read(report_pdf(document))
     assert "no image" in text
 
@@ -231,7 +231,8 @@ def test_unreadable_images_are_reported(content: bytes) -> None:
 @pytest.mark.parametrize("size", [(10, 2000), (3000, 20), (1, 1)])
 def test_images_of_any_shape_fit(size: tuple[int, int]) -> None:
     document = report(
-        ranking=(row(1, thumbnail=png(*size)),), plots=tuple(Plot("Curve", png(*size)) for _ in range(3))
+        ranking=(row(1, thumbnail=png(*size)),),
+        plots=tuple(ReportPlot("Curve", png(*size)) for _ in range(3)),
     )
     report_pdf(document)
 

@@ -8,7 +8,7 @@ import re
 
 from pypdf import PdfReader
 
-from semblance.core.reports.document import Fact, QueryFacts, ReportDocument
+from semblance.core.reports.document import LabelledValue, QueryFacts, ReportDocument
 from semblance.core.reports.pdf import report_pdf
 from semblance.core.reports.redaction import CaseNames, Redactor
 from semblance.core.reports.write_report import report_csv, report_html, report_json
@@ -32,7 +32,7 @@ def test_no_patient_and_no_file_is_named_by_default() -> None:
                 "PAT-9 came from elsewhere.",
                 "The file case 2.png is small.",
             ),
-            card=(Fact("Features", r"C:\data\someone\gabor"),),
+            card=(LabelledValue("Features", r"C:\data\someone\gabor"),),
             patients=("PAT-9",),
         )
     )

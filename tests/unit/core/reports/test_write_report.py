@@ -15,7 +15,7 @@ from pypdf import PdfReader
 
 from semblance.core.errors import BadArguments, SemblanceError
 from semblance.core.purpose import PURPOSE
-from semblance.core.reports.document import UNKNOWN_MARK, Plot, QueryFacts
+from semblance.core.reports.document import UNKNOWN_MARK, QueryFacts, ReportPlot
 from semblance.core.reports.write_report import WRITERS, report_html, write_report
 from tests.helpers.reports import HOSTILE, png, report, row
 from tests.helpers.reports import vote as make_vote
@@ -141,7 +141,7 @@ def _page(html: str) -> _Page:
 
 def test_nothing_is_loaded_from_anywhere() -> None:
     svg = b'<svg xmlns="http://www.w3.org/2000/svg"/>'
-    html = report_html(report(plots=(Plot("Curve", png(), svg),), identified=True))
+    html = report_html(report(plots=(ReportPlot("Curve", png(), svg),), identified=True))
     assert not re.search(r"https?://|//[a-z]|url\(|@import|<script|<link|<iframe", html, re.IGNORECASE)
     page = _page(html)
     addresses = [attrs[name] or "" for _, attrs in page.tags for name in ("src", "href") if name in attrs]

@@ -9,7 +9,14 @@ import json
 import pytest
 
 from semblance.core.research import claim
-from semblance.core.research.claim import ANSWERED, ITEMS, OPEN, claim_answers, claim_csv, claim_json
+from semblance.core.research.claim import (
+    ANSWERED,
+    ITEMS,
+    OPEN,
+    checklist_answers,
+    checklist_csv,
+    checklist_json,
+)
 from semblance.core.research.export import deidentified_document, export_results
 from semblance.core.research.results import document
 from tests.helpers.tables import write_table
@@ -96,7 +103,7 @@ def test_no_folder_of_this_computer_is_in_it(state, tmp_path):
 
 def test_what_the_experiment_does_not_have_is_left_to_the_authors(state):
     made = document(state)
-    answers = {answer.item.number: answer for answer in claim_answers(made)}
+    answers = {answer.item.number: answer for answer in checklist_answers(made)}
     assert {where for _, where, _ in answers[33].values} == {"/spec/cases/2/test/table"}
     assert {value for _, _, value in answers[20].values} == {True, "known"}
     without = {
@@ -107,15 +114,15 @@ def test_what_the_experiment_does_not_have_is_left_to_the_authors(state):
         "results": [{**row, "chosen": [], "scores": {}} for row in made["results"]],
     }
     only_external = {**made, "spec": {**made["spec"], "cases": made["spec"]["cases"][2:]}}
-    assert {answer.item.number: answer.status for answer in claim_answers(only_external)}[32] == OPEN
-    bare = {answer.item.number: answer.status for answer in claim_answers(without)}
+    assert {answer.item.number: answer.status for answer in checklist_answers(only_external)}[32] == OPEN
+    bare = {answer.item.number: answer.status for answer in checklist_answers(without)}
     assert {number for number in (26, 29, 33, 37, 38) if bare[number] == ANSWERED} == set()
 
 
 def test_a_large_experiment_names_the_table_with_the_rest(state, monkeypatch):
     monkeypatch.setattr(claim, "MAX_VALUES", 3)
     made = deidentified_document(document(state), state.spec)
-    (performance,) = [item for item in json.loads(claim_json(made))["items"] if item["number"] == 37]
+    (performance,) = [item for item in json.loads(checklist_json(made))["items"] if item["number"] == 37]
     assert len(performance["values"]) == 3 and performance["left_out"] > 10
     assert performance["table"] == "scores.csv"
-    assert f"{performance['left_out']} more" in claim_csv(made)
+    assert f"{performance['left_out']} more" in checklist_csv(made)

@@ -13,11 +13,11 @@ import scipy.stats
 from semblance.core.errors import BadInput
 from semblance.core.research.learner_ranks import (
     SCORES,
+    rank_table,
+    rank_table_csv,
+    rank_table_figures,
+    rank_table_markdown,
     with_rows,
-    yardstick,
-    yardstick_csv,
-    yardstick_figures,
-    yardstick_markdown,
 )
 
 SETS = ("a", "b", "c", "d")
@@ -45,7 +45,7 @@ def document(seed=0, learners=LEARNERS, failed=()):
 
 
 def made(**options):
-    return yardstick(document(**options), FACTS, PROTOCOL)
+    return rank_table(document(**options), FACTS, PROTOCOL)
 
 
 def test_the_mean_rank_of_a_row_is_that_over_the_image_sets():
@@ -88,7 +88,7 @@ def test_what_failed_on_one_image_set_has_no_rank_and_its_reason():
         "euclidean",
         "lda",
     }
-    text = yardstick_markdown(found)
+    text = rank_table_markdown(found)
     assert "- bdm, b:gabor: It failed." in text
     assert "| BDM | gabor |" in text
 
@@ -112,9 +112,9 @@ def test_a_row_of_another_run_joins_only_if_the_images_and_the_protocol_are_the_
 
 def test_files_hold_every_number_and_a_diagram_for_each_test():
     found = made()
-    rows = list(csv.DictReader(io.StringIO(yardstick_csv(found))))
+    rows = list(csv.DictReader(io.StringIO(rank_table_csv(found))))
     assert len(rows) == len(LEARNERS) * len(FEATURES) * len(SETS) * len(SCORES)
     assert float(rows[0]["mean"]) == found["rows"][0]["scores"][SCORES[0]][rows[0]["image_set"]]["mean"]
-    figures = yardstick_figures(found, "svg")
+    figures = rank_table_figures(found, "svg")
     assert len(figures) == len(found["tests"]) == 4
     assert all(content.startswith(b"<?xml") for content in figures.values())

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from semblance.app.search.feedback.judgement_list import ROW, LedgerModel, ago
+from semblance.app.search.feedback.judgement_list import ROW, LedgerModel, time_ago
 from semblance.core.library.case_columns import case_columns
 from semblance.core.searches.feedback.influence import Influence
 from semblance.core.searches.feedback.judgements import Judgement, JudgementKind
@@ -98,9 +98,9 @@ def test_influence_texts():
     [(5, "now"), (80, "1 min"), (240, "4 min"), (7300, "2 h"), (3 * 86400, "3 d"), (-60, "now")],
 )
 def test_times_are_shown_as_how_long_ago_they_were(seconds: int, text: str):
-    assert ago((NOW - timedelta(seconds=seconds)).isoformat(), NOW) == text
+    assert time_ago((NOW - timedelta(seconds=seconds)).isoformat(), NOW) == text
 
 
 def test_invalid_time_is_empty():
-    assert ago("") == ""
-    assert ago("2026-01-02T03:04:05", NOW) == "now"
+    assert time_ago("") == ""
+    assert time_ago("2026-01-02T03:04:05", NOW) == "now"

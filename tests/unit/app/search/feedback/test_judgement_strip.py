@@ -103,7 +103,7 @@ def test_cases_and_files_are_dropped_on_either_half(qtbot, window, tmp_path):
     mime.setData(CASE_MIME, str(row(window, 6)).encode())
     drop(strip, mime, 0.2)
     wait_for_marks(window, [name(window, 6)], [])
-    with Library.open(window.state.path) as opened:
+    with Library.open(window.state.location) as opened:
         source = opened.catalogue.sources()[0].path
     image = Path(shutil.copy(next(source.rglob("*.png")), tmp_path / "outside.png"))
     file = QMimeData()

@@ -39,14 +39,14 @@ def press(qtbot, ranking_panel, place: int, verdict: int) -> None:
 @pytest.mark.parametrize("view", ["grid", "list"])
 def test_mark_is_saved_shown_and_undone(qtbot, ranking_panel, judging_context, jobs, view):
     ranking_panel._set_view(view)
-    list_requested = row(ranking_panel, 2)
+    marked_row = row(ranking_panel, 2)
     press(qtbot, ranking_panel, 2, 1)
     # Shown at once, before it is saved.
-    assert ranking_panel.grid.model().judgements == {list_requested: 1}
+    assert ranking_panel.grid.model().judgements == {marked_row: 1}
     jobs.run_pending()
     assert marked_cases(judging_context) == [(JudgementKind.ALIKE, True)]
-    assert ranking_panel.grid.model().judgements == {list_requested: 1}
-    press(qtbot, ranking_panel, ranking_panel.grid.model().place_of(list_requested), 1)
+    assert ranking_panel.grid.model().judgements == {marked_row: 1}
+    press(qtbot, ranking_panel, ranking_panel.grid.model().place_of(marked_row), 1)
     assert ranking_panel.grid.model().judgements == {}
     jobs.run_pending()
     assert marked_cases(judging_context) == [(JudgementKind.ALIKE, False)]
@@ -54,23 +54,23 @@ def test_mark_is_saved_shown_and_undone(qtbot, ranking_panel, judging_context, j
 
 
 def test_opposite_mark_replaces_the_first(qtbot, ranking_panel, judging_context, jobs):
-    list_requested = row(ranking_panel, 2)
+    marked_row = row(ranking_panel, 2)
     for verdict in (1, -1):
-        press(qtbot, ranking_panel, ranking_panel.grid.model().place_of(list_requested), verdict)
+        press(qtbot, ranking_panel, ranking_panel.grid.model().place_of(marked_row), verdict)
         jobs.run_pending()
-    assert ranking_panel.grid.model().judgements == {list_requested: -1}
+    assert ranking_panel.grid.model().judgements == {marked_row: -1}
     assert marked_cases(judging_context) == [(JudgementKind.ALIKE, False), (JudgementKind.NOT_ALIKE, True)]
     assert judging_context.state.ranked_search.contradictions == ()
 
 
 def test_author_time_and_visible_cases_are_saved(ranking_panel, judging_context, jobs):
     judging_context.settings.set_text(AUTHOR, "Ann")
-    ranking_panel.card_feedback.judge(1, [row(ranking_panel, 0)])
+    ranking_panel.card_feedback.mark_rows(1, [row(ranking_panel, 0)])
     jobs.run_pending()
     (entry,) = judging_context.state.ranked_search.entries
     assert entry.judgement.author == "Ann"
     assert entry.judgement.time
-    with Library.open(judging_context.state.path, writable=False) as opened:
+    with Library.open(judging_context.state.location, writable=False) as opened:
         ((_, stored, _),) = opened.judgements(judging_context.state.ledger).read()
     assert entry.judgement.case in stored.shown
     assert len(stored.shown) > 3
@@ -81,7 +81,7 @@ def test_several_cases_are_judged_and_undone_together(qtbot, ranking_panel, judg
     for key, pending in ((Qt.Key.Key_Home, None), (Qt.Key.Key_Right, SHIFT), (Qt.Key.Key_Right, SHIFT)):
         qtbot.keyClick(ranking_panel.grid, key, *([pending] if pending else []))
     chosen = ranking_panel.grid.selected().tolist()
-    ranking_panel.card_feedback.judge(-1)
+    ranking_panel.card_feedback.mark_rows(-1)
     jobs.run_pending()
     assert ranking_panel.grid.model().judgements == dict.fromkeys(chosen, -1)
     assert ranking_panel.grid.selected().tolist() == sorted(chosen, key=ranking_panel.grid.model().place_of)
@@ -133,7 +133,7 @@ def test_another_query_cancels_a_comparison(ranking_panel, judging_context, jobs
 
 
 def test_marks_are_those_of_the_current_query(ranking_panel, judging_context, jobs):
-    ranking_panel.card_feedback.judge(1, [row(ranking_panel, 0)])
+    ranking_panel.card_feedback.mark_rows(1, [row(ranking_panel, 0)])
     jobs.run_pending()
     search_operations.submit_query(judging_context, Query(case=judging_context.state.columns.ids[7]))
     jobs.run_pending()
@@ -143,8 +143,8 @@ def test_marks_are_those_of_the_current_query(ranking_panel, judging_context, jo
 
 def test_cards_show_their_shift(ranking_panel, judging_context, jobs):
     for place in (8, 9):
-        ranking_panel.card_feedback.judge(1, [row(ranking_panel, place)])
-        ranking_panel.card_feedback.judge(-1, [row(ranking_panel, place - 8)])
+        ranking_panel.card_feedback.mark_rows(1, [row(ranking_panel, place)])
+        ranking_panel.card_feedback.mark_rows(-1, [row(ranking_panel, place - 8)])
     jobs.run_pending()
     refined, model = judging_context.state.ranked_search, ranking_panel.grid.model()
     assert any(refined.shifts)
@@ -176,8 +176,8 @@ def test_mark_that_cannot_be_saved_is_not_shown(ranking_panel, judging_context, 
     def fail(*_given, **_more):
         raise OSError("disk full")
 
-    monkeypatch.setattr(refine_metric, "judge", fail)
-    ranking_panel.card_feedback.judge(1, [row(ranking_panel, 0)])
+    monkeypatch.setattr(refine_metric, "add_judgements", fail)
+    ranking_panel.card_feedback.mark_rows(1, [row(ranking_panel, 0)])
     jobs.run_pending()
     assert ranking_panel.grid.model().judgements == {}
     assert [message.level for message in judging_context.messages.history] == ["error"]
@@ -189,7 +189,7 @@ def test_marks_order_a_metric_that_they_cannot_refine(ranking_panel, judging_con
     jobs.run_pending()
     before = [case.case_id for case in judging_context.state.ranking.ranked]
     assert "no coordinates" in judging_context.state.refusal.message
-    ranking_panel.card_feedback.judge(1, [row(ranking_panel, 6)])
+    ranking_panel.card_feedback.mark_rows(1, [row(ranking_panel, 6)])
     jobs.run_pending()
     after = [case.case_id for case in judging_context.state.ranking.ranked]
     assert judging_context.state.marks.liked == (before[6],)
@@ -200,7 +200,7 @@ def test_marks_order_a_metric_that_they_cannot_refine(ranking_panel, judging_con
 
 
 def test_judgement_during_another_search_is_saved_without_its_ranking(ranking_panel, judging_context, jobs):
-    ranking_panel.card_feedback.judge(1, [row(ranking_panel, 0)])
+    ranking_panel.card_feedback.mark_rows(1, [row(ranking_panel, 0)])
     search_operations.submit_query(judging_context, Query(case=judging_context.state.columns.ids[7]))
     jobs.run_pending()
     assert judging_context.state.ranked_search.search.query.case == judging_context.state.columns.ids[7]
@@ -210,7 +210,7 @@ def test_judgement_during_another_search_is_saved_without_its_ranking(ranking_pa
 def test_judgement_while_the_metric_is_replaced_applies_to_the_new_metric(
     ranking_panel, judging_context, jobs
 ):
-    ranking_panel.card_feedback.judge(1, [row(ranking_panel, 0)])
+    ranking_panel.card_feedback.mark_rows(1, [row(ranking_panel, 0)])
     judging_context.state.set_metric("city")
     search_operations.rank(judging_context)
     jobs.run_pending()
@@ -220,7 +220,7 @@ def test_judgement_while_the_metric_is_replaced_applies_to_the_new_metric(
 
 
 def test_judgement_while_the_library_closes_shows_nothing(ranking_panel, judging_context, jobs):
-    ranking_panel.card_feedback.judge(1, [row(ranking_panel, 0)])
+    ranking_panel.card_feedback.mark_rows(1, [row(ranking_panel, 0)])
     judging_context.state.set_library(None)
     jobs.run_pending()
     assert judging_context.state.ranked_search is None
@@ -231,7 +231,7 @@ def test_repeated_mark_is_one_judgement(ranking_panel, judging_context, jobs):
     search = judging_context.state.search
     made = likeness_judgement(search, judging_context.state.columns.ids[3], True)
     for _ in range(100):
-        operations.judge(judging_context, [made])
+        operations.save_judgements(judging_context, [made])
     jobs.run_pending()
     assert marked_cases(judging_context) == [(JudgementKind.ALIKE, True)]
 
@@ -239,13 +239,13 @@ def test_repeated_mark_is_one_judgement(ranking_panel, judging_context, jobs):
 def test_two_windows_share_a_ledger(ranking_panel, judging_context, jobs):
     """What the other one judged is in the ledger with the next click here."""
     other = make_context(jobs)
-    other.state.set_library(read_snapshot(judging_context.state.path))
+    other.state.set_library(read_snapshot(judging_context.state.location))
     other.state.restore_search(judging_context.state.search)
     search_operations.rank(other)
     jobs.run_pending()
     columns = judging_context.state.columns
     for window, case in ((judging_context, 5), (other, 6), (judging_context, 9)):
-        operations.judge(window, [likeness_judgement(window.state.search, columns.ids[case], True)])
+        operations.save_judgements(window, [likeness_judgement(window.state.search, columns.ids[case], True)])
         jobs.run_pending()
     assert len(judging_context.state.ranked_search.entries) == 3
     assert len(other.state.ranked_search.entries) == 2
@@ -255,7 +255,7 @@ def test_two_windows_share_a_ledger(ranking_panel, judging_context, jobs):
 
 
 def test_a_case_is_not_judged_against_itself(ranking_panel, judging_context, jobs):
-    ranking_panel.card_feedback.judge(1, [int(judging_context.state.columns.case_row[0])])
+    ranking_panel.card_feedback.mark_rows(1, [int(judging_context.state.columns.case_row[0])])
     assert "against itself" in judging_context.messages.history[0].what
     assert judging_context.messages.history[0].hint
     ranking_panel.card_feedback.compare(row(ranking_panel, 0), row(ranking_panel, 0))

@@ -16,7 +16,7 @@ from semblance.app.shell import search_operations
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader, ThumbnailSource
 from semblance.core.imaging.region import Region
 from semblance.core.searches.feedback.judgements import JudgementKind
-from semblance.core.searches.feedback.questions import Answer
+from semblance.core.searches.feedback.questions import QuestionAnswer
 from semblance.core.searches.query import Query
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.metrics.train_request import TrainRequest
@@ -120,7 +120,12 @@ def test_keys_answer(qtbot, page, context, jobs, key, kinds) -> None:
 
 
 def test_the_mouse_answers_too(qtbot, page, context, jobs) -> None:
-    for given, count in ((Answer.FIRST, 2), (Answer.BOTH, 4), (None, 4), (Answer.NEITHER, 6)):
+    for given, count in (
+        (QuestionAnswer.FIRST, 2),
+        (QuestionAnswer.BOTH, 4),
+        (None, 4),
+        (QuestionAnswer.NEITHER, 6),
+    ):
         qtbot.mouseClick(page.buttons[given], Qt.MouseButton.LeftButton)
         wait_until_idle(qtbot, jobs)
         assert len(judgement_kinds(context)) == count
@@ -239,7 +244,7 @@ def test_read_only_library_shows_a_notice(qtbot, trained, jobs, monkeypatch) -> 
     page.show()
     wait_until_idle(qtbot, jobs)
     assert "read-only" in page.session.problem.text
-    assert not page.buttons[Answer.BOTH].isEnabled()
+    assert not page.buttons[QuestionAnswer.BOTH].isEnabled()
 
 
 def test_session_ends_when_all_cases_are_judged(qtbot, page, context, jobs) -> None:
@@ -305,7 +310,9 @@ def test_question_about_a_case_judged_elsewhere_is_dropped(qtbot, section, conte
     from semblance.core.searches.feedback.judgements import likeness_judgement
 
     question = section.session.question
-    mark_cards.judge(context, [likeness_judgement(context.state.search, question.first, positive=True)])
+    mark_cards.save_judgements(
+        context, [likeness_judgement(context.state.search, question.first, positive=True)]
+    )
     wait_until_idle(qtbot, jobs)
     now = section.session.question
     assert question.first not in (now.first, now.second)

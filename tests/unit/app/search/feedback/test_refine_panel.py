@@ -70,7 +70,7 @@ def judge(context, jobs, panel, *marks: tuple[int, bool]) -> list[int]:
     """(place in the library, alike) each in a click of its own; the ids."""
     ids = context.state.columns.ids
     for place, alike in marks:
-        operations.judge(context, [likeness_judgement(context.state.search, ids[place], alike)])
+        operations.save_judgements(context, [likeness_judgement(context.state.search, ids[place], alike)])
         jobs.run_pending()
     wait_until_idle(panel, jobs)
     return [entry.id for entry in context.state.ranked_search.entries]
@@ -78,7 +78,9 @@ def judge(context, jobs, panel, *marks: tuple[int, bool]) -> list[int]:
 
 def compare(context, jobs, panel, closer: int, farther: int) -> None:
     ids = context.state.columns.ids
-    operations.judge(context, [comparison_judgement(context.state.search, ids[closer], ids[farther])])
+    operations.save_judgements(
+        context, [comparison_judgement(context.state.search, ids[closer], ids[farther])]
+    )
     wait_until_idle(panel, jobs)
 
 
@@ -229,7 +231,7 @@ def test_influence_is_hidden_after_the_next_judgement(qtbot, ranked_panel, conte
 
 def test_score_shows_what_it_was_tested_on(ranked_panel, context, jobs):
     judge(context, jobs, ranked_panel, (4, True), (5, False))
-    score = refine_metric.held_out_score(context.state.path, context.state.search)
+    score = refine_metric.held_out_score(context.state.location, context.state.search)
     assert ranked_panel.scores.accuracy.text().startswith(f"{score.accuracy:.2f} (")
     assert f"{score.before:.2f} without judgements" in ranked_panel.scores.note.text()
     assert f"{score.cases} cases" in ranked_panel.scores.note.text()
@@ -257,7 +259,7 @@ def test_a_long_badge_goes_below_the_score_and_the_interval_stays(ranked_panel, 
 def test_score_without_held_out_cases(ranked_panel, context, jobs):
     ids = context.state.columns.ids
     made = [likeness_judgement(context.state.search, case, True) for case in ids[2:]]
-    operations.judge(context, made)
+    operations.save_judgements(context, made)
     wait_until_idle(ranked_panel, jobs)
     assert ranked_panel.scores.accuracy.text() == "not measured"
     assert "Every case was judged" in ranked_panel.scores.note.text()
@@ -292,7 +294,9 @@ def test_late_refusal_of_another_metric_or_library_is_ignored(ranked_panel, cont
     assert context.state.refusal is None
     context.state.set_metric("city")
     operations.check_metric(context)
-    context.state.set_library(replace(context.state.library, path=context.state.path.with_name("other")))
+    context.state.set_library(
+        replace(context.state.library, location=context.state.location.with_name("other"))
+    )
     context.state.set_metric("city")
     jobs.run_pending()
     assert context.state.refusal is None

@@ -46,7 +46,7 @@ def show(panel, context, jobs):
     """Show the case at a place of the library, or a file."""
 
     def showing(what):
-        path = context.state.path
+        path = context.state.location
         source = QuerySource(path, context.state.columns.ids[what], None) if isinstance(what, int) else what
         panel.show_source(source)
         jobs.run_pending()
@@ -138,7 +138,7 @@ def test_missing_image_shows_the_reason(show, jobs, monkeypatch):
 
 
 def test_slow_loading_shows_a_notice(panel, context, jobs):
-    panel.show_source(QuerySource(context.state.path, context.state.columns.ids[0], None))
+    panel.show_source(QuerySource(context.state.location, context.state.columns.ids[0], None))
     panel._loading_timer.timeout.emit()
     assert panel.notice.isVisible()
     jobs.run_pending()
@@ -152,11 +152,11 @@ def test_case_outside_the_library_shows_an_error(panel):
 
 def test_late_image_of_another_case_is_dropped(panel, context, jobs):
     ids = context.state.columns.ids
-    panel.show_source(QuerySource(context.state.path, ids[0], None))
-    panel.show_source(QuerySource(context.state.path, ids[1], None))
+    panel.show_source(QuerySource(context.state.location, ids[0], None))
+    panel.show_source(QuerySource(context.state.location, ids[1], None))
     jobs.run_pending()
     assert panel._loaded.case.case_id == ids[1]
-    panel.show_source(QuerySource(context.state.path, ids[2], None))
+    panel.show_source(QuerySource(context.state.location, ids[2], None))
     panel.leave()
     jobs.run_pending()
     assert panel.view.image is None
@@ -235,7 +235,7 @@ def test_file_header_is_requested_by_button_and_menu(show, qtbot):
 def test_file_is_shown_and_searched_with(show, context, jobs, tmp_path):
     path = tmp_path / "mine.png"
     Image.fromarray(np.zeros((30, 40), np.uint8)).save(path)
-    panel = show(QuerySource(context.state.path, None, path))
+    panel = show(QuerySource(context.state.location, None, path))
     assert panel.view.image.width == 40
     QTest.mouseClick(panel.search, LEFT)
     jobs.run_pending()

@@ -53,11 +53,11 @@ def test_the_card_shows_the_slice_and_the_case_opens_on_it(grid, context, jobs):
     turn(grid, -2)
     jobs.run_pending()
     first = grid.source.get(row).copy()
-    kept = context.state.last_views.get((context.state.path, row))
+    kept = context.state.last_views.get((context.state.location, row))
     assert kept.place == 7
     turn(grid, -9)
     jobs.run_pending()
-    assert context.state.last_views.get((context.state.path, row)).place == 9
+    assert context.state.last_views.get((context.state.location, row)).place == 9
     assert grid.source.get(row) is not None
     assert not first.isNull()
 
@@ -65,4 +65,4 @@ def test_the_card_shows_the_slice_and_the_case_opens_on_it(grid, context, jobs):
 def test_without_shift_the_cards_scroll(grid, context):
     turn(grid, -2, Qt.KeyboardModifier.NoModifier)
     row = int(context.state.columns.case_row[0])
-    assert context.state.last_views.get((context.state.path, row)) is None
+    assert context.state.last_views.get((context.state.location, row)) is None

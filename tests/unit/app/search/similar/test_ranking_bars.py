@@ -39,7 +39,7 @@ def test_the_bar_counts_the_marks_and_shows_the_order_before(
     assert marks_bar.text == ""
     liked, disliked = ranking_panel.grid.model().case_row(5), ranking_panel.grid.model().case_row(0)
     for row, mark in ((liked, 1), (disliked, -1)):
-        ranking_panel.card_feedback.judge(mark, [row])
+        ranking_panel.card_feedback.mark_rows(mark, [row])
         jobs.run_pending()
     after = order(judging_context)
     assert marks_bar.text == "Ordered by 2 marks"
@@ -56,12 +56,12 @@ def test_the_bar_counts_the_marks_and_shows_the_order_before(
 
 
 def test_a_mark_made_in_the_order_before_is_followed(qtbot, ranking_panel, marks_bar, judging_context, jobs):
-    ranking_panel.card_feedback.judge(1, [ranking_panel.grid.model().case_row(5)])
+    ranking_panel.card_feedback.mark_rows(1, [ranking_panel.grid.model().case_row(5)])
     jobs.run_pending()
     qtbot.mouseClick(marks_bar.before, LEFT)
     jobs.run_pending()
     before = order(judging_context)
-    ranking_panel.card_feedback.judge(-1, [ranking_panel.grid.model().case_row(0)])
+    ranking_panel.card_feedback.mark_rows(-1, [ranking_panel.grid.model().case_row(0)])
     jobs.run_pending()
     assert marks_bar.text == "Ordered by 2 marks"
     assert order(judging_context) != before
@@ -72,7 +72,7 @@ def test_undo_removes_one_mark_and_start_again_removes_all(
 ):
     before = order(judging_context)
     for place in (5, 6):
-        ranking_panel.card_feedback.judge(1, [ranking_panel.grid.model().case_row(place)])
+        ranking_panel.card_feedback.mark_rows(1, [ranking_panel.grid.model().case_row(place)])
         jobs.run_pending()
     qtbot.mouseClick(marks_bar.undo, LEFT)
     jobs.run_pending()
@@ -88,7 +88,7 @@ def test_cards_say_which_marked_cases_they_are_near_to(ranking_panel, judging_co
     assert ranking_panel.grid.model().notes is None
     liked, disliked = ranking_panel.grid.model().case_row(1), ranking_panel.grid.model().case_row(6)
     for row, mark in ((liked, 1), (disliked, -1)):
-        ranking_panel.card_feedback.judge(mark, [row])
+        ranking_panel.card_feedback.mark_rows(mark, [row])
         jobs.run_pending()
     model, ranks = (
         ranking_panel.grid.model(),
@@ -119,7 +119,7 @@ def other_marks_bar(ranking_panel) -> OtherMarksBar:
 def marked(ranking_panel, judging_context, jobs) -> Query:
     """The query, of which two cases are marked."""
     rows = [ranking_panel.grid.model().case_row(place) for place in PLACES]
-    ranking_panel.card_feedback.judge(1, rows)
+    ranking_panel.card_feedback.mark_rows(1, rows)
     jobs.run_pending()
     return judging_context.state.query
 
@@ -135,7 +135,7 @@ def test_marks_do_not_change_the_next_search_unless_a_person_asks_for_it(
     other = Query(case=state.columns.ids[9])
     search_operations.submit_query(judging_context, other)
     jobs.run_pending()
-    plain = nearest_cases(state.path, state.metric.name, other, k=judging_context.settings.similar_cases)
+    plain = nearest_cases(state.location, state.metric.name, other, k=judging_context.settings.similar_cases)
     assert order_with_distances(state) == [(case.case_id, case.distance) for case in plain.ranked]
     assert (other_marks_bar.text, state.own_judgement_count, state.judgement_count) == ("", 0, len(PLACES))
     assert not ranking_panel.grid.model().judgements
@@ -177,7 +177,7 @@ def test_marks_that_a_region_sets_aside_can_be_used_for_it(
     assert other_marks_bar.text == "2 marks on this image are set aside for the region"
     judged = []
     monkeypatch.setattr(
-        "semblance.app.search.feedback.mark_cards.judge",
+        "semblance.app.search.feedback.mark_cards.save_judgements",
         lambda _context, judgements: judged.extend(judgements),
     )
     qtbot.mouseClick(other_marks_bar.change, LEFT)
@@ -212,7 +212,7 @@ def training_bar(panel) -> TrainingBar:
 @pytest.fixture
 def trained(context) -> list[bool]:
     """Of each case whether the metric was trained on it."""
-    with Library.open(context.state.path) as opened:
+    with Library.open(context.state.location) as opened:
         training = set(opened.metric("trained").training.tolist())
     return [row in training for row in context.state.columns.case_row.tolist()]
 

@@ -168,7 +168,7 @@ def test_clearing_a_box_ranks_without_the_group_and_reset_restores_it(panel_with
     assert names(panel_with_query) == order, "a second click at the same place takes the first back"
     assert not box_of(panel_with_query, "f3").isChecked()
     assert panel_with_query.waterfall.rows[order.index("f3")].amount_text == "left out"
-    explained = explain_distance(context.state.path, context.state.search, panel_with_query.shown.case)
+    explained = explain_distance(context.state.location, context.state.search, panel_with_query.shown.case)
     assert panel_with_query.waterfall.total.amount_text == distance_text(explained.distance)
     assert panel_with_query.header.isVisible()
     panel_with_query.header.action_requested.emit()
@@ -234,7 +234,7 @@ def test_both_breakdowns_have_the_same_total(panel_with_query, context, qtbot):
 
 def test_judgements_are_part_of_the_explained_distance(panel_with_query, context, table):
     search = context.state.search
-    refine_metric.judge(
+    refine_metric.add_judgements(
         table, search, [comparison_judgement(search, f"t/c{n}", f"t/c{n + 1}") for n in range(10, 30, 2)]
     )
     search_operations.rank(context)

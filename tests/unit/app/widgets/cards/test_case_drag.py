@@ -35,7 +35,7 @@ def library(tmp_path):
 @pytest.fixture
 def images(private_home, library):
     jobs = PromptJobs()
-    yield DragImages(replace(make_context(jobs, Settings()), state=SimpleNamespace(path=library)))
+    yield DragImages(replace(make_context(jobs, Settings()), state=SimpleNamespace(location=library)))
     jobs.shutdown()
 
 

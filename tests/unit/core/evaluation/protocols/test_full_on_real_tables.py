@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from semblance.core.evaluation.data import prepare
-from semblance.core.evaluation.data_sources import Source, read_source
+from semblance.core.evaluation.data_sources import CaseSource, read_source
 from semblance.core.evaluation.protocols import get_protocol
 from semblance.core.evaluation.protocols.protocol import fit_and_measure
 from semblance.core.metrics import make_learner
@@ -93,7 +93,7 @@ def delong(scores, positive):
 @pytest.mark.slow
 @pytest.mark.parametrize("table", ["mammographic_masses", "balance_scale", "ecoli"])
 def test_every_score_is_that_of_its_definition(data, table):
-    read, _, _ = read_source(Source(table=str(data / "tables" / f"{table}.csv")))
+    read, _, _ = read_source(CaseSource(table=str(data / "tables" / f"{table}.csv")))
     cases = prepare(read, max_cases=160)
     plan = get_protocol("full", draws=0).plan(cases, 1, 5)
     prepared = plan.prepared(0, parse_steps("standardise"))

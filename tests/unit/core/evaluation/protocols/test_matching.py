@@ -12,7 +12,7 @@ import pytest
 from semblance.core.errors import BadInput
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.protocols import get_protocol
-from semblance.core.evaluation.protocols.matching import FOLDS, MAX_K, Views, hit_probabilities
+from semblance.core.evaluation.protocols.matching import FOLDS, MAX_K, PolypViews, hit_probabilities
 from semblance.core.evaluation.protocols.protocol import LearnerSpec
 from semblance.core.metrics import registry
 from semblance.core.metrics.estimators.fixed_distances import Euclidean
@@ -67,7 +67,7 @@ def test_hits_by_hand():
         np.array(["P"] * 5),
         attributes={"view": np.array(["prone", "prone", "supine", "supine", "supine"])},
     )
-    views = Views(data, FALSE)
+    views = PolypViews(data, FALSE)
     assert [(q.row, q.candidates.tolist(), q.hits.tolist()) for q in views.queries] == [
         (0, [2, 3, 4], [True, False, False]),
         (2, [0, 1], [True, False]),
@@ -102,14 +102,14 @@ def test_a_polyp_cut_into_several_candidates_is_hit_by_any():
         np.array(["P"] * 4),
         attributes={"view": np.array(["prone", "supine", "supine", "supine"])},
     )
-    (query, *back) = Views(data, FALSE).queries
+    (query, *back) = PolypViews(data, FALSE).queries
     assert query.hits.tolist() == [True, False, True]
     assert len(back) == 2
 
 
 def test_triplets_are_the_papers():
     data = candidates(patients=6, polyps=2, wrong=3)
-    views = Views(data, FALSE)
+    views = PolypViews(data, FALSE)
     split = get_protocol("matching").splits(data, 1, 0)[1][0]
     train = split.train
     expected = set()

@@ -9,7 +9,7 @@ import pytest
 from pydicom import Dataset, Sequence, dcmread
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.deidentification.deidentify_dataset import Changes, deidentify
+from semblance.core.imaging.deidentification.deidentify_dataset import DeidentificationChanges, deidentify
 from semblance.core.imaging.deidentification.profile import Option, Profile
 from semblance.core.imaging.pseudonyms import Pseudonyms
 from tests.helpers.dicom_files import encoded
@@ -18,8 +18,10 @@ from tests.helpers.planted_identifiers import Planted, planted_object
 KEY = Pseudonyms(b"k" * 32)
 
 
-def cleaned(planted: Planted, *options: Option, key: Pseudonyms = KEY) -> tuple[Dataset, bytes, Changes]:
-    dataset, changes = dcmread(io.BytesIO(encoded(planted.dataset))), Changes()
+def cleaned(
+    planted: Planted, *options: Option, key: Pseudonyms = KEY
+) -> tuple[Dataset, bytes, DeidentificationChanges]:
+    dataset, changes = dcmread(io.BytesIO(encoded(planted.dataset))), DeidentificationChanges()
     deidentify(dataset, Profile(frozenset(options)), key, changes)
     return dataset, encoded(dataset), changes
 

@@ -14,7 +14,7 @@ from pydicom.encaps import encapsulate
 from pydicom.tag import Tag
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.deidentification.deidentify_dataset import Changes, deidentify
+from semblance.core.imaging.deidentification.deidentify_dataset import DeidentificationChanges, deidentify
 from semblance.core.imaging.deidentification.kept_values import without_texts
 from semblance.core.imaging.deidentification.profile import Option, Profile
 from semblance.core.imaging.dicom.case_attributes import case_attributes
@@ -35,7 +35,7 @@ def header(name: str = "Lung^Le", patient: str = "HOSP-778812993") -> Dataset:
 
 def cleaned(dataset: Dataset, *options: Option) -> Dataset:
     made = dcmread(io.BytesIO(encoded(dataset)))
-    deidentify(made, Profile(frozenset(options)), KEY, Changes())
+    deidentify(made, Profile(frozenset(options)), KEY, DeidentificationChanges())
     return dcmread(io.BytesIO(encoded(made)))
 
 
@@ -81,7 +81,7 @@ def test_ids_and_numbers_of_thousands_of_digits_are_compared():
         value = b"0" * 5000 if vr == "DS" else long
         dataset[Tag(keyword)] = RawDataElement(Tag(keyword), vr, len(value), value, 0, False, True)
     assert case_attributes(dataset)["modality"] == "US"
-    deidentify(dataset, Profile(), KEY, Changes())
+    deidentify(dataset, Profile(), KEY, DeidentificationChanges())
     assert long.decode() not in str(dataset)
 
 
@@ -91,7 +91,7 @@ def test_a_long_number_that_is_none_is_read_once():
     written = b"0" * 1_000_000 + b"_1"
     tag = Tag("SliceThickness")
     dataset[tag] = RawDataElement(tag, "DS", len(written), written, 0, False, True)
-    deidentify(dataset, Profile(), KEY, Changes())
+    deidentify(dataset, Profile(), KEY, DeidentificationChanges())
     assert dataset.SliceThickness is None
 
 
@@ -291,5 +291,5 @@ def test_a_kept_overlay_ends_with_its_last_bit():
 def test_an_unknown_character_set_is_not_kept():
     made = dcmread(io.BytesIO(encoded(header())))
     made.add_new(0x00080005, "CS", "LUNG LE")
-    deidentify(made, Profile(), KEY, Changes())
+    deidentify(made, Profile(), KEY, DeidentificationChanges())
     assert made.SpecificCharacterSet == "ISO_IR 192"

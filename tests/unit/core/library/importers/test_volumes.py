@@ -9,6 +9,7 @@ import numpy as np
 
 from semblance.core.library.open_library import open_library
 from semblance.core.workflows.library.import_source import import_source
+from semblance.core.workflows.maintenance.verify_library import verify_library
 from tests.helpers.importer_scan import Scan
 from tests.helpers.volume_files import meta_image, nifti, tiff
 
@@ -21,6 +22,13 @@ def volume(seed=0, turned=False):
     return written(voxels, turned)
 
 
+def _voxels_of(*boxes, shape=(9, 8, 5)):
+    voxels = np.zeros(shape, np.uint8)
+    for label, *box in boxes:
+        voxels[tuple(slice(*part) for part in box)] = label
+    return voxels
+
+
 def written(voxels, turned=False):
     if not turned:
         return nifti(voxels, LPS)
@@ -30,10 +38,7 @@ def written(voxels, turned=False):
 
 def mask(*boxes, turned=False, shape=(9, 8, 5)):
     """``boxes``: (label, columns, rows, slices)."""
-    voxels = np.zeros(shape, np.uint8)
-    for label, *box in boxes:
-        voxels[tuple(slice(*part) for part in box)] = label
-    return written(voxels, turned)
+    return written(_voxels_of(*boxes, shape=shape), turned)
 
 
 ONE = (1, (2, 5), (1, 7), (1, 4))
@@ -104,6 +109,52 @@ def test_every_label_of_a_mask_is_a_case_and_has_its_name(tmp_path):
         assert scan.cases[2].attributes == {"of": key, "segment": "tumour"}
 
 
+def test_labels_of_layers_stay_apart_and_may_be_great(tmp_path):
+    layers = np.zeros((9, 8, 5, 2), np.uint8)
+    layers[2:5, 1:7, 1:4, 0] = layers[2:8, 2:4, 0:2, 1] = 1
+    files = {
+        "a.nii": volume(),
+        "a_seg.nii": nifti(layers, LPS),
+        "b.nii": volume(1),
+        "b_dseg.nii": nifti(np.where(layers[..., 0] > 0, 2035, 0).astype(np.int32), LPS),
+        "c.nii": volume(2),
+        "c_probseg.nii": nifti(np.where(layers[..., 0] > 0, 0.8, np.nan).astype(np.float32), LPS),
+    }
+    assert boxes(Scan(folder(tmp_path, files))) == {
+        "a.nii": None,
+        "a.nii#1": (2, 1, 1, 3, 6, 3),
+        "a.nii#2": (2, 2, 0, 6, 2, 2),
+        "b.nii": (2, 1, 1, 3, 6, 3),
+        "c.nii": (2, 1, 1, 3, 6, 3),
+    }
+
+
+def test_unions_of_labels_are_passed_over(tmp_path):
+    files = {
+        "imagesTr/x_0000.nii": volume(),
+        "labelsTr/x.nii": mask(ONE, TWO),
+        "dataset.json": b'{"labels": {"background": 0, "whole": [1, 2], "edema": 1, "core": 2}}',
+    }
+    assert Scan(folder(tmp_path, files)).findings == {None: 1, "edema": 1, "core": 1}
+
+
+def test_a_mask_lies_on_its_volume_in_whatever_order_its_file_has(tmp_path):
+    turned = LPS @ np.diag([-1.0, 1, 1, 1])
+    cube = np.eye(4)
+    # In the order of the third, first and second axis.
+    others = nifti(np.ascontiguousarray(np.moveaxis(_voxels_of(ONE), 2, 0)), cube[:, [2, 0, 1, 3]])
+    files = {
+        "a.nii": nifti(_voxels_of(TWO), turned),
+        "a_mask.nii": nifti(_voxels_of(ONE)),
+        "b.nii": nifti(_voxels_of(TWO), cube),
+        "b_mask.nii": others,
+    }
+    assert boxes(Scan(folder(tmp_path, files))) == {
+        "a.nii": (4, 1, 1, 3, 6, 3),
+        "b.nii": (2, 1, 1, 3, 6, 3),
+    }
+
+
 def test_several_masks_of_one_label_are_united(tmp_path):
     files = {"a.nii": volume(), "a_mask_1.nii": mask(ONE), "a_mask_2.nii": mask((1, *TWO[1:]))}
     assert boxes(Scan(folder(tmp_path, files))) == {"a.nii": (2, 1, 0, 6, 6, 4)}
@@ -120,13 +171,17 @@ def test_a_mask_that_does_not_fit_is_reported_and_the_volume_stays(tmp_path):
         "c_mask.nii": volume(3),
         "d.nii": volume(4),
         "d_mask.nii": volume(4)[:-80],
+        "e.nii": volume(5),
+        "e_mask.nii": nifti(_voxels_of(ONE), LPS + np.array([[0, 0, 0, 20], *[[0] * 4] * 3])),
+        "f.nii": volume(6),
+        "f_mask.nii": nifti(_voxels_of(ONE), LPS @ np.diag([2.0, 2, 1, 1])),
     }
     scan = Scan(folder(tmp_path, files))
     assert set(boxes(scan).values()) == {None}
-    assert len(scan.cases) == 4
-    reasons = [scan.rejected[f"{name}_mask.nii"] for name in "abcd"]
+    assert len(scan.cases) == 6
+    reasons = [scan.rejected[f"{name}_mask.nii"] for name in "abcdef"]
     assert all(found.failed for found in reasons)
-    assert ["grid" in found.reason for found in reasons] == [True, True, False, False]
+    assert ["grid" in found.reason for found in reasons] == [True, True, False, False, True, True]
 
 
 def test_bids_names_the_patient_and_nothing_else(tmp_path):
@@ -149,6 +204,35 @@ def test_bids_names_the_patient_and_nothing_else(tmp_path):
     ]
     assert "DOE" not in repr((scan.cases, scan.rejected))
     scan.assert_each_file_reported_once()
+
+
+def test_masks_in_the_derivatives_of_bids_belong_to_the_volumes_they_fit(tmp_path):
+    files = {
+        "participants.tsv": b"participant_id\tage\n1\t34\n",
+        "sub-1/ses-a/dwi/sub-1_ses-a_dwi.nii": volume(),
+        "sub-1/ses-a/anat/sub-1_ses-a_FLAIR.nii": nifti(np.ones((4, 5, 6), np.uint8), LPS),
+        "sub-1/ses-b/dwi/sub-1_ses-b_dwi.nii": volume(1),
+        "sub-2/anat/sub-2_T1w.nii": volume(2),
+        "derivatives/sub-1/ses-a/sub-1_ses-a_msk.nii": mask(ONE),
+        "derivatives/lesions/sub-2/anat/sub-2_space-orig_label-lesion_mask.nii": mask(TWO, shape=(9, 8, 4)),
+    }
+    scan = Scan(folder(tmp_path, files))
+    assert boxes(scan) == {
+        "sub-1/ses-a/dwi/sub-1_ses-a_dwi.nii": (2, 1, 1, 3, 6, 3),
+        "sub-1/ses-a/anat/sub-1_ses-a_FLAIR.nii": None,
+        "sub-1/ses-b/dwi/sub-1_ses-b_dwi.nii": None,
+        "sub-2/anat/sub-2_T1w.nii": None,
+    }
+    assert {case.attributes.get("age") for case in scan.cases if case.patient == "sub-1"} == {"34"}
+    assert [path for path, found in scan.rejected.items() if found.failed] == [
+        "derivatives/lesions/sub-2/anat/sub-2_space-orig_label-lesion_mask.nii"
+    ]
+    scan.assert_each_file_reported_once()
+
+
+def test_a_folder_of_that_name_may_hold_both_volumes_and_masks(tmp_path):
+    place = folder(tmp_path / "of", {"lesions/a.nii": volume(), "lesions/a_mask.nii": mask(ONE)})
+    assert boxes(Scan(place)) == {"lesions/a.nii": (2, 1, 1, 3, 6, 3)}
 
 
 def test_folders_name_findings_unless_they_are_of_one_examination(tmp_path):
@@ -199,3 +283,21 @@ def test_an_imported_library_has_the_volumes_and_no_name(tmp_path):
         cases = opened.catalogue.details([1, 2, 3]).values()
     assert [(case.depth, case.width, case.height, case.patient) for case in cases] == [(5, 9, 8, "sub-1")] * 3
     assert not [path for path in library.rglob("*") if path.is_file() and b"DOE" in path.read_bytes()]
+
+
+def test_a_change_of_the_voxels_beside_a_header_is_seen(tmp_path):
+    first, second = (
+        np.random.default_rng(seed).integers(0, 900, (9, 8, 5)).astype(np.int16) for seed in (1, 2)
+    )
+    header, numbers = meta_image(first, LPS, "a.raw")
+    other = meta_image(second, LPS, "a.raw")[1]
+    place = folder(tmp_path / "all", {"a.mhd": header, "a.raw": numbers, "b.nii": volume()})
+    for number, source in enumerate((place, place / "a.mhd")):
+        library = tmp_path / f"{number}.semblance"
+        import_source(source, library)
+        assert import_source(source, library).updated == 0
+        (place / "a.raw").write_bytes(other)
+        problems = verify_library(library).findings
+        assert [problem.files for problem in problems] == [("a.mhd" if source == place else "",)]
+        assert import_source(source, library).updated == 1
+        (place / "a.raw").write_bytes(numbers)

@@ -10,7 +10,7 @@ from semblance.core.metrics.training_data.validation import (
     Validation,
     best_shrinkage,
     chosen_rounds,
-    set_aside,
+    validation_part,
 )
 from tests.helpers.learner_checks import labelled_problem
 
@@ -27,18 +27,18 @@ def noisy(n=160, d=40):
 def test_no_patient_is_on_both_sides():
     X, _, codes = labelled_problem(n=90)
     groups = np.arange(90) // 3
-    part = set_aside(X, codes, groups, 0.3, 0)
+    part = validation_part(X, codes, groups, 0.3, 0)
     held = np.setdiff1d(np.arange(90), part.fitted)
     assert len(held) >= 27
     assert not np.isin(groups[held], groups[part.fitted]).any()
-    assert set_aside(X[:20], codes[:20], None, 0.2, 0) is None
-    assert set_aside(X, np.zeros(90, dtype=np.int64), None, 0.2, 0) is None
-    assert set_aside(X, codes, None, 0.0, 0) is None
+    assert validation_part(X[:20], codes[:20], None, 0.2, 0) is None
+    assert validation_part(X, np.zeros(90, dtype=np.int64), None, 0.2, 0) is None
+    assert validation_part(X, codes, None, 0.0, 0) is None
 
 
 def test_the_round_with_the_least_error_is_chosen_and_ten_worse_ones_end_it(monkeypatch):
     X, _, codes = labelled_problem(n=90)
-    part = set_aside(X, codes, None, 0.3, 0)
+    part = validation_part(X, codes, None, 0.3, 0)
     errors = iter([0.5, 0.3, 0.4, 0.2, *[0.2] * 30])
     monkeypatch.setattr(Validation, "error", lambda self, L: next(errors))
     calls = []

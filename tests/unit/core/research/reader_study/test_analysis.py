@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from semblance.core.research.reader_study.analysis import SCORES, analyse, analyse_score, reader_scores
-from semblance.core.research.reader_study.design import Answer, Arm, StudyCase, StudyDesign
+from semblance.core.research.reader_study.design import ReaderAnswer, ReadingArm, StudyCase, StudyDesign
 
-ARMS = (Arm("unaided", "unaided"), Arm("metric", "metric", "m"))
+ARMS = (ReadingArm("unaided", "unaided"), ReadingArm("metric", "metric", "m"))
 
 
 def simulated(rng, n_arms=2, n_readers=5, n_cases=60, gain=0.0):
@@ -103,7 +103,7 @@ def design(n_readers=2):
 
 def answers(study, reader, right):
     return [
-        Answer(
+        ReaderAnswer(
             reader,
             one.number,
             one.case.finding if right(one) else "benign",

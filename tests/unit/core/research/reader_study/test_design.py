@@ -6,9 +6,15 @@ from dataclasses import replace
 import pytest
 
 from semblance.core.errors import BadArguments
-from semblance.core.research.reader_study.design import Answer, Arm, StudyCase, StudyDesign, next_reading
+from semblance.core.research.reader_study.design import (
+    ReaderAnswer,
+    ReadingArm,
+    StudyCase,
+    StudyDesign,
+    next_reading,
+)
 
-ARMS = (Arm("unaided", "unaided"), Arm("m", "metric", "m"), Arm("random", "random"))
+ARMS = (ReadingArm("unaided", "unaided"), ReadingArm("m", "metric", "m"), ReadingArm("random", "random"))
 CASES = tuple(
     StudyCase(f"c{n}", "malignant" if n < 6 else "benign", n, {"m": ("x", "y"), "random": ("z",)})
     for n in range(12)
@@ -41,11 +47,13 @@ def test_the_seed_fixes_the_order_and_readers_have_orders_of_their_own():
 
 
 def test_a_reading_continues_at_the_first_case_without_an_answer():
-    given = [Answer("R1", n, "benign", 2, 3.0, "") for n in (0, 1, 3)] + [
-        Answer("R2", 2, "benign", 2, 3.0, "")
+    given = [ReaderAnswer("R1", n, "benign", 2, 3.0, "") for n in (0, 1, 3)] + [
+        ReaderAnswer("R2", 2, "benign", 2, 3.0, "")
     ]
     assert next_reading(DESIGN, "R1", given).number == 2
-    assert next_reading(DESIGN, "R1", [Answer("R1", n, "benign", 1, 0.0, "") for n in range(36)]) is None
+    assert (
+        next_reading(DESIGN, "R1", [ReaderAnswer("R1", n, "benign", 1, 0.0, "") for n in range(36)]) is None
+    )
 
 
 @pytest.mark.parametrize(
@@ -70,4 +78,4 @@ def test_a_study_that_cannot_be_analysed_is_refused(change, message):
 )
 def test_an_answer_out_of_range_is_refused(answer):
     with pytest.raises(BadArguments):
-        Answer("R1", 0, *answer, "").check(DESIGN)
+        ReaderAnswer("R1", 0, *answer, "").check(DESIGN)

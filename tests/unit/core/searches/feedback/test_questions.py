@@ -11,8 +11,8 @@ from semblance.core.searches.feedback.questions import (
     COMMON_SHARE,
     FEW_QUESTIONS,
     MANY_QUESTIONS,
-    Answer,
     LikenessModel,
+    QuestionAnswer,
     answer_judgements,
     choose_question,
     draw_query,
@@ -125,13 +125,13 @@ def test_another_query_is_new_and_allowed() -> None:
 @pytest.mark.parametrize(
     ("answer", "kinds"),
     [
-        (Answer.FIRST, (JudgementKind.ALIKE, JudgementKind.NOT_ALIKE)),
-        (Answer.SECOND, (JudgementKind.NOT_ALIKE, JudgementKind.ALIKE)),
-        (Answer.BOTH, (JudgementKind.ALIKE, JudgementKind.ALIKE)),
-        (Answer.NEITHER, (JudgementKind.NOT_ALIKE, JudgementKind.NOT_ALIKE)),
+        (QuestionAnswer.FIRST, (JudgementKind.ALIKE, JudgementKind.NOT_ALIKE)),
+        (QuestionAnswer.SECOND, (JudgementKind.NOT_ALIKE, JudgementKind.ALIKE)),
+        (QuestionAnswer.BOTH, (JudgementKind.ALIKE, JudgementKind.ALIKE)),
+        (QuestionAnswer.NEITHER, (JudgementKind.NOT_ALIKE, JudgementKind.NOT_ALIKE)),
     ],
 )
-def test_an_answer_is_two_judgements(answer: Answer, kinds: tuple) -> None:
+def test_an_answer_is_two_judgements(answer: QuestionAnswer, kinds: tuple) -> None:
     made = answer_judgements(answer, "q", "a", "b", author="ann", time="t")
     assert [(one.kind, one.case) for one in made] == [(kinds[0], "a"), (kinds[1], "b")]
     assert {(one.query, one.author, one.time) for one in made} == {("q", "ann", "t")}

@@ -11,7 +11,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from semblance.core.errors import BadInput
 from semblance.core.library.library import Library
-from semblance.core.workflows.library.check_data import check_data, settle_issue, undo_settlement
+from semblance.core.workflows.library.check_data import check_data, record_decision, undo_decision
 from semblance.core.workflows.library.data_issues import IssueKind
 from semblance.core.workflows.library.import_source import import_source
 from tests.helpers.images import striped_folder
@@ -87,23 +87,23 @@ def test_every_fault_is_listed_once_with_its_cases(made):
 def test_settled_issues_are_listed_no_more_until_that_is_undone(library):
     issues = {issue.check: issue for issue in check_data(library).issues}
     conflict, blank = issues[IssueKind.LABEL_CONFLICT], issues[IssueKind.BLANK]
-    settle_issue(library, blank, None)
-    settle_issue(library, conflict, "level")
+    record_decision(library, blank, None)
+    record_decision(library, conflict, "level")
     after = check_data(library)
     assert {IssueKind.BLANK, IssueKind.LABEL_CONFLICT}.isdisjoint(issue.check for issue in after.issues)
     assert after.reviewed == 1
     assert finding_of(library)["images/" + COPY] == "level"
-    undo_settlement(library)
+    undo_decision(library)
     assert finding_of(library)["images/" + COPY] == "upright"
     assert conflict in check_data(library).issues
 
 
 def test_a_given_finding_stays_when_the_source_is_imported_again(library, made):
     conflict = next(i for i in check_data(library).issues if i.check == IssueKind.LABEL_CONFLICT)
-    settle_issue(library, conflict, "level")
+    record_decision(library, conflict, "level")
     assert import_source(made.parent / "images", library).relabelled == 0
     assert finding_of(library)["images/" + COPY] == "level"
-    undo_settlement(library)
+    undo_decision(library)
     import_source(made.parent / "images", library)
     assert finding_of(library)["images/" + COPY] == "upright"
 

@@ -7,7 +7,7 @@ import pytest
 from semblance.core.errors import BadInput
 from semblance.core.library.library import Library
 from semblance.core.workflows.library.edit_cases import set_patient
-from semblance.core.workflows.library.import_labels import LineState, import_labels, preview_labels
+from semblance.core.workflows.library.import_labels import LabelLineStatus, import_labels, preview_labels
 from semblance.core.workflows.library.undo_edits import undo
 from tests.helpers.libraries import fill, finding_of, make_library, tables_of
 
@@ -63,7 +63,7 @@ def test_lines_are_matched_by_id_path_and_unique_name(path, labels):
         (9, "s/2.png", "same"),
         (10, "s/2.png", "same"),
     ]  # fmt: skip
-    assert made.edit.changed == made.counts[LineState.CHANGED] == 2
+    assert made.edit.changed == made.counts[LabelLineStatus.CHANGED] == 2
     assert "other/1.png" in made.lines[4].reason
     assert finding_of(path) == before | {"s/0.png": "odd", "s/4.png": "odd"}
     assert str(made.edit.text) == "Label 2 cases from labels.csv"
@@ -89,7 +89,7 @@ def test_patients_of_deidentified_dicom_files_get_the_librarys_codes(tmp_path, l
 
 def test_a_label_that_cannot_be_is_named(path, labels):
     (line,) = import_labels(path, labels("case_id,finding", f"s/0.png,{'x' * 200}")).lines
-    assert (line.state, "cannot be called" in line.reason) == (LineState.UNREADABLE, True)
+    assert (line.state, "cannot be called" in line.reason) == (LabelLineStatus.UNREADABLE, True)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from semblance.core.workflows.library.data_issues import IssueKind
 from semblance.core.workflows.library.edit_cases import set_finding
 from semblance.core.workflows.library.edit_findings import add_finding, rename_finding
 from semblance.core.workflows.library.find_cases import find_cases
-from semblance.core.workflows.library.import_labels import LineState, import_labels
+from semblance.core.workflows.library.import_labels import LabelLineStatus, import_labels
 from semblance.core.workflows.library.import_source import import_source
 from tests.helpers.bad_images import encoded, pattern
 
@@ -53,7 +53,7 @@ def test_names_are_found_in_any_form_of_their_letters(tmp_path, on_disk, in_list
         f"file,finding\n{unicodedata.normalize(on_disk, 'Ödem2.png')},Köper\nKäfer1,?\n", "utf-16"
     )
     lines = import_labels(library, labels).lines
-    assert [line.state for line in lines] == [LineState.CHANGED, LineState.SAME]
+    assert [line.state for line in lines] == [LabelLineStatus.CHANGED, LabelLineStatus.SAME]
 
 
 def test_findings_stay_apart_if_they_are_taken_exactly(tmp_path):

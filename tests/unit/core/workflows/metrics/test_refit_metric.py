@@ -13,7 +13,7 @@ from semblance.core.workflows.metrics.refit_metric import refit_metric
 from semblance.core.workflows.metrics.slider import prepare_slider
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
-from semblance.core.workflows.searches.feedback.refine_metric import judge, save_refined
+from semblance.core.workflows.searches.feedback.refine_metric import add_judgements, save_refined
 from tests.helpers.tables import PLAIN, table_library
 
 NOTHING = np.empty(0, dtype=np.int64)
@@ -32,7 +32,9 @@ NOTHING = np.empty(0, dtype=np.int64)
 def test_a_metric_trained_again_on_the_same_cases_is_the_same(tmp_path, request_):
     library = table_library(tmp_path, n=120, findings=3, metrics=(PLAIN,))
     search = Search("plain", Query("t/c4"), "mine")
-    judge(library, search, [likeness_judgement(search, f"t/c{n}", n % 3 == 0) for n in range(20, 60)])
+    add_judgements(
+        library, search, [likeness_judgement(search, f"t/c{n}", n % 3 == 0) for n in range(20, 60)]
+    )
     train_metric(library, request_)
     with Library.open(library, writable=True) as opened:
         record = opened.metric("metric")
@@ -74,7 +76,9 @@ def test_a_metric_of_another_library_cannot_be_trained_again(tmp_path):
 def test_a_metric_refined_by_judgements_cannot_be_trained_again(tmp_path):
     library = table_library(tmp_path, n=80, metrics=(PLAIN,))
     search = Search("plain", Query("t/c4"), "mine")
-    judge(library, search, [likeness_judgement(search, f"t/c{n}", n % 3 == 0) for n in range(20, 30)])
+    add_judgements(
+        library, search, [likeness_judgement(search, f"t/c{n}", n % 3 == 0) for n in range(20, 30)]
+    )
     save_refined(library, Search("plain", Query("t/c0"), "mine"), "refined")
     with Library.open(library) as opened, pytest.raises(BadInput, match="refined by judgements"):
         refit_metric(opened, opened.metric("refined"), NOTHING)

@@ -37,7 +37,7 @@ def judge(library, *, likes: int = 4, dislikes: int = 4) -> None:
     query = Search("plain", Query(case=cases[0]), "mine")
     made = [likeness_judgement(query, case, True) for case in cases[1 : 1 + likes]]
     made += [likeness_judgement(query, case, False) for case in cases[20 : 20 + dislikes]]
-    refine_metric.judge(library, query, made)
+    refine_metric.add_judgements(library, query, made)
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_judgements_about_held_out_cases_are_left_out_and_reported(library):
     with Library.open(library, writable=False) as opened:
         everyone = {row.case_id for row in opened.catalogue.all_cases()}
     fresh = sorted(everyone - set(trained_cases(library)) - {"t/c0"})[:2]
-    refine_metric.judge(library, SEARCH, [likeness_judgement(SEARCH, case, True) for case in fresh])
+    refine_metric.add_judgements(library, SEARCH, [likeness_judgement(SEARCH, case, True) for case in fresh])
     card = train_metric(library, TrainRequest("bdm", "both", judgements="mine")).card
     assert card["constraints"]["judged"] == 8
     assert card["notes"][-1] == (
@@ -86,7 +86,7 @@ def test_comparisons_are_triplets(library):
     judge(library, likes=0, dislikes=0)
     query, near, far = trained_cases(library)[:3]
     request = Search("plain", Query(case=query), "mine")
-    refine_metric.judge(library, request, [comparison_judgement(request, near, far)])
+    refine_metric.add_judgements(library, request, [comparison_judgement(request, near, far)])
     card = train_metric(library, TrainRequest("boostmetric", "both", judgements="mine")).card
     assert card["constraints"]["judged"] == 1
     with pytest.raises(BadInput, match="that BDM can use"):

@@ -10,11 +10,14 @@ import pytest
 from pydicom import dcmread
 
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
+from semblance.core.library.location import library_location
+from semblance.core.library.open_library import open_library
 from semblance.core.network import received_files
 from semblance.core.network.received_files import FOLDER, ReceivedFiles
 from semblance.core.network.servers import find_server
 from semblance.core.tasks import Cancelled, Reporter
 from semblance.core.workflows.library.describe_library import describe_library
+from semblance.core.workflows.library.local_copies import limit_copies, remove_copies
 from semblance.core.workflows.network import watch_incoming as module
 from semblance.core.workflows.network.send_files import send
 from semblance.core.workflows.network.watch_incoming import watch
@@ -59,6 +62,20 @@ def test_each_object_is_taken_once_and_the_rest_has_a_reason(folder, tmp_path):
     assert (second.taken, second.duplicates, second.studies, cases(library)) == (1, 4, 1, 1)
     assert len(list(library.glob(f"{FOLDER}/{STUDY}/*/*.dcm"))) == 4
     assert watch(library, folder=folder, once=True).studies == 0
+
+
+def test_images_received_for_a_server_stay_when_its_copies_are_removed(folder, database):
+    library = library_location(database)
+    assert watch(library, folder=folder, once=True).taken == 4
+    remove_copies()
+    limit_copies(0)
+    with open_library(library) as opened:
+        (case,) = opened.catalogue.details(opened.catalogue.case_rows().tolist()).values()
+    assert case.address is not None
+    assert all(one.container.is_file() for one in (case.address, *case.address.slices))
+    # Nothing is taken twice.
+    again = watch(library, folder=folder, once=True)
+    assert (again.taken, again.duplicates) == (0, 4)
 
 
 def test_what_was_received_before_a_restart_is_imported(folder, tmp_path):

@@ -21,7 +21,7 @@ from semblance.core.searches.search import Search
 from semblance.core.workflows.reports import report_objects
 from semblance.core.workflows.reports.embedded_search import reopen_report
 from semblance.core.workflows.reports.write_reports import write_report_files, write_reports
-from semblance.core.workflows.searches.feedback.refine_metric import judge
+from semblance.core.workflows.searches.feedback.refine_metric import add_judgements
 from tests.helpers.mammogram_library import PATIENTS, mammogram_library
 
 LIKED, DISLIKED = JudgementKind.ALIKE, JudgementKind.NOT_ALIKE
@@ -119,21 +119,21 @@ def test_judgements_in_force_count_and_each_reader_has_a_document(library, cases
     asked = search(cases, ledger="two readers")
 
     def mark(case: str, kind: JudgementKind, author: str) -> list[int]:
-        return judge(library, asked, [Judgement(kind, cases[0], case)], author=author).entries[-1:]
+        return add_judgements(library, asked, [Judgement(kind, cases[0], case)], author=author).entries[-1:]
 
     mark(cases[1], LIKED, "anna")
     mark(cases[2], DISLIKED, "anna")
     mark(cases[2], LIKED, "bert")
     # Changed her mind, and a comparison that is no mark.
     mark(cases[1], DISLIKED, "anna")
-    judge(
+    add_judgements(
         library,
         asked,
         [Judgement(JudgementKind.CLOSER, cases[0], cases[4], cases[5])],
         author="anna",
     )
     # A mark on another query.
-    judge(library, asked, [Judgement(LIKED, cases[6], cases[7])], author="anna")
+    add_judgements(library, asked, [Judgement(LIKED, cases[6], cases[7])], author="anna")
     anna, bert, report, *_ = written(library, tmp_path, asked, identified=True)
     assert [observer(dcmread(one)) for one in (anna, bert)] == ["anna^", "bert^"]
     assert sorted(read(anna).values()) == ["rejected", "rejected"]
@@ -159,7 +159,7 @@ def estimated(monkeypatch) -> None:
     def with_estimate(*args, **kwargs):
         made = document(*args, **kwargs)
         vote = made.vote
-        for name, value in (("calibrated", True), ("probability", 0.7), ("finding", "malignant")):
+        for name, value in (("probability", 0.7), ("finding", "malignant")):
             object.__setattr__(vote, name, value)
         return made
 

@@ -120,9 +120,9 @@ ELSEWHERE = {
     "describe_image": "below: it logs in no library",
     "reader_study": "tests/unit/core/workflows/research/test_reader_study.py",
     "send_results": "what goes to the patient's own record has the patient's name",
-    "yardstick": "tests/unit/core/workflows/research/test_rank_learners.py: image sets and their numbers",
+    "rank_learners": "tests/unit/core/workflows/research/test_rank_learners.py: image sets and their numbers",
     "backup": "a backup holds all the library knows, and says so",
-    "exports": "notes what the window grabs from its own screen; tests/unit/app/viewer",
+    "audit_log": "notes what the window grabs from its own screen; tests/unit/app/viewer",
     "experiments": "tests/unit/core/research/test_export.py",
 }
 
@@ -172,7 +172,7 @@ def made(tmp_path_factory):
         cases = [r.case_id for r in opened.catalogue.all_cases()]
     search = Search("plain", Query(cases[0]), ledger="mine")
     for case, alike in ((cases[1], True), (cases[2], False)):
-        refine_metric.judge(
+        refine_metric.add_judgements(
             library,
             search,
             [likeness_judgement(search, case, alike)],
@@ -216,7 +216,7 @@ def of_files(request, tmp_path_factory):
     query = Query(cases[3]) if request.param == "library" else Query(image=outside)
     search = Search("plain", query, ledger="mine", like=(cases[5], str(outside)))
     if query.case:
-        refine_metric.judge(
+        refine_metric.add_judgements(
             library,
             search,
             [likeness_judgement(search, cases[1], True)],

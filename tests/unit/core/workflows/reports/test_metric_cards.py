@@ -209,7 +209,7 @@ def test_a_card_states_the_intended_purpose(library, tmp_path, suffix):
 )
 def test_a_forged_file_is_refused_and_nothing_is_left(library, file, tmp_path, changes):
     with Library.open(library) as opened:
-        before = sorted((opened.path / "metrics").iterdir())
+        before = sorted((opened.location / "metrics").iterdir())
     with pytest.raises(BadInput, match="no metric of Semblance"):
         import_metric(library, repacked(file, tmp_path / "bad", **changes))
     assert sorted((library / "metrics").iterdir()) == before

@@ -59,7 +59,7 @@ def words(file) -> str:
 
 def test_judgements_and_ranking_settings_are_reported(table, tmp_path):
     search = search_of(like=("t/c5",))
-    refine_metric.judge(
+    refine_metric.add_judgements(
         table,
         search,
         [likeness_judgement(search, "t/c9", True), comparison_judgement(search, "t/c7", "t/c4")],
@@ -82,7 +82,9 @@ def test_a_report_says_that_marks_ordered_its_cases(table, tmp_path):
     search = search_of()
     first, second, third = (line.case_id for line in rank_cases(table, search).result.ranked[:3])
     marks = ((first, True), (second, False), (third, True))
-    refine_metric.judge(table, search, [likeness_judgement(search, case, like) for case, like in marks])
+    refine_metric.add_judgements(
+        table, search, [likeness_judgement(search, case, like) for case, like in marks]
+    )
     ordered = "Ordered by 3 marks (2 more like the query, 1 less)."
     document = json.loads(write_search_report(table, search, tmp_path / "r.json").read_text())
     assert document["order"].startswith(ordered)
@@ -117,7 +119,7 @@ def test_chosen_cases_and_notes_are_in_the_report_at_any_rank(table, tmp_path):
 def test_a_case_has_the_same_name_everywhere(table, tmp_path):
     near, other = (line.case_id for line in rank_cases(table, search_of()).result.ranked[:2])
     search = search_of(like=(other,))
-    refine_metric.judge(table, search, [likeness_judgement(search, near, True)])
+    refine_metric.add_judgements(table, search, [likeness_judgement(search, near, True)])
     kinds = (ReportOptions(identified=True), ReportOptions())
     named, numbered = (
         json.loads(write_search_report(table, search, tmp_path / "r.json", options).read_text())
@@ -137,7 +139,7 @@ def test_a_case_has_the_same_name_everywhere(table, tmp_path):
 @pytest.mark.parametrize("identified", [False, True])
 def test_a_json_report_reopens_as_the_search_it_was(table, tmp_path, identified):
     search = search_of(strength=0.7, group_duplicates=False, like=("t/c5",), without_patient=True)
-    judged = refine_metric.judge(
+    judged = refine_metric.add_judgements(
         table,
         search,
         [likeness_judgement(search, "t/c9", True), comparison_judgement(search, "t/c7", "t/c4")],
@@ -179,6 +181,26 @@ def test_an_image_from_outside_is_found_beside_the_report(made, images, tmp_path
     beside.unlink()
     document = write_search_report(images, search, tmp_path / "i.json", ReportOptions(identified=True))
     assert reopen_report(images, document).query == search.query
+
+
+def test_marked_images_from_outside_are_found_beside_the_report(made, images, tmp_path):
+    outside = tmp_path / "outside" / "Zebrovich.png"
+    outside.parent.mkdir()
+    shutil.copy(sorted((made / "images" / "level").iterdir())[0], outside)
+    search = Search("plain", Query(case=all_cases(images)[5]), "marks")
+    marked = refine_metric.judge(images, search, [likeness_judgement(search, str(outside), False)])
+    assert marked.result.marks.disliked == (str(outside),)
+
+    def marks_of_report(identified: bool) -> tuple[str, ...]:
+        options = ReportOptions(identified=identified)
+        out = write_search_report(images, search, tmp_path / f"{identified}.json", options)
+        assert ("Zebrovich" in json.dumps(json.loads(out.read_text())["search"])) is identified
+        return rank_cases(images, reopen_report(images, out)).result.marks.disliked
+
+    assert marks_of_report(identified=True) == (str(outside),)
+    assert marks_of_report(identified=False) == ()
+    beside = shutil.copy(outside, tmp_path / "another name.png")
+    assert marks_of_report(identified=False) == (str(beside),)
 
 
 def test_what_cannot_be_reopened_is_reported(table, images, tmp_path):

@@ -37,7 +37,7 @@ from semblance.core.workflows.searches.estimate import (
     shift_prior,
     shift_to_prevalence,
 )
-from semblance.core.workflows.searches.feedback.refine_metric import judge
+from semblance.core.workflows.searches.feedback.refine_metric import add_judgements
 from semblance.core.workflows.searches.open_metrics import close_loaded_metrics, open_metric
 from semblance.core.workflows.searches.rank_cases import nearest_cases, rank_cases
 from tests.helpers.images import striped_folder
@@ -170,7 +170,7 @@ def test_a_refined_ranking_has_counts_only(table):
     request = Search("plain", Query("t/c0"), "mine")
     assert rank_cases(table, request).result.vote.calibrated
     first, *_, liked = (line.case_id for line in rank_cases(table, request, k=4).result.ranked)
-    judged = judge(table, request, [comparison_judgement(request, liked, first)])
+    judged = add_judgements(table, request, [comparison_judgement(request, liked, first)])
     assert judged.result.vote.why_not == REFINED
     assert sum(judged.result.counts.values()) == 10
     assert not rank_cases(table, request).result.vote.calibrated
@@ -181,7 +181,7 @@ def test_marks_have_no_part_in_the_estimate(table):
     before = rank_cases(table, request, k=30).result
     marked = [line.case_id for line in before.ranked[5:25:2]]
     judgements = [likeness_judgement(request, case, n % 2 == 0) for n, case in enumerate(marked)]
-    after = judge(table, request, judgements, k=30).result
+    after = add_judgements(table, request, judgements, k=30).result
     assert [line.case_id for line in after.ranked[:10]] != [line.case_id for line in before.ranked[:10]]
     assert after.vote.calibrated
     assert (after.vote, after.counts) == (before.vote, before.counts)
@@ -242,7 +242,7 @@ def test_the_rate_is_that_of_the_librarys_own_cases(table):
 def test_a_refined_search_can_have_no_close_match(table):
     request = Search("plain", Query("t/c0"), "mine", no_match_rate=0.1)
     liked = rank_cases(table, request).result.ranked[3].case_id
-    judge(table, request, [likeness_judgement(request, liked, True)])
+    add_judgements(table, request, [likeness_judgement(request, liked, True)])
     found = [
         rank_cases(table, Search("plain", Query(f"t/c{n}"), "mine", no_match_rate=0.1), k=1).result
         for n in range(200)
@@ -310,7 +310,9 @@ def test_a_group_counts_as_one_case_in_the_ranks_that_marks_move_cases_by(made, 
     library = shutil.copytree(made, tmp_path / "lib")
     search = Search("plain", Query("images/level/p001.png"), "mine")
     before = names(rank_cases(library, search, k=30).result.ranked)
-    marked = judge(library, search, [likeness_judgement(search, "images/level/p000.png", True)], k=30)
+    marked = add_judgements(
+        library, search, [likeness_judgement(search, "images/level/p000.png", True)], k=30
+    )
     twins = {"p000.png", "p000 anew.jpg", "p000 again.jpg"}, {"p004.png", "p004 contradicts.jpg"}
     group = {name: number for number, names_of_one in enumerate(twins) for name in names_of_one}
     was = [group.get(name, name) for name in before]

@@ -88,7 +88,7 @@ def test_what_is_left_out_is_named_and_contributes_nothing(table, metric):
 @pytest.mark.parametrize("metric", ["plain", "bits", "kernel"])
 def test_they_do_so_when_clicks_changed_the_metric(table, metric):
     search = Search(metric, Query("t/c0"), "mine")
-    refine_metric.judge(
+    refine_metric.add_judgements(
         table, search, [comparison_judgement(search, f"t/c{n}", f"t/c{n + 1}") for n in range(10, 40, 2)]
     )
     check(table, search)

@@ -152,11 +152,11 @@ def test_columns_of_an_earlier_catalogue_are_not_used(library, statement):
 def test_columns_are_not_kept_just_after_a_change(library, monkeypatch):
     monkeypatch.setattr(catalogue, "_SETTLED_S", 1e9)
     CaseTable(library)
-    assert not (library.path / DERIVED / CASES_FILE).exists()
+    assert not (library.location / DERIVED / CASES_FILE).exists()
 
 
 def test_damaged_columns_are_read_again(library):
-    read, file = facts(CaseTable(library)), library.path / DERIVED / CASES_FILE
+    read, file = facts(CaseTable(library)), library.location / DERIVED / CASES_FILE
     data = bytearray(file.read_bytes())
     data[len(data) // 3] ^= 255
     file.write_bytes(bytes(data))

@@ -16,7 +16,7 @@ from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.estimate import NO_MATCH
-from semblance.core.workflows.searches.feedback.refine_metric import judge
+from semblance.core.workflows.searches.feedback.refine_metric import add_judgements
 from semblance.core.workflows.searches.match_check import encoder_reference
 from semblance.core.workflows.searches.open_metrics import open_metric
 from semblance.core.workflows.searches.rank_cases import nearest_cases, rank_cases
@@ -73,7 +73,9 @@ def test_marks_shifts_and_left_out_groups_do_not_move_the_encoder(library):
     query = Query("images/level/p000.png")
     plain = nearest_cases(library, "plain", query)
     request = Search("plain", query, "mine")
-    marked = judge(library, request, [likeness_judgement(request, plain.ranked[5].case_id, True)]).result
+    marked = add_judgements(
+        library, request, [likeness_judgement(request, plain.ranked[5].case_id, True)]
+    ).result
     group = explained_groups(open_metric(library, "plain").metric)[0]
     blind = rank_cases(library, Search("plain", query, without=(group,))).result
     shifted = rank_cases(library, Search("plain", query, unlike=("images/upright/p002.png",))).result

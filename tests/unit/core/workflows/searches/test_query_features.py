@@ -23,7 +23,7 @@ from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.reports.write_reports import write_search_report
 from semblance.core.workflows.searches.estimate import trained_on
-from semblance.core.workflows.searches.feedback.refine_metric import judge
+from semblance.core.workflows.searches.feedback.refine_metric import add_judgements
 from semblance.core.workflows.searches.feedback.refinement_session import open_refinement
 from semblance.core.workflows.searches.open_metrics import open_metric
 from semblance.core.workflows.searches.query_features import embed_query, save_pasted_image
@@ -128,7 +128,9 @@ def test_a_uniform_image_identifies_no_patient(tmp_path):
 
 def test_refining_hides_and_leaves_out_the_same_cases(images, original):
     query = Search("plain", Query(image=original), "clicks")
-    refined = judge(images, query, [likeness_judgement(query, "images/upright/p002.png", True)], k=100)
+    refined = add_judgements(
+        images, query, [likeness_judgement(query, "images/upright/p002.png", True)], k=100
+    )
     assert not {CASE, SIBLING} & set(ranked(refined))
     session = open_refinement(images, "plain")
     judged = set(session.judged_rows(refined.entries).tolist())

@@ -12,13 +12,13 @@ from semblance.core.library.library import Library
 from semblance.core.searches.feedback.questions import (
     FEW_QUESTIONS,
     MANY_QUESTIONS,
-    Answer,
+    QuestionAnswer,
     answer_judgements,
 )
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.searches.feedback import next_question
-from semblance.core.workflows.searches.feedback.refine_metric import judge
+from semblance.core.workflows.searches.feedback.refine_metric import add_judgements
 from semblance.core.workflows.searches.rank_cases import RankedSearch, rank_cases
 from tests.helpers.libraries import finding_of
 from tests.helpers.ranked_searches import ranked
@@ -36,7 +36,7 @@ def request_for(metric="plain", case="t/c0") -> Search:
 def store_answer(library, search, question, answer, **options) -> RankedSearch:
     """As the window does."""
     made = answer_judgements(answer, question.query, question.first, question.second)
-    return judge(library, search, made, **options)
+    return add_judgements(library, search, made, **options)
 
 
 def test_clicks_bring_cases_of_the_finding_forward(table):
@@ -45,8 +45,14 @@ def test_clicks_bring_cases_of_the_finding_forward(table):
     for _ in range(12):
         question = next_question.next_question(table, request)
         kinds = tuple(findings[case] == findings["t/c0"] for case in (question.first, question.second))
-        given = {(True, True): Answer.BOTH, (True, False): Answer.FIRST, (False, True): Answer.SECOND}
-        last = store_answer(table, request, question, given.get(kinds, Answer.NEITHER), k=36, author="ann")
+        given = {
+            (True, True): QuestionAnswer.BOTH,
+            (True, False): QuestionAnswer.FIRST,
+            (False, True): QuestionAnswer.SECOND,
+        }
+        last = store_answer(
+            table, request, question, given.get(kinds, QuestionAnswer.NEITHER), k=36, author="ann"
+        )
     alike = [sum(findings[case] == findings["t/c0"] for case in ranked(one)) for one in (first, last)]
     assert alike[1] > alike[0]
     assert len(last.entries) == 24
@@ -66,7 +72,7 @@ def test_questions_are_about_training_cases_of_other_patients(table):
         assert {rows[question.first], rows[question.second]} <= trained
         assert not {question.first, question.second} & {"t/c0", "t/c1", *cases}
         cases |= {question.first, question.second}
-        store_answer(table, request, question, Answer.NEITHER)
+        store_answer(table, request, question, QuestionAnswer.NEITHER)
     assert len(cases) >= 50
     passed = next_question.next_question(table, dataclasses.replace(request, ledger="new"))
     again = next_question.next_question(table, dataclasses.replace(request, ledger="new"), [passed.first])
@@ -83,7 +89,7 @@ def test_it_moves_on_to_another_training_case_where_few_are_like_the_query(table
         assert {one.first, one.second} <= cases - {one.query}
         about = one.query
         queried_cases.append(about)
-        store_answer(table, request, one, Answer.NEITHER)
+        store_answer(table, request, one, QuestionAnswer.NEITHER)
     assert queried_cases[0] == "t/c0"
     assert set(queried_cases[FEW_QUESTIONS:]) <= cases
     assert len(set(queried_cases)) >= 2
@@ -96,8 +102,12 @@ def test_it_stays_where_half_of_all_cases_are_like_the_query(table):
         one = next_question.next_question_anywhere(table, request)
         assert one.query == "t/c0"
         kinds = tuple(findings[case] == findings["t/c0"] for case in (one.first, one.second))
-        given = {(True, True): Answer.BOTH, (True, False): Answer.FIRST, (False, True): Answer.SECOND}
-        store_answer(table, request, one, given.get(kinds, Answer.NEITHER))
+        given = {
+            (True, True): QuestionAnswer.BOTH,
+            (True, False): QuestionAnswer.FIRST,
+            (False, True): QuestionAnswer.SECOND,
+        }
+        store_answer(table, request, one, given.get(kinds, QuestionAnswer.NEITHER))
 
 
 def test_questions_are_about_whole_cases_but_move_on_from_what_is_none(table):

@@ -42,7 +42,7 @@ def search_for(metric="plain", **more) -> Search:
 def mark(table, search, liked=(), disliked=(), **more):
     judgements = [likeness_judgement(search, case, True) for case in liked]
     judgements += [likeness_judgement(search, case, False) for case in disliked]
-    return refine_metric.judge(table, search, judgements, k=100, **more)
+    return refine_metric.add_judgements(table, search, judgements, k=100, **more)
 
 
 @pytest.mark.parametrize("metric", ["plain", "bits", "city"])
@@ -110,8 +110,8 @@ def test_the_first_mark_moves_the_search_and_every_step_back_is_exact(table):
     assert ranked(rank_cases(table, replace(search, strength=0.0), k=100)) == ranked(before)
     assert list(two.shifts) == [ranked(before).index(case) - rank for rank, case in enumerate(ranked(two))]
     # Undo, and start again.
-    assert ranked(refine_metric.undo(table, search, k=100)) == ranked(one)
-    assert ranked(refine_metric.redo(table, search, k=100)) == ranked(two)
+    assert ranked(refine_metric.undo_judgements(table, search, k=100)) == ranked(one)
+    assert ranked(refine_metric.redo_judgements(table, search, k=100)) == ranked(two)
     assert ranked(refine_metric.clear_marks(table, search, k=100)) == ranked(before)
     assert not any(entry.undone is None for entry in rank_cases(table, search).entries)
 
@@ -198,7 +198,7 @@ def test_a_saved_search_keeps_its_marks(table):
 def test_influence_shows_the_effect_of_each_mark(table):
     search = search_for()
     mark(table, search, ["t/c20"], ["t/c6"])
-    refine_metric.judge(table, search, [comparison_judgement(search, "t/c9", "t/c4")])
+    refine_metric.add_judgements(table, search, [comparison_judgement(search, "t/c9", "t/c4")])
     found = refine_metric.influence(table, search)
     entries = rank_cases(table, search).entries
     assert [one.entry for one in found] == [entry.id for entry in entries]
@@ -246,8 +246,11 @@ def test_an_image_from_outside_is_marked_and_orders_the_search(marked_image):
     marked = mark(library, search, [str(file)])
     assert marked.left_out == ()
     assert marked.result.marks == QueryMarks((str(file),))
+    save(library, "marked", search_record(search, marked, {}))
+    opened = reopen(library, "marked")
+    assert (opened.notes, opened.is_current) == ((), True)
     assert ranked(marked) != plain
-    assert ranked(refine_metric.undo(library, search, k=11)) == plain
+    assert ranked(refine_metric.undo_judgements(library, search, k=11)) == plain
     # On another query it refines the metric.
     other = Search("plain", Query(case=names[3]), "mine")
     before = [line.distance for line in rank_cases(library, search, k=11).result.ranked]

@@ -77,7 +77,7 @@ def test_shifts_are_counted_from_the_ranking_before_the_first_click(table, metri
     request = dataclasses.replace(request_for(metric), group_duplicates=False)
     before = ranked(rank_cases(table, request, k=200))
     judgements = [likeness_judgement(request, before[-1 - n], n % 2 == 0) for n in range(6)]
-    refined = refine_metric.judge(table, request, judgements, k=200)
+    refined = refine_metric.add_judgements(table, request, judgements, k=200)
     now = ranked(refined)
     assert now != before
     assert list(refined.shifts) == [before.index(case) - rank for rank, case in enumerate(now)]
@@ -86,28 +86,28 @@ def test_shifts_are_counted_from_the_ranking_before_the_first_click(table, metri
 def test_any_click_is_undone_and_made_again(table):
     request = request_for()
     start = ranked(rank_cases(table, request))
-    one = refine_metric.judge(
+    one = refine_metric.add_judgements(
         table,
         request,
         [likeness_judgement(request, start[5], True), likeness_judgement(request, start[0], False)],
     )
-    two = refine_metric.judge(table, request, [comparison_judgement(request, start[7], start[1])])
+    two = refine_metric.add_judgements(table, request, [comparison_judgement(request, start[7], start[1])])
     first = two.entries[0].id
-    without = refine_metric.undo(table, request, [first])
+    without = refine_metric.undo_judgements(table, request, [first])
     assert [entry.undone is None for entry in without.entries] == [False, True, True]
-    assert ranked(refine_metric.redo(table, request, [first])) == ranked(two)
-    assert ranked(refine_metric.undo(table, request)) == ranked(one)
-    assert ranked(refine_metric.redo(table, request)) == ranked(two)
-    assert ranked(refine_metric.reset(table, request)) == start
+    assert ranked(refine_metric.redo_judgements(table, request, [first])) == ranked(two)
+    assert ranked(refine_metric.undo_judgements(table, request)) == ranked(one)
+    assert ranked(refine_metric.redo_judgements(table, request)) == ranked(two)
+    assert ranked(refine_metric.undo_all_judgements(table, request)) == start
     with pytest.raises(BadArguments, match="no judgement 999"):
-        refine_metric.undo(table, request, [999])
+        refine_metric.undo_judgements(table, request, [999])
 
 
 @pytest.mark.parametrize("metric", ["plain", "bits"])
 def test_strength_leads_from_the_metric_to_the_clicks(table, metric):
     request = request_for(metric)
     start = rank_cases(table, request)
-    full = refine_metric.judge(
+    full = refine_metric.add_judgements(
         table, request, [comparison_judgement(request, f"t/c{n}", f"t/c{n + 1}") for n in range(10, 60, 2)]
     )
     assert ranked(full) != ranked(start)
@@ -117,8 +117,8 @@ def test_strength_leads_from_the_metric_to_the_clicks(table, metric):
 def test_a_click_causes_no_new_layout(table):
     request = request_for()
     session = open_refinement(table, "plain")
-    refine_metric.judge(table, request, [likeness_judgement(request, "t/c9", True)])
-    refine_metric.undo(table, request)
+    refine_metric.add_judgements(table, request, [likeness_judgement(request, "t/c9", True)])
+    refine_metric.undo_judgements(table, request)
     assert open_refinement(table, "plain") is session
     with Library.open(table) as other, other.catalogue.transaction() as connection:
         connection.exec_driver_sql("UPDATE cases SET finding='kind 1' WHERE case_id='t/c4'")
@@ -127,7 +127,7 @@ def test_a_click_causes_no_new_layout(table):
 
 def test_another_process_continues_where_this_one_stopped(table):
     request = request_for()
-    before = refine_metric.judge(
+    before = refine_metric.add_judgements(
         table,
         request,
         [likeness_judgement(request, "t/c9", True), likeness_judgement(request, "t/c4", False)],
@@ -142,7 +142,7 @@ def test_another_process_continues_where_this_one_stopped(table):
 
 def test_contradictions_are_reported_with_their_clicks(table):
     request = request_for()
-    refined = refine_metric.judge(
+    refined = refine_metric.add_judgements(
         table,
         request,
         [likeness_judgement(request, "t/c9", True), likeness_judgement(request, "t/c9", False)],
@@ -150,7 +150,7 @@ def test_contradictions_are_reported_with_their_clicks(table):
     (contradiction,) = refined.contradictions
     assert contradiction.reason == ContradictionReason.BOTH_WAYS
     assert contradiction.entries == tuple(entry.id for entry in refined.entries)
-    own = refine_metric.judge(table, request, [likeness_judgement(request, "t/c1", False)])
+    own = refine_metric.add_judgements(table, request, [likeness_judgement(request, "t/c1", False)])
     assert ContradictionReason.OWN_PATIENT in {one.reason for one in own.contradictions}
 
 
@@ -159,7 +159,7 @@ def test_bad_clicks_are_refused_and_not_stored(table):
     with pytest.raises(BadInput, match="against itself"):
         likeness_judgement(request, "t/c0", True)
     with pytest.raises(BadInput, match="no case 't/gone'"):
-        refine_metric.judge(
+        refine_metric.add_judgements(
             table,
             request,
             [likeness_judgement(request, "t/c3", True), likeness_judgement(request, "t/gone", True)],
@@ -167,12 +167,12 @@ def test_bad_clicks_are_refused_and_not_stored(table):
     assert rank_cases(table, request).entries == ()
     city = request_for("city")
     with pytest.raises(BadInput, match="no coordinates"):
-        refine_metric.judge(table, city, [comparison_judgement(city, "t/c3", "t/c5")])
+        refine_metric.add_judgements(table, city, [comparison_judgement(city, "t/c3", "t/c5")])
     assert rank_cases(table, city).entries == ()
 
 
 def test_a_metric_that_clicks_cannot_refine_asks_without_them_and_says_why(table):
-    refine_metric.judge(table, request_for(), [comparison_judgement(request_for(), "t/c9", "t/c4")])
+    refine_metric.add_judgements(table, request_for(), [comparison_judgement(request_for(), "t/c9", "t/c4")])
     before = rank_cases(table, request_for("city"))
     assert ranked(before) == [
         line.case_id for line in nearest_cases(table, "city", Query(case="t/c0")).ranked
@@ -183,7 +183,7 @@ def test_a_metric_that_clicks_cannot_refine_asks_without_them_and_says_why(table
 
 def test_a_judgement_of_a_removed_case_stays_in_the_ledger_without_effect(table):
     request = request_for()
-    refine_metric.judge(table, request, [comparison_judgement(request, "t/c9", "t/c4")])
+    refine_metric.add_judgements(table, request, [comparison_judgement(request, "t/c9", "t/c4")])
     with raw(table) as connection:
         connection.execute("UPDATE judgements SET other='t/gone'")
     drop_caches()
@@ -194,12 +194,12 @@ def test_a_judgement_of_a_removed_case_stays_in_the_ledger_without_effect(table)
 
 def test_influence_names_every_judgement_in_force(table):
     request = request_for()
-    refined = refine_metric.judge(
+    refined = refine_metric.add_judgements(
         table,
         request,
         [likeness_judgement(request, "t/c9", True), likeness_judgement(request, "t/c4", False)],
     )
-    refine_metric.undo(table, request, [refined.entries[0].id])
+    refine_metric.undo_judgements(table, request, [refined.entries[0].id])
     assert [one.entry for one in refine_metric.influence(table, request)] == [refined.entries[1].id]
 
 
@@ -209,7 +209,9 @@ def test_the_held_out_score_leaves_out_what_was_judged(table):
     assert 0.0 <= start <= 1.0
     with Library.open(table, writable=False) as opened:
         fresh = {row.case_id for row in opened.catalogue.all_cases()} - {"t/c0", "t/c1"}
-    refine_metric.judge(table, request, [likeness_judgement(request, case, True) for case in sorted(fresh)])
+    refine_metric.add_judgements(
+        table, request, [likeness_judgement(request, case, True) for case in sorted(fresh)]
+    )
     assert refine_metric.held_out_accuracy(table, request) is None
 
 
@@ -217,7 +219,7 @@ def test_it_is_saved_as_a_metric_with_its_card(table):
     request = request_for()
     with pytest.raises(BadInput, match="nothing to save"):
         refine_metric.save_refined(table, request, "better")
-    refined = refine_metric.judge(
+    refined = refine_metric.add_judgements(
         table,
         request,
         [likeness_judgement(request, "t/c9", True), likeness_judgement(request, "t/c4", False)],
@@ -262,7 +264,7 @@ def test_a_region_and_an_image_from_outside_are_queries_too(images, tmp_path):
         Query(case=cases[0], region=region),
     ):
         request = Search("plain", query, "l")
-        refine_metric.judge(images, request, [comparison_judgement(request, cases[-1], cases[1])])
+        refine_metric.add_judgements(images, request, [comparison_judgement(request, cases[-1], cases[1])])
     drop_caches()
     last = rank_cases(images, request)
     assert len({entry.judgement.query_key for entry in last.entries}) == 3
@@ -285,19 +287,21 @@ def test_loaded_metrics_stay_current_only_through_own_writes(table):
 
 def test_judgements_made_together_are_undone_together(table):
     search = request_for()
-    refine_metric.judge(table, search, [likeness_judgement(search, "t/c9", True)])
-    both = refine_metric.judge(
+    refine_metric.add_judgements(table, search, [likeness_judgement(search, "t/c9", True)])
+    both = refine_metric.add_judgements(
         table, search, [likeness_judgement(search, case, False) for case in ("t/c4", "t/c6")]
     )
-    undone = refine_metric.undo(table, search)
+    undone = refine_metric.undo_judgements(table, search)
     assert [entry.undone is None for entry in undone.entries] == [True, False, False]
-    assert ranked(refine_metric.redo(table, search)) == ranked(both)
+    assert ranked(refine_metric.redo_judgements(table, search)) == ranked(both)
 
 
 def test_a_second_click_on_a_case_replaces_the_first(table):
     search = request_for()
-    first = refine_metric.judge(table, search, [likeness_judgement(search, "t/c9", True)]).entries[0].id
-    changed = refine_metric.judge(
+    first = (
+        refine_metric.add_judgements(table, search, [likeness_judgement(search, "t/c9", True)]).entries[0].id
+    )
+    changed = refine_metric.add_judgements(
         table, search, [likeness_judgement(search, "t/c9", False)], replaced=[first]
     )
     assert changed.contradictions == ()
@@ -306,8 +310,10 @@ def test_a_second_click_on_a_case_replaces_the_first(table):
         (JudgementKind.NOT_ALIKE, True),
     ]
     with pytest.raises(BadArguments, match="no judgement 999"):
-        refine_metric.judge(table, search, [likeness_judgement(search, "t/c8", True)], replaced=[999])
-    assert len(refine_metric.undo(table, search).entries) == 2
+        refine_metric.add_judgements(
+            table, search, [likeness_judgement(search, "t/c8", True)], replaced=[999]
+        )
+    assert len(refine_metric.undo_judgements(table, search).entries) == 2
 
 
 def test_why_a_metric_cannot_follow_clicks_is_known_before_one_is_made(table):
@@ -319,7 +325,7 @@ def test_why_a_metric_cannot_follow_clicks_is_known_before_one_is_made(table):
 
 def test_influence_names_the_case_that_moved_most(table):
     search = request_for()
-    refine_metric.judge(
+    refine_metric.add_judgements(
         table, search, [comparison_judgement(search, f"t/c{n}", f"t/c{n + 1}") for n in range(10, 40, 2)]
     )
     found = refine_metric.influence(table, search)
@@ -340,7 +346,7 @@ def test_the_held_out_score_says_what_it_was_measured_on(table):
     assert before.accuracy == before.before == refine_metric.held_out_accuracy(table, search)
     assert before.interval[0] <= before.accuracy <= before.interval[1]
     assert before.measured_on == "held-out patients"
-    refine_metric.judge(
+    refine_metric.add_judgements(
         table, search, [comparison_judgement(search, f"t/c{n}", f"t/c{n + 1}") for n in range(10, 40, 2)]
     )
     after = refine_metric.held_out_score(table, search)
@@ -356,7 +362,7 @@ def test_a_thousand_contradictory_clicks_still_give_a_metric(table):
     while len(made) < 1000:
         one, two = rng.choice(cases, 2, replace=False)
         made += [comparison_judgement(search, one, two), comparison_judgement(search, two, one)]
-    refined = refine_metric.judge(table, search, made)
+    refined = refine_metric.add_judgements(table, search, made)
     assert len(refined.contradictions) > 50
     distances = np.array([line.distance for line in refined.result.ranked])
     assert np.isfinite(distances).all()
@@ -384,7 +390,7 @@ def test_a_mark_ends_the_score_of_the_held_out_cases_at_any_of_its_steps(table, 
     monkeypatch.setattr(catalogue, "_CASES_AT_ONCE", 20)
     monkeypatch.setattr(refinement_session, "_AT_ONCE", 20)
     request = request_for()
-    refine_metric.judge(table, request, [likeness_judgement(request, "t/c9", True)])
+    refine_metric.add_judgements(table, request, [likeness_judgement(request, "t/c9", True)])
     counter = EndsAt(0)
     score = refine_metric.held_out_score(table, request, reporter=counter)
     assert score is not None
@@ -401,10 +407,10 @@ def test_a_mark_asks_the_catalogue_a_few_times_whatever_the_number_of_ranked_cas
     request = request_for()
     shown = ranked(rank_cases(table, request, k=200))
     for case in shown[:3]:
-        refine_metric.judge(table, request, [likeness_judgement(request, case, True)], k=200)
+        refine_metric.add_judgements(table, request, [likeness_judgement(request, case, True)], k=200)
     statements = []
     engine = open_metrics_module.open_metric(table, "plain").library.catalogue.engine
     sa.event.listen(engine, "before_cursor_execute", lambda *event: statements.append(event[2]))
-    refine_metric.judge(table, request, [likeness_judgement(request, shown[3], False)], k=200)
+    refine_metric.add_judgements(table, request, [likeness_judgement(request, shown[3], False)], k=200)
     # The row of the case, and the judgement itself.
     assert len([one for one in statements if not one.startswith("BEGIN")]) <= 2, statements
