@@ -83,7 +83,7 @@ def _round(window: MainWindow, library: Path, made: Path, out: Path, number: int
 
 def _train(window: MainWindow, number: int) -> None:
     request = TrainRequest("bdm_v", "soaked", settings={"rounds": 10}, seed=number % 5)
-    train_ticked_learner(window.context, request, "soaked", 10)
+    train_ticked_learner(window.context, request)
     wait_until_idle(window)
     assert window.state.library is not None
     assert "soaked" in [metric.name for metric in window.state.library.metrics]
