@@ -324,7 +324,7 @@ class Engine:
     def submit(
         self, function: Callable[..., Any], *args: Any, listener: Listener | None = None, **kwargs: Any
     ) -> Task:
-        """Queue the work. ``listener(kind, message)`` gets "progress" (:class:`Progress`) and "partial" results in
+        """Queue the work. ``listener(kind, message)`` gets "progress" (:class:`.worker.Progress`) and "partial" results in
         a thread of the engine; all of them before the future is done, none after.
 
         Raises:
