@@ -188,7 +188,7 @@ class Pool:
                 self._listeners[token] = listener
         try:
             with _interrupts_ignored():
-                inner = self._executor.submit(worker.run, function, args, kwargs, token, slot)
+                inner = self._executor.submit(worker.run_task, function, args, kwargs, token, slot)
         except BaseException:
             self._release(token, slot)
             raise
