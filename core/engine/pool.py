@@ -324,8 +324,8 @@ class Engine:
     def submit(
         self, function: Callable[..., Any], *args: Any, listener: Listener | None = None, **kwargs: Any
     ) -> Task:
-        """Queue the work. ``listener(kind, message)`` gets "progress" (:class:`Progress`) and "partial" results in
-        a thread of the engine; all of them before the future is done, none after.
+        """Queue the work. ``listener(kind, message)`` gets "progress" (:class:`.worker.Progress`) and "partial" results
+        in a thread of the engine; all of them before the future is done, none after.
 
         Raises:
             SemblanceError: too many tasks are running or waiting, or workers end as soon as they start.
