@@ -164,7 +164,7 @@ class ExperimentsDialog(ResultDialog):
             lambda document: self._report(name, document),
             workflow,
             *values,
-            known=self._context.state.path,
+            known=self._context.state.location,
             workers=self.form.workers,
             scheduler=self.form.scheduler.text().strip(),
         )
@@ -228,7 +228,7 @@ class ExperimentsDialog(ResultDialog):
             self._folder,
             target,
             identified=identified,
-            known=self._context.state.path,
+            known=self._context.state.location,
             pool=WorkerPool.DRAW,
         )
 

@@ -64,6 +64,7 @@ from semblance.core.reports.pdf_parts import (
     FindingLabel,
     ThumbnailBox,
     WrappedName,
+    figure,
     paragraph,
     small_figure,
     write,
@@ -568,8 +569,6 @@ def _plots(plots: Sequence[ReportPlot], text_width: float) -> list[Any]:
 
 
 def _figure(plot: ReportPlot, width: float) -> list[Any]:
-    from semblance.core.reports.pdf_parts import figure
-
     details = [paragraph(plot.caption, STRONG_BODY)]
     if plot.measured_on:
         details.append(paragraph(as_lazy(plot.measured_on), FAINT))

@@ -46,6 +46,8 @@ class PCA(Step):
         """Raises BadInput if all rows are equal.
 
         The eigenproblem is solved on the smaller side: n x n scalar products of rows, or d x d of columns.
+        scikit-learn's PCA takes seven times as long on 400 x 1,280 (``full``), or finds other directions where means
+        are a million deviations (``covariance_eigh``), or where variances fall off slowly (``randomized``).
         """
         from scipy.linalg import blas
 
