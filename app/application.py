@@ -26,7 +26,6 @@ from PySide6.QtWidgets import QApplication
 from semblance import resources
 from semblance.app.shell.settings import Settings
 from semblance.app.shell.theme import set_theme
-from semblance.app.widgets import focus_ring
 from semblance.core.language import ENGLISH, LANGUAGE_VARIABLE, current_language, set_language
 from semblance.core.log import PublicText, logger
 
@@ -63,18 +62,24 @@ def _log_qt(kind: QtMsgType, _context: QMessageLogContext, text: str) -> None:
 
 def make_application() -> QApplication:
     """The Qt application with name and theme; the existing one if there is one."""
-    application = QApplication.instance()
-    if not isinstance(application, QApplication):
+    existing = QApplication.instance()
+    if isinstance(existing, QApplication):
+        application = existing
+    else:
         application = Application(sys.argv[:1])
         application.setApplicationName("Semblance")
         application.setOrganizationName("Semblance")
         application.setDesktopFileName("semblance")
         application.setWindowIcon(QIcon(str(resources.path("semblance.svg"))))
-        focus_ring.install(application)
         qInstallMessageHandler(_log_qt)
     settings = Settings()
     _set_language(application, settings.language)
     set_theme(application, settings.theme, settings.text_scale)
+    if application is not existing:
+        # It imports widgets, and these texts.
+        from semblance.app.widgets import focus_ring
+
+        focus_ring.install(application)
     return application
 
 

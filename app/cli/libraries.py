@@ -13,7 +13,7 @@ from semblance.app.cli.completion import extractor_names
 from semblance.app.cli.metrics import REGISTRIES, show_registry
 from semblance.app.cli.options import Cluster, Json, LibraryArgument, Location, NewLibrary, Settings, case_ids
 from semblance.app.cli.output import ConsoleReporter, EntryLines, echo, print_document, printer, show_fields
-from semblance.core.errors import SemblanceError
+from semblance.core.errors import BadArguments, SemblanceError
 from semblance.core.library.location import library_location
 
 commands = typer.Typer()
@@ -190,7 +190,6 @@ def prevalence(
     as_json: Json = False,
 ) -> None:
     """Set how frequent findings are in your practice, or show what is set. Estimates change accordingly."""
-    from semblance.core.errors import BadArguments
     from semblance.core.workflows.searches.estimate import parse_shares, prevalences, set_prevalences
 
     if shares and clear:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     Location = LibraryLocation
 else:
-    # Typer takes no unions. The parser makes the value.
-    Location = object
+    # Typer takes no unions, and --help prints the name of the type. The parser makes the value.
+    Location = type("path", (), {})
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")]
 #: What every command takes as LIB.

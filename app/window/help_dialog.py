@@ -299,6 +299,15 @@ class HelpDialog(Dialog):
                 image = fragment.charFormat().toImageFormat()
                 if image.isValid():
                     loaded = QImage(str(resources.path("help") / image.name()))
+                    if width < loaded.width():
+                        # Qt would leave out pixels, which breaks the letters of a screenshot.
+                        pixels = round(width * self.devicePixelRatioF())
+                        small = loaded.scaledToWidth(
+                            min(pixels, loaded.width()), Qt.TransformationMode.SmoothTransformation
+                        )
+                        document.addResource(
+                            QTextDocument.ResourceType.ImageResource.value, QUrl(image.name()), small
+                        )
                     image.setWidth(min(width, loaded.width()))
                     cursor.setPosition(fragment.position())
                     cursor.setPosition(

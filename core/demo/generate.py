@@ -61,17 +61,13 @@ def draw(order: ImageOrder) -> Grey:
     if order.label in RADIOGRAPHS:
         marked_left = left if order.laterality else bool(rng.random() < 0.5)
         return add_notice(_radiograph(rng, order.label, marked_left))
-    from semblance.core.demo.mammogram import Lesion, breast_of, image, mass_of
-
-    lesion = Lesion(*order.subject, left=left, malignant=order.label == "malignant")
+    lesion = mammogram.Lesion(*order.subject, left=left, malignant=order.label == "malignant")
     seed = order.seed[0]
-    return add_notice(
-        image(rng, breast_of(seed, lesion.patient), mass_of(seed, lesion), view=order.view, left=left)
-    )
+    breast, mass = mammogram.breast_of(seed, lesion.patient), mammogram.mass_of(seed, lesion)
+    return add_notice(mammogram.image(rng, breast, mass, view=order.view, left=left))
 
 
 def _radiograph(rng: np.random.Generator, part: str, left: bool) -> Grey:
-
     from semblance.core.demo import bones
     from semblance.core.demo.chest import radiograph as chest_radiograph
 

@@ -16,15 +16,14 @@ _D = TypeVar("_D", bound="LearnerDeclaration")
 
 
 def parameter(default: Value, meaning: str, **facts: Any) -> Any:
-    """The default of a field of a declaration, with its ``meaning`` and the other ``facts`` of a "
-    ":class:`Parameter`."""
+    """The default of a field of a declaration, with its ``meaning`` and the other ``facts`` of a
+    :class:`Parameter`."""
     return Parameter("", default, meaning, **facts)
 
 
 @dataclass_transform(eq_default=False, kw_only_default=True)
 def declared(cls: type[_D]) -> type[_D]:
-    """Give the class its ``parameters`` and an ``__init__`` that sets them; its own stand before "
-    "inherited ones."""
+    """Give the class its ``parameters`` and an ``__init__`` that sets them; its own stand before inherited ones."""
     own = []
     for name in cls.__annotations__:
         found = vars(cls)[name]

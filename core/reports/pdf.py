@@ -35,9 +35,9 @@ from semblance.core.reports.document import (
     UNKNOWN_MARK,
     FindingMark,
     LabelledValue,
-    QueryFacts,
     ReportDocument,
     ReportedCase,
+    ReportedQuery,
     ReportPlot,
     relative_distance,
     with_visible_names,
@@ -64,6 +64,7 @@ from semblance.core.reports.pdf_parts import (
     FindingLabel,
     ThumbnailBox,
     WrappedName,
+    figure,
     paragraph,
     small_figure,
     write,
@@ -384,7 +385,7 @@ def _query(document: ReportDocument, marks: dict[str, FindingMark], text_width: 
     )
 
 
-def _query_images(query: QueryFacts, size: float) -> list[Any]:
+def _query_images(query: ReportedQuery, size: float) -> list[Any]:
     """The query image, and the region on its whole image."""
     if query.overview is None:
         return [ThumbnailBox(query.thumbnail, size, size, fit_image=True)]
@@ -568,8 +569,6 @@ def _plots(plots: Sequence[ReportPlot], text_width: float) -> list[Any]:
 
 
 def _figure(plot: ReportPlot, width: float) -> list[Any]:
-    from semblance.core.reports.pdf_parts import figure
-
     details = [paragraph(plot.caption, STRONG_BODY)]
     if plot.measured_on:
         details.append(paragraph(as_lazy(plot.measured_on), FAINT))

@@ -19,6 +19,8 @@ TOP = Path(__file__).resolve().parents[2]
 PROGRAM = """
 import json, sys
 from pathlib import Path
+from PySide6.QtCore import QSettings
+QSettings(QSettings.Format.IniFormat, QSettings.Scope.UserScope, "Semblance", "Semblance").setValue("language", "de")
 from semblance.app.application import make_application
 application = make_application()
 from PySide6.QtWidgets import QAbstractButton, QCheckBox, QLabel, QPushButton, QTabBar, QWidget
@@ -96,7 +98,11 @@ def window_texts(library: Path, width: int, height: int, text: float) -> Any:
         capture_output=True,
         text=True,
         cwd=TOP,
-        env={**os.environ, "QT_QPA_PLATFORM": "offscreen", LANGUAGE_VARIABLE: "de"},
+        # The variable would choose the language before any import, the settings do it later.
+        env={
+            **{name: value for name, value in os.environ.items() if name != LANGUAGE_VARIABLE},
+            "QT_QPA_PLATFORM": "offscreen",
+        },
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)

@@ -16,6 +16,7 @@ from semblance.core.metrics import declarations
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, linear_point
 from semblance.core.metrics.numerics.minimise import Descent, minimise
+from semblance.core.metrics.numerics.pair_weights import squared_distances
 from semblance.core.metrics.training_data.rows import TrainingInput, check_memory, labelled_rows
 from semblance.core.metrics.training_data.validation import chosen_rounds, validation_part
 
@@ -104,7 +105,7 @@ def target_neighbours(X: Matrix, codes: npt.NDArray[np.int64], k: int) -> Rows:
         step = max(1, _BLOCK // len(members))
         for start in range(0, len(members) if n_targets else 0, step):
             block = members[start : start + step]
-            distances = _squared(X[block], X[members])
+            distances = squared_distances(X[block], X[members])
             distances[np.arange(len(block)), np.arange(start, start + len(block))] = np.inf
             targets[block, :n_targets] = members[np.argsort(distances, axis=1, kind="stable")[:, :n_targets]]
     return targets
@@ -113,7 +114,7 @@ def target_neighbours(X: Matrix, codes: npt.NDArray[np.int64], k: int) -> Rows:
 def expected_bytes(X: Matrix, codes: npt.NDArray[np.int64], targets: Rows) -> float:
     """What listing the impostors takes at the start, by some of the cases; ``X`` (n, d) at a margin of 1."""
     sampled = np.unique(np.linspace(0, len(X) - 1, _SAMPLED_ROWS).astype(np.intp))
-    distances = _squared(X[sampled], X)
+    distances = squared_distances(X[sampled], X)
     to_targets = np.take_along_axis(distances, np.maximum(targets[sampled], 0), axis=1)
     reach = np.where(targets[sampled] >= 0, 1.0 + to_targets, -np.inf).max(axis=1)
     near = (distances < reach[:, np.newaxis]) & (codes[sampled, np.newaxis] != codes)
@@ -144,7 +145,7 @@ def objective(
     step = max(1, _BLOCK // n)
     for start in range(0, n, step):
         block = slice(start, min(start + step, n))
-        distances = _squared(Z[block], Z)
+        distances = squared_distances(Z[block], Z)
         near = (distances < farthest[block, np.newaxis]) & (codes[block, np.newaxis] != codes)
         a, other = np.nonzero(near)
         a += start
@@ -168,11 +169,3 @@ def objective(
     degree = np.asarray(W.sum(axis=1)).ravel()
     gradient: Matrix = (2.0 / n) * (Z.T @ (degree[:, np.newaxis] * X - W @ X))
     return value / n, gradient
-
-
-def _squared(A: Matrix, B: Matrix) -> Matrix:
-    distances = A @ B.T
-    distances *= -2.0
-    distances += np.einsum("ij,ij->i", A, A)[:, np.newaxis]
-    distances += np.einsum("ij,ij->i", B, B)
-    return np.maximum(distances, 0.0, out=distances)

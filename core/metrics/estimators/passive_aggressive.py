@@ -30,7 +30,7 @@ from semblance.core.metrics.linear_learner import RowSpace
 from semblance.core.metrics.metric import Metric
 from semblance.core.metrics.numerics.eigenpairs import psd_root
 from semblance.core.metrics.training import TrainingPoint, begin_card
-from semblance.core.metrics.training_data.pairs import Pairs, training_pairs
+from semblance.core.metrics.training_data.pairs import Pairs, as_pairs, training_pairs
 from semblance.core.metrics.training_data.rows import TrainingInput, check_different, check_features
 from semblance.core.metrics.training_data.validation import parallel_map
 from semblance.core.tasks import Reporter
@@ -124,7 +124,6 @@ class PassiveAggressive(declarations.PassiveAggressive, Learner):
             BadInput, BadArguments, Cancelled: as :meth:`fit`; the learner is then as before the call.
         """
         from semblance.core.constraints import checked_pairs
-        from semblance.core.metrics.training_data.pairs import as_pairs
 
         fitted = hasattr(self, "model_")
         with self._unchanged_on_failure():

@@ -44,6 +44,7 @@ from semblance.core.library.feature_chunks import DESCRIPTION, chunk_file
 from semblance.core.library.records import (
     CATALOGUE,
     DERIVED,
+    NOT_THERE,
     SUFFIX,
     FeatureSet,
     MetricRecord,
@@ -166,8 +167,6 @@ class Repairer:
         self, library: Library, source: SourceRecord, missing: list[str], returned: list[str]
     ) -> None:
         """Record which images of ``source`` are missing and which were found again."""
-        from semblance.core.library.records import NOT_THERE
-
         if missing:
             library.catalogue.set_state(source, missing, "missing", NOT_THERE)
         if returned:

@@ -51,8 +51,6 @@ def list_people(library: LibraryLocation) -> list[dict[str, str]]:
     Raises:
         BadArguments: the library is in a folder.
     """
-    from semblance.core.library.server.library import ServerLibrary
-
     with open_library(library) as opened:
         if not isinstance(opened, ServerLibrary):
             raise _in_a_folder()
@@ -70,8 +68,6 @@ def set_right(
         BadArguments: the library is in a folder, no such right or person, an empty password.
         SemblanceError: the user may not.
     """
-    from semblance.core.library.server.library import ServerLibrary
-
     if password == "":
         raise BadArguments("An account needs a password.")
     with open_library(library, writable=True) as opened:

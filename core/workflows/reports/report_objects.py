@@ -24,8 +24,17 @@ from semblance.core.imaging.pseudonyms import Pseudonyms
 from semblance.core.imaging.region import Region
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.records import CaseDetails, account
-from semblance.core.reports.dicom.common import SourceObject
-from semblance.core.reports.dicom.structured_report import TITLE, RegionOutline, polylines
+from semblance.core.reports.dicom.common import SourceObject, encoded
+from semblance.core.reports.dicom.structured_report import (
+    CASE,
+    ESTIMATE,
+    TITLE,
+    Assessment,
+    RegionOutline,
+    assessment_report,
+    polylines,
+    structured_report,
+)
 from semblance.core.reports.document import ReportDocument
 from semblance.core.reports.options import ACCEPTED, ASSESSMENT, ReportOptions
 from semblance.core.reports.redaction import CaseNames
@@ -141,8 +150,6 @@ class _Objects:
         return [report_dicom(self._document, self._options.page, header, identified=identified)]
 
     def _structured_report(self) -> list[bytes]:
-        from semblance.core.reports.dicom.structured_report import structured_report
-
         query = self._captured_query or self._of_query
         cases: list[SourceObject | None] = [None] * len(self._result.ranked)
         if not self._options.identified:
@@ -158,13 +165,6 @@ class _Objects:
         They name the readers only in identified objects.
         """
         from pydicom import dcmread
-
-        from semblance.core.reports.dicom.structured_report import (
-            CASE,
-            ESTIMATE,
-            Assessment,
-            assessment_report,
-        )
 
         reader = self._loaded.library.catalogue.author(self._options.reader or account())
         assessed: dict[str, list[Assessment]] = {}
@@ -410,7 +410,6 @@ class _Objects:
         """``image`` as a Secondary Capture in the study of ``header``, which goes with the objects."""
         from pydicom.uid import generate_uid
 
-        from semblance.core.reports.dicom.common import encoded
         from semblance.core.reports.dicom.image_objects import secondary_capture
 
         series = str(generate_uid(prefix=None))

@@ -64,7 +64,7 @@ class PairAgreement(JsonDocument):
 
 
 @dataclass(frozen=True)
-class Difference(JsonDocument):
+class AnnotatorDifference(JsonDocument):
     """What was judged differently: ``cases``, one of a concept, else the query first; ``answers`` by person."""
 
     cases: tuple[str, ...]
@@ -100,7 +100,7 @@ class SubjectAgreement(JsonDocument):
     complete: int
     fleiss: AgreementCoefficient | None
     pairs: tuple[PairAgreement, ...]
-    differences: tuple[Difference, ...]
+    differences: tuple[AnnotatorDifference, ...]
 
     @property
     def counts(self) -> dict[str, int]:
@@ -172,7 +172,7 @@ def _subject(library: Library, kind: str, name: str, answers: Iterable[_Answer])
             for one, other in combinations(range(len(people)), 2)
         ),
         tuple(
-            Difference(
+            AnnotatorDifference(
                 unit,
                 {
                     person: _ANSWERS[kind][latest[person, unit]]

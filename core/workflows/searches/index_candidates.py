@@ -13,7 +13,7 @@ from semblance.core.errors import BadArguments, BadInput
 from semblance.core.json_document import JsonDocument, JsonKeys
 from semblance.core.language import tr_lazy
 from semblance.core.library.feature_sets import features_stamp
-from semblance.core.library.location import LibraryLocation
+from semblance.core.library.location import LibraryLocation, ServerAddress
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import EmbeddingIndex, FeatureSet, MetricRecord
 from semblance.core.library.stored_values import store_value, stored_value
@@ -111,8 +111,6 @@ def index_candidates(
 
 def index_if_large(library: LibraryLocation, metric: str, reporter: Reporter = SILENT) -> None:
     """Build or update the index of ``metric`` where the library is on a server and has enough cases."""
-    from semblance.core.library.location import ServerAddress
-
     if isinstance(library, ServerAddress):
         index_candidates(library, (metric,), reporter=reporter)
 
@@ -123,8 +121,6 @@ def update_indexes(library: LibraryLocation, reporter: Reporter = SILENT) -> lis
     Raises:
         as :func:`index_candidates`.
     """
-    from semblance.core.library.location import ServerAddress
-
     if not isinstance(library, ServerAddress):
         return []
     with open_library(library) as opened:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadInput
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.metric import Metric
+from semblance.core.metrics.metric import Metric, replacement_values
 from semblance.core.tasks import SILENT, Cancelled, Reporter
 
 if TYPE_CHECKING:
@@ -148,7 +148,6 @@ class TransformedCases:
     def _contributing(self, groups: tuple[str, ...]) -> Iterator[int]:
         """Compute the contributions of ``groups``, and the rows if they are missing, part by part; yields the number
         of finished cases."""
-        from semblance.core.metrics.metric import replacement_values
         from semblance.core.retrieval.explanation import Grouping
 
         grouping, start = Grouping(self._metric), replacement_values(self._metric)

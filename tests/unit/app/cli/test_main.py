@@ -261,6 +261,7 @@ def test_version_and_help(run_command):
         status, out, err = run_command(*arguments)
         assert (status, err) == (0, "")
         assert "Usage: semblance" in out
+    assert "LIB <path>" in out
 
 
 # Wrong arguments: 2, with what there is

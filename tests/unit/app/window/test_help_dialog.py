@@ -127,8 +127,13 @@ def test_the_page_opens_where_the_words_looked_for_are(dialog, qtbot):
 
 
 def test_no_image_is_wider_than_the_page(dialog):
-    dialog.show_page("tutorial")
+    dialog.resize(820, 640)
+    dialog.show_page("getting_started")
     assert dialog.page.horizontalScrollBar().maximum() == 0
+    shown = dialog.page.document().resource(
+        QTextDocument.ResourceType.ImageResource.value, QUrl("images/asked.png")
+    )
+    assert 0 < shown.width() <= dialog.page.width()
 
 
 def test_pages_with_a_heading_of_the_words_come_before_those_that_mention_them():

@@ -39,14 +39,14 @@ def press(qtbot, ranking_panel, place: int, verdict: int) -> None:
 @pytest.mark.parametrize("view", ["grid", "list"])
 def test_mark_is_saved_shown_and_undone(qtbot, ranking_panel, judging_context, jobs, view):
     ranking_panel._set_view(view)
-    list_requested = row(ranking_panel, 2)
+    marked_row = row(ranking_panel, 2)
     press(qtbot, ranking_panel, 2, 1)
     # Shown at once, before it is saved.
-    assert ranking_panel.grid.model().judgements == {list_requested: 1}
+    assert ranking_panel.grid.model().judgements == {marked_row: 1}
     jobs.run_pending()
     assert marked_cases(judging_context) == [(JudgementKind.ALIKE, True)]
-    assert ranking_panel.grid.model().judgements == {list_requested: 1}
-    press(qtbot, ranking_panel, ranking_panel.grid.model().place_of(list_requested), 1)
+    assert ranking_panel.grid.model().judgements == {marked_row: 1}
+    press(qtbot, ranking_panel, ranking_panel.grid.model().place_of(marked_row), 1)
     assert ranking_panel.grid.model().judgements == {}
     jobs.run_pending()
     assert marked_cases(judging_context) == [(JudgementKind.ALIKE, False)]
@@ -54,11 +54,11 @@ def test_mark_is_saved_shown_and_undone(qtbot, ranking_panel, judging_context, j
 
 
 def test_opposite_mark_replaces_the_first(qtbot, ranking_panel, judging_context, jobs):
-    list_requested = row(ranking_panel, 2)
+    marked_row = row(ranking_panel, 2)
     for verdict in (1, -1):
-        press(qtbot, ranking_panel, ranking_panel.grid.model().place_of(list_requested), verdict)
+        press(qtbot, ranking_panel, ranking_panel.grid.model().place_of(marked_row), verdict)
         jobs.run_pending()
-    assert ranking_panel.grid.model().judgements == {list_requested: -1}
+    assert ranking_panel.grid.model().judgements == {marked_row: -1}
     assert marked_cases(judging_context) == [(JudgementKind.ALIKE, False), (JudgementKind.NOT_ALIKE, True)]
     assert judging_context.state.ranked_search.contradictions == ()
 
