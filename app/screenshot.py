@@ -107,7 +107,7 @@ def wait_until_idle(window: object) -> None:
     while idle_checks < IDLE_CHECKS or _delayed_work(window):
         if idle_checks >= IDLE_CHECKS or window.jobs.active or not window.built or not is_styled():
             idle_checks = 0
-        if not turn():
+        if not process_events():
             idle_checks += 1
         if whole.elapsed() > PATIENCE_MS:
             pending = [job.function for job in window.jobs.active]
@@ -131,7 +131,7 @@ def _delayed_work(window: MainWindow) -> list[QObject]:
     return [*timers, *animations]
 
 
-def turn() -> bool:
+def process_events() -> bool:
     """Process pending events, or sleep for a moment if there are none; returns whether there were any."""
     had_events = QEventLoop().processEvents(QEventLoop.ProcessEventsFlag.AllEvents)
     if not had_events:

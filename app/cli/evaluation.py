@@ -24,7 +24,7 @@ from semblance.app.cli.options import (
     Steps,
     names_in,
 )
-from semblance.app.cli.output import ConsoleReporter, echo, print_document, print_table, stdout
+from semblance.app.cli.output import ConsoleReporter, echo, print_document, print_table, score_text, stdout
 from semblance.core.errors import BadArguments
 from semblance.core.evaluation.chance import names_beside_chance
 from semblance.core.language import visible
@@ -220,7 +220,7 @@ def show_scores(document: Mapping[str, Any]) -> None:
         table.add_column("paper (printed)")
     table.add_column("fit s", justify="right")
     for result in results:
-        cells = [_score(result["scores"].get(name)) for name in names]
+        cells = [score_text(result["scores"].get(name)) for name in names]
         if printed:
             cells.append("; ".join(_printed(value) for value in result["printed"]) or "–")
         table.add_row(result["learner"], *cells, f"{result['fit_seconds']['median']:.3g}")
@@ -256,7 +256,7 @@ def show_encoders(document: Mapping[str, Any]) -> None:
                 # The document has the first minus the other. Not a minus sign before 0.
                 mean, high, low = (0.0 - value for value in (difference["difference"], *difference["ci95"]))
                 cells = [f"{mean:+.3f} ({low:+.3f} to {high:+.3f})", f"{difference['p_value']:.3g}"]
-            scores = [_score(result["scores"].get(score)) for score in _ENCODER_SCORES]
+            scores = [score_text(result["scores"].get(score)) for score in _ENCODER_SCORES]
             table.add_row(encoder["name"], result["learner"], *scores, *cells)
     stdout.print(table)
     source = document["source"]
@@ -291,14 +291,6 @@ def show_table_scores(document: Mapping[str, Any]) -> None:
                 )
     for failure in document["failed_tables"]:
         echo(f"failed: {failure['path']}: {failure['reason']}")
-
-
-def _score(score: Mapping[str, Any] | None) -> str:
-    if score is None or score["mean"] is None:
-        return "–"
-    low, high = score["ci95"] or (None, None)
-    spread = f" ({low:.3f}–{high:.3f})" if low is not None and high is not None else ""
-    return f"{score['mean']:.3f}{spread}"
 
 
 def _printed(value: Mapping[str, Any]) -> str:

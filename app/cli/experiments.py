@@ -27,6 +27,7 @@ from semblance.app.cli.output import (
     echo_lines,
     print_document,
     print_table,
+    score_text,
     show_fields,
 )
 from semblance.core.errors import BadArguments
@@ -74,7 +75,10 @@ def live_scores(document: Mapping[str, Any]) -> Table:
     for row in rows:
         done = f"{row['repeats']['done']}/{row['repeats']['of']}"
         table.add_row(
-            visible(row["cases"]), row["learner"], done, *(_score(row["scores"].get(name)) for name in names)
+            visible(row["cases"]),
+            row["learner"],
+            done,
+            *(score_text(row["scores"].get(name)) for name in names),
         )
     return table
 
@@ -342,18 +346,10 @@ def _scores(rows: Sequence[Mapping[str, Any]]) -> Table:
             row["learner"],
             *([row["steps"]] if several else []),
             f"{done['done']}/{done['of']}",
-            *(_score(row["scores"].get(name)) for name in names),
+            *(score_text(row["scores"].get(name)) for name in names),
             row["patients"],
         )
     return table
-
-
-def _score(score: Mapping[str, Any] | None) -> str:
-    if score is None:
-        return "–"
-    low, high = score["ci95"] or (None, None)
-    spread = f" ({low:.3f}–{high:.3f})" if low is not None and high is not None else ""
-    return f"{score['mean']:.3f}{spread}"
 
 
 @reader_study.command("new")

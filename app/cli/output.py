@@ -88,6 +88,15 @@ def _plain(value: Any) -> str:
 Text = str | Callable[[Any], str | tuple[str, ...]]
 
 
+def score_text(score: Mapping[str, Any] | None) -> str:
+    """A mean with its 95 % interval, such as "0.812 (0.790–0.834)"; a dash where nothing was measured."""
+    if score is None or score["mean"] is None:
+        return "–"
+    low, high = score["ci95"] or (None, None)
+    spread = f" ({low:.3f}–{high:.3f})" if low is not None and high is not None else ""
+    return f"{score['mean']:.3f}{spread}"
+
+
 @dataclass(frozen=True)
 class EntryLines:
     """A line for each entry of the list ``key``, or of the document itself; ``empty`` where there is none."""

@@ -70,7 +70,7 @@ def serve(
     """Let other programs search a library over HTTP. End it with Ctrl-C."""
     import sys
 
-    from semblance.app.http_api.application import Settings
+    from semblance.app.http_api.application import ServiceSettings
     from semblance.app.http_api.server import new_token, read_token
     from semblance.app.http_api.server import serve as serve_library
     from semblance.core.imaging.text_detector import text_detector
@@ -96,7 +96,7 @@ def serve(
         print_document(document, as_json, _show)
         sys.stdout.flush()
 
-    settings = Settings(
+    settings = ServiceSettings(
         library,
         token,
         identified,

@@ -63,7 +63,7 @@ _MEDIA_TYPES = {
 
 
 @dataclass(frozen=True)
-class Settings:
+class ServiceSettings:
     """What is served, and to whom.
 
     ``identified``: a request may ask for patient ids, case ids and paths. ``origins``: web pages that may ask, such
@@ -85,7 +85,7 @@ class Settings:
 class _Service:
     """The worker processes, and how many requests there are."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: ServiceSettings) -> None:
         self.settings = settings
         self._engine: Engine | None = None
         self._running = 0
@@ -150,7 +150,7 @@ def _log_failure(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     logger.error("a connection failed: %s", context.get("exception") or context["message"])
 
 
-def make_application(settings: Settings) -> ASGIApp:
+def make_application(settings: ServiceSettings) -> ASGIApp:
     """The application that answers requests on ``settings.library``."""
     service = _Service(settings)
     application = FastAPIOffline(
@@ -246,7 +246,7 @@ class _Options(BaseModel, extra="forbid"):
     )
     identified: Identified = False
 
-    def request(self, settings: Settings, **query: Any) -> SearchRequest:
+    def request(self, settings: ServiceSettings, **query: Any) -> SearchRequest:
         """What is asked of ``settings.library``.
 
         Raises:
@@ -288,7 +288,7 @@ class _ThumbnailOptions(BaseModel, extra="forbid"):
     identified: Identified = False
 
 
-def _check_identified(settings: Settings, identified: bool) -> None:
+def _check_identified(settings: ServiceSettings, identified: bool) -> None:
     if identified and not settings.identified:
         raise Problem(
             403, "Identified answers are not allowed. Start the server with --identified to allow them."

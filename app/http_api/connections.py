@@ -27,7 +27,7 @@ ADMITTED = "is_admitted"
 HEAD_S, READ_S = 10.0, 120.0
 
 
-class Server(uvicorn.Server):
+class HttpServer(uvicorn.Server):
     """uvicorn with limits on its connections, which it does not have itself.
 
     uvicorn would wait without end for a request and for the reader of an answer, and does not count connections that

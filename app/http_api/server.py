@@ -12,8 +12,8 @@ from pathlib import Path
 
 import uvicorn
 
-from semblance.app.http_api.application import Settings, make_application
-from semblance.app.http_api.connections import BACKLOG, Server
+from semblance.app.http_api.application import ServiceSettings, make_application
+from semblance.app.http_api.connections import BACKLOG, HttpServer
 from semblance.app.http_api.guard import MAX_HEAD_BYTES
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.network.connection import watching_tls
@@ -50,7 +50,7 @@ def read_token(file: Path) -> str:
     return token
 
 
-def make_server(settings: Settings, tls: ssl.SSLContext | None = None) -> Server:
+def make_server(settings: ServiceSettings, tls: ssl.SSLContext | None = None) -> HttpServer:
     """The server of ``settings.library``; it has no address yet."""
     config = uvicorn.Config(
         make_application(settings),
@@ -66,11 +66,11 @@ def make_server(settings: Settings, tls: ssl.SSLContext | None = None) -> Server
         h11_max_incomplete_event_size=MAX_HEAD_BYTES,
         timeout_graceful_shutdown=_END_S,
     )
-    return Server(config, tls)
+    return HttpServer(config, tls)
 
 
 def serve(
-    settings: Settings,
+    settings: ServiceSettings,
     host: str,
     port: int,
     *,

@@ -29,7 +29,7 @@ from semblance.core.limits import size_text
 from semblance.core.workflows.library.audit_log import list_exports
 from semblance.core.workflows.maintenance import backup, verify_library
 from semblance.core.workflows.maintenance.backup import RestoreResult
-from semblance.core.workflows.maintenance.verification_result import Problem, VerificationResult
+from semblance.core.workflows.maintenance.verification_result import LibraryProblem, VerificationResult
 from semblance.core.workflows.searches import index_candidates
 from semblance.core.workflows.searches.index_candidates import IndexedMetric
 
@@ -293,7 +293,7 @@ class VerifyDialog(ListDialog):
         return "check.csv", (*self.columns, tr("Files")), rows
 
 
-def _problem_cells(problem: Problem) -> tuple[str, str, str]:
+def _problem_cells(problem: LibraryProblem) -> tuple[str, str, str]:
     return (
         tr_name(problem.part),
         translate(problem.says),

@@ -20,6 +20,7 @@ from semblance.app.widgets.dialog import (
     form,
     help_button,
 )
+from semblance.app.widgets.fields import line_edit
 from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.widgets.layouts import hbox
 from semblance.app.widgets.message_lines import ErrorLine
@@ -53,10 +54,10 @@ class OpenServerDialog(Dialog):
         self._job: Job | None = None
         self.setWindowTitle(tr("Open a library on a server"))
         self.setMinimumWidth(theme().px(620))
-        self.address = _line(tr("Address"), "" if address is None else str(_plain(address)))
+        self.address = line_edit(tr("Address"), "" if address is None else str(_plain(address)))
         self.address.setPlaceholderText(_EXAMPLE)
-        self.user = _line(tr("User"), "" if address is None else address.user)
-        self.password = _line(tr("Password"), "")
+        self.user = line_edit(tr("User"), "" if address is None else address.user)
+        self.password = line_edit(tr("Password"), "")
         self.password.setEchoMode(QLineEdit.EchoMode.Password)
         self.password.setPlaceholderText(tr("Empty: the one that was kept"))
         self.project = QComboBox()
@@ -267,9 +268,3 @@ class OpenServerDialog(Dialog):
 def _plain(address: ServerAddress) -> ServerAddress:
     """The address without what has a field of its own."""
     return address.with_project("").with_user("")
-
-
-def _line(name: str, text: str) -> QLineEdit:
-    field = QLineEdit(text)
-    field.setAccessibleName(name)
-    return field

@@ -30,8 +30,8 @@ from semblance.core.language import tr, translate
 from semblance.core.metrics.card import MetricCard
 from semblance.core.reports.card_document import (
     CardDocument,
-    Section,
-    Table,
+    CardSection,
+    CardTable,
     card_markdown,
     compare_cards,
     comparison_markdown,
@@ -135,17 +135,17 @@ def card_document(metric: MetricFacts) -> CardDocument:
         document = document_of(metric.name, metric.card, metric.scores)
         authors = MetricCard.from_json(metric.card).authors
     except BadInput as error:
-        section = Section(
+        section = CardSection(
             tr("Metric"), (LabelledValue(tr("Name"), metric.name), LabelledValue(tr("Card"), error.message))
         )
         return CardDocument(metric.name, (section,), {})
     if not authors:
         return document
-    judgements = Section(tr("Judgements"), (LabelledValue(tr("Judged by"), ", ".join(authors)),))
+    judgements = CardSection(tr("Judgements"), (LabelledValue(tr("Judged by"), ", ".join(authors)),))
     return CardDocument(document.name, (*document.sections, judgements), document.values)
 
 
-def _section_widget(section: Section) -> QWidget:
+def _section_widget(section: CardSection) -> QWidget:
     widget = QWidget()
     column = vbox(widget, spacing=6)
     header = QHBoxLayout()
@@ -183,7 +183,7 @@ def _badge_kind(measured_on: str) -> str:
 
 
 def _table_widget(
-    table: Table, bold: Callable[[int], bool] = lambda _row: False, *, is_comparison: bool = False
+    table: CardTable, bold: Callable[[int], bool] = lambda _row: False, *, is_comparison: bool = False
 ) -> QWidget:
     widget = QWidget()
     grid = QGridLayout(widget)

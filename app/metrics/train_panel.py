@@ -261,10 +261,7 @@ class TrainPanel(Panel):
                 judgements=self.sources.ledger,
                 from_findings=self.sources.findings.isChecked(),
             )
-            rounds = settings.get("rounds")
-            job = train_ticked_learner(
-                self._context, request, metric, rounds if isinstance(rounds, int) else None
-            )
+            job = train_ticked_learner(self._context, request)
             if job is not None:
                 self._running[job] = (self._state.location, metric)
                 job.ended.connect(lambda job=job: self._remove_job(job))

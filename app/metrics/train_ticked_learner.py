@@ -23,18 +23,17 @@ from semblance.core.workflows.searches import index_candidates
 _KEPT = "trained metric"
 
 
-def train_ticked_learner(
-    context: Context, request: TrainRequest, title: str, rounds: int | None
-) -> Job | None:
+def train_ticked_learner(context: Context, request: TrainRequest) -> Job | None:
     """Train one metric. It becomes the current metric when it is done, unless the present one is better."""
     path = context.state.location
     if path is None:
         return None
     state = context.state
     job = context.jobs.run(
-        tr("Training {name}", name=title), train_metric.train_metric, path, request, can_stop=True
+        tr("Training {name}", name=request.name), train_metric.train_metric, path, request, can_stop=True
     )
-    run = TrainingRun(request.name, request.learner, rounds)
+    rounds = (request.settings or {}).get("rounds")
+    run = TrainingRun(request.name, request.learner, rounds if isinstance(rounds, int) else None)
     state.set_training(run)
 
     def show_run() -> None:

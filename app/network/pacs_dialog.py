@@ -20,7 +20,6 @@ from PySide6.QtWidgets import (
     QGridLayout,
     QHeaderView,
     QLabel,
-    QLineEdit,
     QMessageBox,
     QStackedWidget,
     QTreeWidget,
@@ -45,6 +44,7 @@ from semblance.app.widgets.dialog import (
     resize_dialog,
 )
 from semblance.app.widgets.empty_state import EmptyState
+from semblance.app.widgets.fields import line_edit
 from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.widgets.layouts import hbox
 from semblance.app.widgets.message_lines import ErrorLine
@@ -90,13 +90,13 @@ class PacsDialog(Dialog):
         self.remove_button = dialog_button(tr("Remove…"), self._ask_remove)
         self.test_button = dialog_button(tr("Test"), self.test)
         self.test_button.setToolTip(tr("Connect to the server, and say what is wrong"))
-        self.patient = _line(tr("Patient"), tr("ID or name"))
+        self.patient = line_edit(tr("Patient"), placeholder=tr("ID or name"))
         self.date_from, self.date_to = (
-            _line(title, tr("YYYY-MM-DD")) for title in (tr("Date from"), tr("Date to"))
+            line_edit(title, placeholder=tr("YYYY-MM-DD")) for title in (tr("Date from"), tr("Date to"))
         )
-        self.modality = _line(tr("Modality"), tr("CT, MR, MG…"))
-        self.accession = _line(tr("Accession number"))
-        self.description = _line(tr("Description"), tr("A part of it"))
+        self.modality = line_edit(tr("Modality"), placeholder=tr("CT, MR, MG…"))
+        self.accession = line_edit(tr("Accession number"))
+        self.description = line_edit(tr("Description"), placeholder=tr("A part of it"))
         self.search_button = dialog_button(tr("Find studies"), self.search)
         set_look(self.search_button, primary=True)
         self.tree = StudyTree()
@@ -487,13 +487,6 @@ class PacsDialog(Dialog):
         self.retrieve_button.setToolTip(nothing or state.why_not_edited)
         one = nothing or ("" if len(chosen) == 1 else tr("Select one study or some of its series"))
         self.query_button.setToolTip(one or ("" if can_rank else tr("Open a library with a metric first")))
-
-
-def _line(name: str, placeholder: str = "") -> QLineEdit:
-    line = QLineEdit()
-    line.setAccessibleName(name)
-    line.setPlaceholderText(placeholder)
-    return line
 
 
 _COLUMNS = (tr("Patient, study, series"), tr("Date"), tr("Modality"), tr("Series"), tr("Images"))

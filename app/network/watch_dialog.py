@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QWidget
 
 from semblance.app.network.server_dialog import CertificateField
 from semblance.app.shell import library_operations
@@ -26,7 +26,7 @@ from semblance.app.widgets.dialog import (
     help_button,
     resize_dialog,
 )
-from semblance.app.widgets.fields import NoWheelComboBox, spin_box
+from semblance.app.widgets.fields import NoWheelComboBox, line_edit, spin_box
 from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.widgets.layouts import line_with_buttons
 from semblance.app.widgets.message_lines import ErrorLine
@@ -62,12 +62,12 @@ class WatchDialog(Dialog):
         self.source.setAccessibleName(tr("Source"))
         self.source.addItem(tr("DICOM files put into a folder"), FOLDER)
         self.source.addItem(tr("Images sent to this computer (C-STORE)"), LISTENER)
-        self.folder = _line(tr("Folder"))
+        self.folder = line_edit(tr("Folder"))
         self.choose_button = dialog_button(tr("Choose…"), self._choose_folder)
-        self.host, self.port = _line(tr("Listen on"), LOOPBACK), spin_box(1, 65535, LISTEN_PORT)
+        self.host, self.port = line_edit(tr("Listen on"), LOOPBACK), spin_box(1, 65535, LISTEN_PORT)
         self.port.setAccessibleName(tr("Port"))
-        self.ae_title = _line(tr("AE title of this computer"), OWN_AE_TITLE)
-        self.allowed = _line(tr("Accepted AE titles"))
+        self.ae_title = line_edit(tr("AE title of this computer"), OWN_AE_TITLE)
+        self.allowed = line_edit(tr("Accepted AE titles"))
         self.allowed.setPlaceholderText(tr("All; or some with commas between"))
         optional = tr("Optional")
         self.certificate = CertificateField(tr("Own certificate"), placeholder=optional)
@@ -257,9 +257,3 @@ class WatchDialog(Dialog):
                     )
                 )
         return "\n".join(lines)
-
-
-def _line(name: str, text: str = "") -> QLineEdit:
-    line = QLineEdit(text)
-    line.setAccessibleName(name)
-    return line

@@ -31,7 +31,7 @@ from semblance.app.widgets.dialog import (
     help_button,
     resize_dialog,
 )
-from semblance.app.widgets.fields import NoWheelComboBox
+from semblance.app.widgets.fields import NoWheelComboBox, line_edit
 from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.widgets.layouts import PanelScrollArea, hbox, line_with_buttons, vbox
 from semblance.app.widgets.message_lines import ErrorLine
@@ -106,7 +106,7 @@ class DeidentifyDialog(Dialog):
         if self._context.state.location is not None:
             self.kind.addItem(tr("The DICOM files of the open library"), LIBRARY)
         self.kind.addItem(tr("A folder, a zip or a file"), FILES)
-        self.source, self.out = _line(tr("Folder or file")), _line(tr("Into the new folder"))
+        self.source, self.out = line_edit(tr("Folder or file")), line_edit(tr("Into the new folder"))
         self.source_buttons = (
             dialog_button(tr("Folder…"), partial(self._choose, self.source, is_folder=True)),
             dialog_button(tr("File…"), partial(self._choose, self.source, is_folder=False)),
@@ -128,7 +128,7 @@ class DeidentifyDialog(Dialog):
         self.review.toggled.connect(self._update)
         self.pixels.setChecked(self._context.settings.blacks_out_text)
         self.pixels_note = WrappedLabel(role="second")
-        self.project = _line(tr("Project"), workflow.PROJECT)
+        self.project = line_edit(tr("Project"), workflow.PROJECT)
         self._key_note = WrappedLabel(role="second")
         self.kind.currentIndexChanged.connect(self._update)
         self.pixels.toggled.connect(self._update)
@@ -429,12 +429,6 @@ class DeidentifyDialog(Dialog):
                 self.run_button: complete and not running,
             }
         )
-
-
-def _line(name: str, text: str = "") -> QLineEdit:
-    line = QLineEdit(text)
-    line.setAccessibleName(name)
-    return line
 
 
 def _with_code(text: str, option: Option | None) -> str:

@@ -29,7 +29,7 @@ _STEPS: dict[int, int] = {
 
 
 class SearchField(QLineEdit):
-    """``searched(text)``: the text changed, after a short pause. ``list_requested``: Down was pressed."""
+    """``searched(text)``: the text changed, after a short pause. ``down_pressed``: Down was pressed."""
 
     searched = Signal(str)
     down_pressed = Signal()
@@ -62,6 +62,14 @@ class SearchField(QLineEdit):
     def _changed(self, text: str) -> None:
         self._clear.setVisible(bool(text))
         self._pause.start()
+
+
+def line_edit(name: str, text: str = "", placeholder: str = "") -> QLineEdit:
+    """A line for text, called ``name`` by screen readers."""
+    line = QLineEdit(text)
+    line.setAccessibleName(name)
+    line.setPlaceholderText(placeholder)
+    return line
 
 
 def spin_box(low: int, high: int, value: int, suffix: str = "") -> QSpinBox:

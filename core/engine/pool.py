@@ -188,7 +188,7 @@ class Pool:
                 self._listeners[token] = listener
         try:
             with _interrupts_ignored():
-                inner = self._executor.submit(worker.run, function, args, kwargs, token, slot)
+                inner = self._executor.submit(worker.run_task, function, args, kwargs, token, slot)
         except BaseException:
             self._release(token, slot)
             raise
@@ -324,8 +324,8 @@ class Engine:
     def submit(
         self, function: Callable[..., Any], *args: Any, listener: Listener | None = None, **kwargs: Any
     ) -> Task:
-        """Queue the work. ``listener(kind, message)`` gets "progress" (:class:`Progress`) and "partial" results in
-        a thread of the engine; all of them before the future is done, none after.
+        """Queue the work. ``listener(kind, message)`` gets "progress" (:class:`.worker.Progress`) and "partial" results
+        in a thread of the engine; all of them before the future is done, none after.
 
         Raises:
             SemblanceError: too many tasks are running or waiting, or workers end as soon as they start.

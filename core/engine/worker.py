@@ -123,7 +123,7 @@ def _follow_parent(sentinel: int) -> None:
     os._exit(1)
 
 
-def run(
+def run_task(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], token: int, slot: int
 ) -> Any:
     """Call ``function`` in a worker with a reporter of its own; unpicklable errors become RuntimeError."""

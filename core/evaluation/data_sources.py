@@ -116,7 +116,7 @@ def library_data(
     if not with_sealed:
         rows, numbers = _unsealed(library, rows, numbers)
     made_by = {"version": feature_set.version, **feature_set.settings}
-    return case_data(library, rows, numbers, feature_set.columns, attributes, made_by)
+    return read_case_data(library, rows, numbers, feature_set.columns, attributes, made_by)
 
 
 def sealed_rows(library: Library) -> npt.NDArray[np.int64]:
@@ -172,7 +172,7 @@ def _unsealed(
     return (rows[~sealed], numbers[~sealed]) if sealed.any() else (rows, numbers)
 
 
-def case_data(
+def read_case_data(
     library: Library,
     rows: npt.NDArray[np.int64],
     X: npt.NDArray[Any],

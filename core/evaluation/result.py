@@ -13,7 +13,7 @@ import numpy.typing as npt
 from semblance.core.evaluation.chance import SCORES, K, at_chance
 from semblance.core.evaluation.intervals import ScoreSummary, corrected_variance, over_repeats, t_quantile
 from semblance.core.evaluation.roc import Roc, average
-from semblance.core.evaluation.significance import Comparison, corrected_t_test
+from semblance.core.evaluation.significance import ScoreComparison, corrected_t_test
 from semblance.core.json_document import JsonDocument, JsonKeys
 
 Vector = npt.NDArray[np.float64]
@@ -132,7 +132,7 @@ class EvaluationResult(JsonDocument):
     repeats: int
     split: SplitFacts
     results: tuple[LearnerResult, ...]
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[ScoreComparison, ...]
     failed: tuple[LearnerFailure, ...]
     compared: tuple[str, ...]
     versions: Mapping[str, str]
@@ -169,7 +169,7 @@ def summarise(
 
 def compare(
     results: Sequence[LearnerResult], scores: Sequence[str], n_train: float, n_test: float
-) -> tuple[Comparison, ...]:
+) -> tuple[ScoreComparison, ...]:
     """Every two learners in each of ``scores`` that both have; none with fewer than two repeats."""
     found = []
     for place, a in enumerate(results):
@@ -179,7 +179,7 @@ def compare(
                     continue
                 difference = corrected_t_test(a.scores[score].values, b.scores[score].values, n_train, n_test)
                 if difference is not None:
-                    found.append(Comparison(a.learner, b.learner, score, **vars(difference)))
+                    found.append(ScoreComparison(a.learner, b.learner, score, **vars(difference)))
     return tuple(found)
 
 

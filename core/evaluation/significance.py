@@ -23,7 +23,7 @@ def holm_adjusted(p: Sequence[float]) -> list[float]:
 
 
 @dataclass(frozen=True)
-class Difference:
+class ScoreDifference:
     """Mean of a - b over paired repeats, its 95 % interval and two-sided p value."""
 
     difference: float
@@ -32,7 +32,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Comparison(JsonDocument):
+class ScoreComparison(JsonDocument):
     """Learner ``a`` against learner ``b`` in one score."""
 
     a: str
@@ -79,7 +79,7 @@ def wilcoxon_test(a: Sequence[float | None], b: Sequence[float | None]) -> float
 
 def corrected_t_test(
     a: Sequence[float | None], b: Sequence[float | None], n_train: float, n_test: float
-) -> Difference | None:
+) -> ScoreDifference | None:
     """Corrected resampled t test (Nadeau & Bengio 2003) of values paired by split.
 
     ``n_train`` and ``n_test``: cases in each part of a split. ``None`` with fewer than two pairs, and where
@@ -94,7 +94,7 @@ def corrected_t_test(
     differences = np.array([x - y for x, y in pairs], dtype=np.float64)
     mean, error = float(differences.mean()), corrected_variance(differences, n_train, n_test) ** 0.5
     if error <= 1e-12 * abs(mean) or error == 0.0:
-        return Difference(0.0, (0.0, 0.0), 1.0) if mean == 0.0 else None
+        return ScoreDifference(0.0, (0.0, 0.0), 1.0) if mean == 0.0 else None
     degrees = len(differences) - 1
     half = t_quantile(0.975, degrees) * error
-    return Difference(mean, (mean - half, mean + half), float(2.0 * stdtr(degrees, -abs(mean) / error)))
+    return ScoreDifference(mean, (mean - half, mean + half), float(2.0 * stdtr(degrees, -abs(mean) / error)))

@@ -74,7 +74,7 @@ OUTLINE_CORRELATION = 0.65
 _WHOLE: Box = (0.0, 0.0, 1.0, 1.0)
 
 
-class ComparedImage:
+class ComparableImage:
     """A thumbnail prepared to be compared with many others."""
 
     def __init__(self, encoded: bytes) -> None:
@@ -89,7 +89,7 @@ class ComparedImage:
             self._grey: PILImage.Image = decoded.convert("L")
 
     @cached_property
-    def content(self) -> ComparedImage:
+    def content(self) -> ComparableImage:
         """The image without uniform borders; itself where it has none."""
         from PIL import Image
 
@@ -99,7 +99,7 @@ class ComparedImage:
         left = pixels[rows, columns]
         if left.shape == pixels.shape or left.shape[0] < least[0] or left.shape[1] < least[1]:
             return self
-        content = object.__new__(ComparedImage)
+        content = object.__new__(ComparableImage)
         content._grey = Image.fromarray(left)
         return content
 
@@ -221,12 +221,12 @@ def detail_of(grey: Pixels, shading: float = _SHADING) -> Pixels:
     return np.asarray(edges / (strength + np.float32(_NOISE)), dtype=np.float32)
 
 
-def is_same_image(a: ComparedImage, b: ComparedImage, *, parts: bool = False) -> bool:
+def is_same_image(a: ComparableImage, b: ComparableImage, *, parts: bool = False) -> bool:
     """Whether both show one image, perhaps mirrored; with ``parts`` also whether one is a part of the other."""
     return _is_same_whole(a, b) or _is_same_content(a, b) or (parts and (_is_part(a, b) or _is_part(b, a)))
 
 
-def _is_same_content(a: ComparedImage, b: ComparedImage) -> bool:
+def _is_same_content(a: ComparableImage, b: ComparableImage) -> bool:
     """Whether both show one image without their borders, one of which may be some pixels off.
 
     Borders of equal width are no padding; such images are compared as a whole.
@@ -244,7 +244,7 @@ def _is_same_content(a: ComparedImage, b: ComparedImage) -> bool:
     return _fits(one, other, _WHOLE) or _is_part(one, other) or _is_part(other, one)
 
 
-def _is_same_whole(a: ComparedImage, b: ComparedImage) -> bool:
+def _is_same_whole(a: ComparableImage, b: ComparableImage) -> bool:
     rounding = _ROUNDED / min(a.shortest, b.shortest)
     if abs(a.log_aspect - b.log_aspect) > MAX_LOG_ASPECT_DIFFERENCE + rounding:
         return False
@@ -265,7 +265,7 @@ def _ways(pixels: Pixels) -> list[Pixels]:
     return [pixels[::down, ::across] for down in (1, -1) for across in (1, -1)]
 
 
-def _fine(image: ComparedImage, side: int, width: int, height: int) -> Pixels:
+def _fine(image: ComparableImage, side: int, width: int, height: int) -> Pixels:
     known = image.fine.get(side)
     if known is None or known.shape != (height, width):
         known = image.fine[side] = image.detail(width, height)
@@ -293,13 +293,13 @@ def significance(a: Pixels, b: Pixels) -> float:
     return float(np.arctanh(min(correlation(a, b), 0.999)) * np.sqrt(pixels))
 
 
-def _is_part(whole: ComparedImage, part: ComparedImage) -> bool:
+def _is_part(whole: ComparableImage, part: ComparableImage) -> bool:
     """Whether ``part`` is a part of ``whole``."""
     box = _place(whole, part)
     return box is not None and _fits(whole, part, box)
 
 
-def _fits(whole: ComparedImage, part: ComparedImage, box: Box) -> bool:
+def _fits(whole: ComparableImage, part: ComparableImage, box: Box) -> bool:
     """Whether ``part`` is what is near ``box`` of ``whole``."""
     side = min(SIDE, whole.longest, part.longest)
     width, height = part.size_for(side)
@@ -319,7 +319,7 @@ def _fits(whole: ComparedImage, part: ComparedImage, box: Box) -> bool:
     return False
 
 
-def _place(whole: ComparedImage, part: ComparedImage) -> Box | None:
+def _place(whole: ComparableImage, part: ComparableImage) -> Box | None:
     """Where ``part`` best fits into ``whole``; ``None`` where it fits nowhere."""
     from scipy.fft import irfft2
 
@@ -393,7 +393,7 @@ def _peak(before: float, at: float, after: float) -> float:
     return float(0.5 * (before - after) / bend) if bend < 0.0 else 0.0
 
 
-def outlines(image: ComparedImage) -> Pixels:
+def outlines(image: ComparableImage) -> Pixels:
     """(n, 144) outlines of the image, and of it without borders where it has some; none of a uniform image."""
     found = [image.outline] if image.content is image else [image.outline, image.content.outline]
     return np.array([one for one in found if one is not None], dtype=np.float32).reshape(-1, OUTLINE_NUMBERS)

@@ -37,7 +37,7 @@ _MAX_LISTED = 8
 
 
 @dataclass(frozen=True)
-class Table:
+class CardTable:
     """Rows of text below a header."""
 
     header: tuple[str, ...]
@@ -45,12 +45,12 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Section:
+class CardSection:
     """A part of the card; ``measured_on`` belongs to every score in it."""
 
     title: str
     facts: tuple[LabelledValue, ...] = ()
-    table: Table | None = None
+    table: CardTable | None = None
     measured_on: str = ""
 
 
@@ -59,7 +59,7 @@ class CardDocument:
     """A whole card; ``values`` is the same as JSON values."""
 
     name: str
-    sections: tuple[Section, ...]
+    sections: tuple[CardSection, ...]
     values: Mapping[str, Any]
 
     def lines(self) -> list[tuple[str, str]]:
@@ -67,14 +67,14 @@ class CardDocument:
         return [(fact.label, fact.value) for section in self.sections for fact in section.facts]
 
 
-def compare_cards(a: CardDocument, b: CardDocument) -> Table:
+def compare_cards(a: CardDocument, b: CardDocument) -> CardTable:
     """Every line of two cards side by side; the last column says whether they differ."""
     left, right = dict(a.lines()), dict(b.lines())
     labels = list(dict.fromkeys([*left, *right]))
     rows = tuple(
         (label, left.get(label, "–"), right.get(label, "–"), _differ(left, right, label)) for label in labels
     )
-    return Table(("", a.name, b.name, ""), rows)
+    return CardTable(("", a.name, b.name, ""), rows)
 
 
 def _differ(left: Mapping[str, str], right: Mapping[str, str], label: str) -> str:
@@ -185,7 +185,7 @@ def card_markdown(document: CardDocument) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def comparison_markdown(table: Table) -> str:
+def comparison_markdown(table: CardTable) -> str:
     """Two cards side by side."""
     return "\n".join(_table(table)) + "\n"
 
@@ -214,7 +214,7 @@ def write_card(document: CardDocument, path: Path) -> None:
     write_file(path, write(document).encode(), private=False)
 
 
-def _section(section: Section) -> str:
+def _section(section: CardSection) -> str:
     badge = f" ({translate(as_lazy(section.measured_on))})" if section.measured_on else ""
     lines = [f"## {translate(section.title)}{badge}", ""]
     lines += [f"- **{_escape(fact.label)}:** {_escape(fact.value)}" for fact in section.facts]
@@ -223,7 +223,7 @@ def _section(section: Section) -> str:
     return "\n".join(lines)
 
 
-def _table(table: Table) -> list[str]:
+def _table(table: CardTable) -> list[str]:
     rows = [table.header, ("---",) * len(table.header), *table.rows]
     return [f"| {' | '.join(_escape(cell, cell=True) for cell in row)} |" for row in rows]
 

@@ -62,7 +62,7 @@ class FindingMark:
 
 
 @dataclass(frozen=True)
-class QueryFacts:
+class ReportedQuery:
     """The query: a case of the library (``case_id``), or an image file (``image``)."""
 
     case_id: str | None = None
@@ -148,7 +148,7 @@ class ReportDocument:
     created: str
     library: str
     metric: str
-    query: QueryFacts
+    query: ReportedQuery
     ranking: tuple[ReportedCase, ...]
     findings: tuple[str, ...] = ()
     finding_colours: tuple[int, ...] = ()

@@ -35,9 +35,9 @@ from semblance.core.reports.document import (
     UNKNOWN_MARK,
     FindingMark,
     LabelledValue,
-    QueryFacts,
     ReportDocument,
     ReportedCase,
+    ReportedQuery,
     ReportPlot,
     relative_distance,
     with_visible_names,
@@ -385,7 +385,7 @@ def _query(document: ReportDocument, marks: dict[str, FindingMark], text_width: 
     )
 
 
-def _query_images(query: QueryFacts, size: float) -> list[Any]:
+def _query_images(query: ReportedQuery, size: float) -> list[Any]:
     """The query image, and the region on its whole image."""
     if query.overview is None:
         return [ThumbnailBox(query.thumbnail, size, size, fit_image=True)]

@@ -15,7 +15,7 @@ from reportlab.platypus import Flowable, Paragraph
 from semblance.core.language import as_lazy, has_right_to_left, tr, translate
 from semblance.core.reports.document import FindingMark, ReportedCase, waterfall
 from semblance.core.reports.formatting import distance_text, signed_text
-from semblance.core.reports.pdf_text import BOLD, REGULAR, markup, runs, width_of
+from semblance.core.reports.pdf_text import BOLD, REGULAR, font_runs, markup, width_of
 
 TEXT, SECOND, THIRD = HexColor("#17171A"), HexColor("#4E4E56"), HexColor("#6B6B74")
 LINE, STRONG, TRACK, FILL = HexColor("#E3E3E7"), HexColor("#B4B4BC"), HexColor("#E1E1E6"), HexColor("#73737B")
@@ -62,7 +62,7 @@ def write(
 ) -> None:
     """A line of text from ``x`` on the base line ``y``."""
     canvas.setFillColor(colour)
-    for font, part in runs(text, bold):
+    for font, part in font_runs(text, bold):
         canvas.setFont(font, size)
         canvas.drawString(x, y, part)
         x += canvas.stringWidth(part, font, size)

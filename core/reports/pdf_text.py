@@ -106,7 +106,7 @@ def _eastern() -> str | None:
     return None
 
 
-def runs(text: str, bold: bool = False) -> list[tuple[str, str]]:
+def font_runs(text: str, bold: bool = False) -> list[tuple[str, str]]:
     """``text`` in the order in which it is drawn, as runs of (font, characters).
 
     Characters that no font has are drawn as a box of the widest font.
@@ -169,13 +169,13 @@ def markup(text: str, bold: bool = False) -> str:
     plain = BOLD if bold else REGULAR
     return "".join(
         escape(part) if font == plain else f'<font name="{font}">{escape(part)}</font>'
-        for font, part in runs(text.replace("\n", " "), bold)
+        for font, part in font_runs(text.replace("\n", " "), bold)
     )
 
 
 def width_of(text: str, size: float, bold: bool = False) -> float:
     """The width of ``text`` in points."""
-    return float(sum(pdfmetrics.stringWidth(part, font, size) for font, part in runs(text, bold)))
+    return float(sum(pdfmetrics.stringWidth(part, font, size) for font, part in font_runs(text, bold)))
 
 
 def visual_order(line: str) -> str:

@@ -17,7 +17,7 @@ from semblance.core.files import make_folder, write_file
 from semblance.core.language import tr_lazy
 from semblance.core.reports.experiment_figures import ScoreInterval, critical_difference_figure, scores_figure
 from semblance.core.reports.plot import Format, PlotLayout
-from semblance.core.research.claim import checklist_csv, checklist_json
+from semblance.core.research.claim_checklist import checklist_csv, checklist_json
 from semblance.core.research.result_titles import (
     cases_title,
     learner_title,

@@ -36,7 +36,7 @@ from semblance.core.language import tr_lazy
 from semblance.core.library.location import LibraryLocation
 from semblance.core.parameters import Value
 from semblance.core.research.cases import ExperimentCases, read_cases, transfer_split
-from semblance.core.research.selection import choose, inner_split_seed
+from semblance.core.research.selection import choose_settings, inner_split_seed
 from semblance.core.research.spec import ExperimentSpec, LearnerChoice, ProtocolChoice
 from semblance.core.research.store import ExperimentStore
 from semblance.core.tasks import SILENT, Cancelled, PartReporter, Reporter
@@ -205,7 +205,7 @@ def _measure_split(
     def with_paper_params(params: Mapping[str, Value]) -> Mapping[str, Value]:
         return protocol.as_in_the_paper(LearnerSpec(choice.learner, params)).params
 
-    chosen, means = choose(
+    chosen, means = choose_settings(
         lambda params: make_learner(name, random_state=seed, **with_paper_params(params)),
         choice.combinations,
         prepared.data,

@@ -46,7 +46,7 @@ def check_criterion(text: object) -> str:
     return str(text)
 
 
-def choose(
+def choose_settings(
     make: Callable[[Mapping[str, Value]], Learner],
     combinations: Sequence[Mapping[str, Value]],
     data: EvaluationData,

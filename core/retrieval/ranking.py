@@ -154,7 +154,7 @@ def _check_lengths(n: int, **columns: npt.NDArray[Any] | None) -> None:
             raise BadInput(tr_lazy("The {name} do not fit the index.", name=name))
 
 
-def ranked_cases(
+def rankable_cases(
     n: int, query: EmbeddedQuery, patients: npt.NDArray[Any] | None = None, keys: Rows | None = None
 ) -> Mask:
     """(n,) the cases that :func:`rank` may rank, near-duplicates of one another among them."""

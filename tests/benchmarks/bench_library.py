@@ -39,7 +39,7 @@ def _library(path: Path, cases: int) -> Path:
 
 
 def _opened(library: Path, cases: int, target: float) -> list[dict[str, Any]]:
-    from semblance.app.screenshot import turn
+    from semblance.app.screenshot import process_events
     from tests.helpers.windows import open_window
 
     with open_window(None, workspace="read") as window:
@@ -47,7 +47,7 @@ def _opened(library: Path, cases: int, target: float) -> list[dict[str, Any]]:
         begin = time.perf_counter()
         window.open_library(library)
         while len(window.state.columns) < cases:
-            turn()
+            process_events()
         window.panels.library.grid.viewport().repaint()
         seconds, computed = time.perf_counter() - begin, time.thread_time() - before
         memory = _megabytes()

@@ -21,7 +21,7 @@ from semblance.core.metrics.relevance_feedback.triplet_learning import WeightedT
 from semblance.core.retrieval.refined_index import RefinedIndex
 from semblance.core.searches.feedback.judgements import Judgement, JudgementKind, likeness_judgement
 from semblance.core.searches.feedback.ledger import Ledger, contradictions
-from semblance.core.searches.feedback.relevance_feedback import learn
+from semblance.core.searches.feedback.relevance_feedback import learn_form
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.metrics.train_metric import train_metric
@@ -104,7 +104,7 @@ def learnt(judgements: int = 160, m: int = 512) -> list[dict[str, Any]]:
         times = []
         for _ in range(3):
             start = time.process_time()
-            learn(judgements, points.get, m)
+            learn_form(judgements, points.get, m)
             times.append(time.process_time() - start)
         value = min(times)
         what = f"{judgements} judgements of {queries} queries learnt, {m} coordinates, processor time"

@@ -132,7 +132,7 @@ def _train(window: Any, _library: Path, _arriving: Path) -> Callable[[], object]
     from semblance.core.workflows.metrics.train_request import TrainRequest
 
     rounds = {"rounds": 2000}
-    train_ticked_learner(window.context, TrainRequest("bdm_v", "Busy", settings=rounds), "Busy", 2000)
+    train_ticked_learner(window.context, TrainRequest("bdm_v", "Busy", settings=rounds))
     return _nothing
 
 

@@ -65,7 +65,7 @@ def test_labels_by_keyboard_make_scores_stale_until_trained_again_or_undone(
         labelled = {state.columns.ids[state.columns.index_of_row(row)] for row in rows}
         assert all(shown[case] == NEW for case in labelled & shown.keys())
 
-        train_ticked_learner(window.context, PLAIN, "plain", None)
+        train_ticked_learner(window.context, PLAIN)
         wait_for(window, lambda: not stale())
 
         # The dialog was the active window.

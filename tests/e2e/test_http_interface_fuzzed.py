@@ -18,7 +18,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from semblance.app.http_api.application import Settings
+from semblance.app.http_api.application import ServiceSettings
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.metrics.train_metric import train_metric
@@ -42,7 +42,7 @@ def server(tmp_path):
     import_source(tmp_path / "images", tmp_path / "lib")
     extract_features(tmp_path / "lib", "pixels", workers=1)
     train_metric(tmp_path / "lib", TrainRequest("euclidean", "plain"))
-    with running_server(Settings(tmp_path / "lib", TOKEN, identified=True)) as client:
+    with running_server(ServiceSettings(tmp_path / "lib", TOKEN, identified=True)) as client:
         yield client
 
 

@@ -23,7 +23,7 @@ from PySide6.QtCore import QCoreApplication, QEvent, QSettings, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
-from semblance.app.screenshot import turn, wait_until_idle
+from semblance.app.screenshot import process_events, wait_until_idle
 from semblance.app.search.query.query_panel import QueryPanel
 from semblance.app.search.similar.summary_strip import SummaryStrip
 from semblance.app.shell import library_operations, search_operations
@@ -119,7 +119,7 @@ class ScreenMachine(RuleBasedStateMachine):
         if wait:
             wait_until_idle(self.window)
         else:
-            turn()
+            process_events()
         # The program's own event loop does this; one that is turned by hand does not.
         QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
         self.is_settled = wait

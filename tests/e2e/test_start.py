@@ -33,7 +33,8 @@ LATER = (
     "numpy",
     "pyqtgraph",
     "semblance.app.window.panels",
-    "semblance.app.window.parts.commands",
+    "semblance.app.window.parts",
+    "semblance.app.window.commands",
     "semblance.core.metrics.registry",
 )
 

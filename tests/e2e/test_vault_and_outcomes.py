@@ -57,7 +57,7 @@ def test_a_vault_is_sealed_and_opened_twice(qtbot: QtBot, library: Path) -> None
         assert window.state.library is not None
         sealed = window.state.library.sealed
         assert f"{len(sealed)} cases are sealed of {len(sealed) // 2} patients" in dialog.facts.text()
-        train_ticked_learner(window.context, PLAIN, "plain", None)
+        train_ticked_learner(window.context, PLAIN)
         wait_for(window, lambda: window.state.metric is not None and window.state.metric.name == "plain")
 
         rows = [window.state.columns.index_of_row(row) for row in sealed]
@@ -97,7 +97,7 @@ def test_saved_estimates_are_compared_with_later_diagnoses(
     answers = iter(given)
     monkeypatch.setattr(QInputDialog, "getItem", lambda *_, **__: (next(answers), True))
     with open_window(library) as window:
-        train_ticked_learner(window.context, PLAIN, "plain", None)
+        train_ticked_learner(window.context, PLAIN)
         wait_for(window, lambda: window.state.metric is not None and window.state.metric.name == "plain")
         shown: dict[str, float] = {}
         for number, case in enumerate(held_out_cases(library, "plain")[:MIN_OUTCOMES]):

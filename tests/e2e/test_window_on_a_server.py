@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QToolButton, QToolTip
 
-from semblance.app.screenshot import turn
+from semblance.app.screenshot import process_events
 from semblance.app.search.feedback.mark_cards import FeedbackButtons
 from semblance.app.search.saved import save_search
 from semblance.app.shell import edit_operations, search_operations
@@ -122,7 +122,7 @@ def test_an_annotator_marks_and_is_told_what_the_server_refuses(library):
         window.parts.commands.edits.set_finding([window.state.ranking.ranked[0].row], "other")
         history = window.context.messages.history
         while not history or history[-1].level != "error":
-            turn()
+            process_events()
         assert "You have no right to do this" in history[-1].what
         assert "permission denied for table cases" in history[-1].what
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import requests
 
-from semblance.app.http_api.application import Settings
+from semblance.app.http_api.application import ServiceSettings
 from semblance.app.http_api.server import make_server
 
 TOKEN = "a token for tests only"
@@ -35,7 +35,7 @@ class Client:
 
 
 @contextlib.contextmanager
-def running_server(settings: Settings) -> Iterator[Client]:
+def running_server(settings: ServiceSettings) -> Iterator[Client]:
     """The application, asked over a socket of this computer."""
     server = make_server(settings)
     with socket.create_server(("127.0.0.1", 0)) as listener:

@@ -13,9 +13,9 @@ from semblance.core.imaging.region import Region
 from semblance.core.reports.document import (
     JudgementRow,
     LabelledValue,
-    QueryFacts,
     ReportDocument,
     ReportedCase,
+    ReportedQuery,
     ReportPlot,
 )
 from semblance.core.searches.similar_cases import Vote
@@ -57,7 +57,7 @@ def report(rows: int = 4, **changes: Any) -> ReportDocument:
         "created": "2026-03-01T14:05:00+00:00",
         "library": "Breast demo",
         "metric": "BDM+V",
-        "query": QueryFacts(
+        "query": ReportedQuery(
             case_id=f"study/{QUERY_PATIENT}/query.png",
             patient=QUERY_PATIENT,
             finding="malignant",

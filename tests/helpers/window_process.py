@@ -120,7 +120,7 @@ def main() -> None:
             grid.judged.emit(row, verdict)
 
     def train(name: str) -> None:
-        train_ticked_learner(context, TrainRequest("bdm_v", name, settings={"rounds": 10}), name, 10)
+        train_ticked_learner(context, TrainRequest("bdm_v", name, settings={"rounds": 10}))
 
     commands = {
         "open": lambda path: window.open_library(library_location(path)),

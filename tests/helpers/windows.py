@@ -9,7 +9,7 @@ from pathlib import Path
 from PySide6.QtCore import QCoreApplication, QElapsedTimer, QEvent
 
 from semblance.app.application import make_application
-from semblance.app.screenshot import turn, wait_until_idle
+from semblance.app.screenshot import process_events, wait_until_idle
 from semblance.app.shell import search_operations
 from semblance.app.window.main_window import MainWindow
 from semblance.app.window.workspaces import RESEARCH
@@ -35,7 +35,7 @@ def wait_for(window: MainWindow, condition: Callable[[], object]) -> None:
     clock = QElapsedTimer()
     clock.start()
     while not condition():
-        turn()
+        process_events()
         errors = [m for m in window.context.messages.history if m.level == "error"]
         assert not errors, f"{errors[0].what} {errors[0].hint} {errors[0].details}"
         assert clock.elapsed() < PATIENCE_MS, "it did not happen"

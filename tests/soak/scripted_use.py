@@ -13,7 +13,7 @@ from semblance.app.evaluation.panel import OVERVIEW
 from semblance.app.library.prepare_operations import import_and_prepare
 from semblance.app.metrics.train_ticked_learner import train_ticked_learner
 from semblance.app.reports import report_commands
-from semblance.app.screenshot import turn, wait_until_idle
+from semblance.app.screenshot import process_events, wait_until_idle
 from semblance.app.search.feedback import mark_cards
 from semblance.app.search.saved import save_search
 from semblance.app.shell import search_operations
@@ -83,7 +83,7 @@ def _round(window: MainWindow, library: Path, made: Path, out: Path, number: int
 
 def _train(window: MainWindow, number: int) -> None:
     request = TrainRequest("bdm_v", "soaked", settings={"rounds": 10}, seed=number % 5)
-    train_ticked_learner(window.context, request, "soaked", 10)
+    train_ticked_learner(window.context, request)
     wait_until_idle(window)
     assert window.state.library is not None
     assert "soaked" in [metric.name for metric in window.state.library.metrics]
@@ -227,6 +227,6 @@ def _until(window: MainWindow, there: Callable[[], bool], patience_ms: int = 120
     clock = QElapsedTimer()
     clock.start()
     while not there():
-        turn()
+        process_events()
         if clock.elapsed() > patience_ms:
             raise TimeoutError(f"{window.windowTitle()}: it did not happen")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.deidentification.kept_values import BYTES, REMOVED, TEXTS, KeptValues
+from semblance.core.imaging.deidentification.kept_values import BYTES, REMOVED, TEXTS, KeptValues, values_of
 from semblance.core.imaging.deidentification.profile import (
     BASIC,
     EDITION,
@@ -270,7 +270,7 @@ class _Deidentifier:
     def _map_uid(self, dataset: Dataset, element: DataElement, rule: Rule) -> None:
         if element.VR == "SQ" or not _has_value(element):
             return
-        many = _values(element)
+        many = values_of(element)
         mapped = [self._uid(str(one)) for one in many]
         element.value = mapped if len(many) > 1 else mapped[0]
         self._count(element, "replaced", rule)
@@ -278,12 +278,12 @@ class _Deidentifier:
     def _clean(self, dataset: Dataset, element: DataElement, rule: Rule) -> None:
         if element.VR in ("DA", "DT", "TM"):
             if element.VR != "TM" and _has_value(element):
-                shifted = [self._shifted(str(one)) for one in _values(element)]
+                shifted = [self._shifted(str(one)) for one in values_of(element)]
                 element.value = shifted if len(shifted) > 1 else shifted[0]
                 self._moved.add((id(dataset), element.tag))
                 self._count(element, "moved", rule)
         elif element.VR in TEXTS and element.VR != "PN":
-            kept = [clean_description(str(one), self._identity) for one in _values(element)]
+            kept = [clean_description(str(one), self._identity) for one in values_of(element)]
             element.value = "\\".join(kept) if element.VR in ("LT", "ST", "UT") else kept
             self._count(element, "cleaned", rule)
         elif element.tag.group >> 8 == _OVERLAYS and element.tag.element == _OVERLAY_DATA:
@@ -382,7 +382,7 @@ class _Deidentifier:
     def _map_uid_unlisted(self, element: DataElement) -> None:
         if Option.UIDS in self._profile.options:
             return
-        many = [str(one) for one in _values(element) if one]
+        many = [str(one) for one in values_of(element) if one]
         if any(not one.startswith(_STANDARD_UID) for one in many):
             mapped = [one if one.startswith(_STANDARD_UID) else self._uid(one) for one in many]
             element.value = mapped if len(mapped) > 1 else mapped[0]
@@ -442,7 +442,7 @@ class _Deidentifier:
 
     def _dummy(self, element: DataElement) -> Any:
         if element.VR == "UI":
-            return self._uid(str(_values(element)[0]))
+            return self._uid(str(values_of(element)[0]))
         if element.VR in _NUMBERS:
             return 0
         if element.VR in BYTES:
@@ -484,11 +484,6 @@ def _is_known(element: DataElement) -> bool:
     return dictionary_has_tag(element.tag) or repeater_has_tag(element.tag)
 
 
-def _values(element: DataElement) -> list[Any]:
-    value = element.value
-    return list(value) if element.VM > 1 else [value]
-
-
 def _shown(tag: BaseTag) -> str:
     return f"({tag.group:04X},{tag.element:04X})"
 
@@ -496,7 +491,7 @@ def _shown(tag: BaseTag) -> str:
 def _is_class(element: DataElement) -> bool:
     """Whether a UID names a kind of thing that the standard defines, and not a thing."""
     return all(
-        str(one).startswith(_STANDARD_UID) for one in _values(element) if one
+        str(one).startswith(_STANDARD_UID) for one in values_of(element) if one
     ) or element.keyword.endswith(
         ("ClassUID", "TransferSyntaxUID", "CodingSchemeUID", "ContextUID", "MappingResourceUID")
     )

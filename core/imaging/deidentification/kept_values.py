@@ -199,7 +199,7 @@ class KeptValues:
         # In implicit files the kind of some numbers is told by others, and unknown where those are missing.
         if representation in BYTES or isinstance(element.value, bytes):
             return self._clean_bytes(dataset, element)
-        values = [one for one in _values(element) if one is not None and one != ""]
+        values = [one for one in values_of(element) if one is not None and one != ""]
         if not values:
             return ""
         if representation in TEXTS:
@@ -281,7 +281,8 @@ class KeptValues:
         return "emptied"
 
 
-def _values(element: DataElement) -> list[Any]:
+def values_of(element: DataElement) -> list[Any]:
+    """The values of an element, whether it has one or several."""
     value = element.value
     return list(value) if element.VM > 1 else [value]
 

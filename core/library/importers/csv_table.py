@@ -54,7 +54,7 @@ class CsvTable(TableFile):
         """``max_bytes``: those of the largest file.
 
         Raises:
-            BadInput: as :func:`read_table`, but for a table without any row that can be used.
+            BadInput: as :func:`.table.read_table`, but for a table without any row that can be used.
         """
         self.name, self._form = name, form or TableFormat()
         self._csv = CsvFile(file, name, self._form.delimiter, self._form.encoding, max_bytes=max_bytes)

@@ -156,7 +156,8 @@ class CsvFile:
         *,
         max_bytes: int = MAX_TABLE_BYTES,
     ) -> None:
-        """``encoding``: one of :data:`ENCODINGS`, else as it is recognised. ``max_bytes``: those of the largest file.
+        """``encoding``: one of :data:`.encodings.ENCODINGS`, else as it is recognised. ``max_bytes``: those of the
+        largest file.
 
         Raises:
             BadInput: too large, empty, not text in this encoding, a first row that cannot be read, or no ``delimiter``

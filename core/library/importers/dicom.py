@@ -22,15 +22,15 @@ from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.importers.dicom_series import (
     HEADER_TAGS,
-    Instance,
-    InstanceGroup,
+    DicomInstance,
+    DicomInstanceGroup,
     case_key,
     group_instances,
     read_instance,
 )
 from semblance.core.library.importers.image_files import ignored_files
 from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, RejectedFile
-from semblance.core.library.importers.labels_csv import LabelLine, is_label_table, read_label_tables
+from semblance.core.library.importers.labels_csv import LabelTableLine, is_label_table, read_label_tables
 from semblance.core.library.importers.source import Entry, Source
 from semblance.core.tasks import Reporter
 
@@ -58,7 +58,7 @@ def named_files(dataset: Dataset) -> tuple[list[str], list[str]]:
     return files, refused
 
 
-def marks_regions(instance: Instance) -> bool:
+def marks_regions(instance: DicomInstance) -> bool:
     """Whether an object marks parts of others."""
     return (
         instance.sop_class in cad_marks.SOP_CLASSES
@@ -70,14 +70,14 @@ def marks_regions(instance: Instance) -> bool:
 class RegionFinder:
     """Finds what objects of regions refer to, among the groups of one source."""
 
-    def __init__(self, source: Source, groups: Sequence[InstanceGroup]) -> None:
+    def __init__(self, source: Source, groups: Sequence[DicomInstanceGroup]) -> None:
         self._source, self._groups = source, groups
-        self._groups_of_instance: dict[str, list[InstanceGroup]] = {}
+        self._groups_of_instance: dict[str, list[DicomInstanceGroup]] = {}
         for group in groups:
             for one in group.instances:
                 self._groups_of_instance.setdefault(one.sop_instance, []).append(group)
 
-    def cases(self, instance: Instance) -> Iterator[FoundCase | RejectedFile]:
+    def cases(self, instance: DicomInstance) -> Iterator[FoundCase | RejectedFile]:
         """The cases of one object, or why it gives none; a segmentation whose images are not there is a
         image of its own."""
         name = self._source.label(instance.path)
@@ -97,7 +97,7 @@ class RegionFinder:
             reason = tr_lazy("It marks nothing on the images of this source.")
             yield RejectedFile(instance.path or name, reason, failed=False)
 
-    def _cases_with_regions(self, instance: Instance, name: str) -> list[FoundCase]:
+    def _cases_with_regions(self, instance: DicomInstance, name: str) -> list[FoundCase]:
         with self._source.stream(instance.path) as file, errors_as_bad_input(name):
             if instance.sop_class in cad_marks.SOP_CLASSES:
                 return self._cases_of_cad_marks(instance, open_dicom(file, name).dataset)
@@ -121,7 +121,7 @@ class RegionFinder:
             regions = segmentations.segments(images, places, self._planes(group), size)
             return self._make_cases(instance, group, regions, images.dataset)
 
-    def _referenced_group(self, dataset: Dataset, instance: Instance) -> InstanceGroup | None:
+    def _referenced_group(self, dataset: Dataset, instance: DicomInstance) -> DicomInstanceGroup | None:
         """The group most of the references lead to, else a volume in the same frame of reference."""
         counts: dict[int, int] = {}
         for uid in referenced_instances(dataset):
@@ -142,7 +142,7 @@ class RegionFinder:
         ]
         return candidates[0] if candidates else None
 
-    def _planes(self, group: InstanceGroup) -> list[SlicePlane | None]:
+    def _planes(self, group: DicomInstanceGroup) -> list[SlicePlane | None]:
         """Where each slice or frame of a group lies."""
         if group.instances[0].frame_headers:
             return list(group.planes)
@@ -154,7 +154,11 @@ class RegionFinder:
             return [slice_plane(dataset, frame) for frame in range(group.instances[0].frames)]
 
     def _make_cases(
-        self, instance: Instance, group: InstanceGroup, regions: Sequence[NamedRegion], dataset: Dataset
+        self,
+        instance: DicomInstance,
+        group: DicomInstanceGroup,
+        regions: Sequence[NamedRegion],
+        dataset: Dataset,
     ) -> list[FoundCase]:
         identity = Identity.of_patient(dataset)
         return [
@@ -162,7 +166,7 @@ class RegionFinder:
             for number, one in enumerate(regions, start=1)
         ]
 
-    def _cases_of_cad_marks(self, instance: Instance, dataset: Dataset) -> list[FoundCase]:
+    def _cases_of_cad_marks(self, instance: DicomInstance, dataset: Dataset) -> list[FoundCase]:
         found = []
         identity = Identity.of_patient(dataset)
         for number, mark in enumerate(cad_marks.cad_marks(dataset), start=1):
@@ -190,7 +194,13 @@ class RegionFinder:
         return found
 
     def _region_case(
-        self, instance: Instance, group: InstanceGroup, number: int, region: Region, label: str, kind: str
+        self,
+        instance: DicomInstance,
+        group: DicomInstanceGroup,
+        number: int,
+        region: Region,
+        label: str,
+        kind: str,
     ) -> FoundCase:
         one_frame = not group.is_volume and group.instances[0].frames == 1
         if one_frame:
@@ -207,7 +217,7 @@ class RegionFinder:
             slices=group.slices,
         )
 
-    def _unlinked_case(self, instance: Instance, reason: str) -> FoundCase:
+    def _unlinked_case(self, instance: DicomInstance, reason: str) -> FoundCase:
         return FoundCase(
             self._key(instance.path, instance),
             instance.path,
@@ -215,7 +225,7 @@ class RegionFinder:
             attributes={**instance.attributes, "regions": reason},
         )
 
-    def _key(self, key: str, instance: Instance) -> str:
+    def _key(self, key: str, instance: DicomInstance) -> str:
         return case_key(key, instance.modality, self._source.pseudonyms)
 
 
@@ -247,8 +257,8 @@ _CHECK_EVERY = 50
 class _ScannedHeaders:
     """What a pass over the headers gave."""
 
-    images: list[Instance] = field(default_factory=list)
-    regions: list[Instance] = field(default_factory=list)
+    images: list[DicomInstance] = field(default_factory=list)
+    regions: list[DicomInstance] = field(default_factory=list)
     rejected: list[RejectedFile] = field(default_factory=list)
 
 
@@ -338,7 +348,7 @@ def _take_out_copies(
     """The files that repeat an object, taken out of the images; and those with one SOP instance UID that differ."""
     from semblance.core.imaging.dicom.compare_objects import compare_objects
 
-    first_of: dict[str, list[Instance]] = {}
+    first_of: dict[str, list[DicomInstance]] = {}
     copies: dict[str, _Copy] = {}
     ambiguous: set[str] = set()
     for one in found.images:
@@ -452,7 +462,7 @@ def _reject_directory(
     return RejectedFile(entry.path or name, tr_lazy("{reason}.", reason=reason), failed=False)
 
 
-def _case(group: InstanceGroup, line: LabelLine | None, source: Source) -> FoundCase:
+def _case(group: DicomInstanceGroup, line: LabelTableLine | None, source: Source) -> FoundCase:
     first = group.instances[0]
     attributes = dict(first.attributes)
     if len(group.instances) > 1:

@@ -87,7 +87,7 @@ KnownSlices = Callable[[str, str], Sequence[tuple[str, int | None]]]
 
 
 @dataclass(frozen=True)
-class Instance:
+class DicomInstance:
     """The header of one file; ``pixels`` is False if it has none.
 
     ``owner``: the patient's id and its issuer as the file has them, or the name where there is no id. They keep
@@ -118,14 +118,14 @@ class Instance:
 
 
 @dataclass
-class InstanceGroup:
+class DicomInstanceGroup:
     """Instances that are one case: a volume in order, or a single object; ``problems``: what is unusual about it.
 
     ``frames``: of a volume that is a part of one object, its frames in order.
     """
 
     key: str
-    instances: list[Instance]
+    instances: list[DicomInstance]
     problems: list[str] = field(default_factory=list)
     frames: tuple[int, ...] = ()
 
@@ -155,7 +155,9 @@ class InstanceGroup:
         return [one.plane for one in self.headers]
 
 
-def read_instance(path: str, dataset: Dataset, *, pixels: bool, pseudonyms: Pseudonyms | None) -> Instance:
+def read_instance(
+    path: str, dataset: Dataset, *, pixels: bool, pseudonyms: Pseudonyms | None
+) -> DicomInstance:
     """The stored part of a header; never a patient's name.
 
     ``patient`` and ``attributes`` are what the catalogue gets: with ``pseudonyms`` the patient's id and all
@@ -198,7 +200,7 @@ def read_instance(path: str, dataset: Dataset, *, pixels: bool, pseudonyms: Pseu
     if date is not None:
         attributes["date"] = date.isoformat()
     frames = max(1, integer(dataset, "NumberOfFrames") or 1)
-    return Instance(
+    return DicomInstance(
         path,
         text(dataset, "SOPClassUID"),
         header["instance"],
@@ -228,11 +230,11 @@ def _thickness(dataset: Dataset) -> str:
 
 
 def group_instances(
-    instances: Iterable[Instance],
+    instances: Iterable[DicomInstance],
     known: KnownSlices = lambda _key, _modality: (),
     *,
     reading_order: bool = False,
-) -> list[InstanceGroup]:
+) -> list[DicomInstanceGroup]:
     """Volumes and single objects, in the order of their files.
 
     Slices of one patient, study, series, size, direction and frame of reference are a volume, of which each place has
@@ -244,18 +246,18 @@ def group_instances(
     """
     found = sorted(instances, key=lambda one: one.path)
     owners = _owners(found)
-    series: dict[tuple[Any, ...], list[Instance]] = {}
-    groups: list[InstanceGroup] = []
+    series: dict[tuple[Any, ...], list[DicomInstance]] = {}
+    groups: list[DicomInstanceGroup] = []
     for one, owner in zip(found, owners, strict=True):
         if one.frame_headers:
             groups += _frame_groups(one, known, reading_order=reading_order)
         elif one.plane is None or one.frames > 1 or not one.series or one.modality not in VOLUME_MODALITIES:
-            groups.append(InstanceGroup(one.path, [one]))
+            groups.append(DicomInstanceGroup(one.path, [one]))
         else:
             own_key = (one.series, one.study, owner, one.size, one.frame_of_reference)
             series.setdefault(own_key, []).append(one)
-    named: dict[_SeriesKey, list[InstanceGroup]] = {}
-    kinds: dict[object, list[list[InstanceGroup]]] = {}
+    named: dict[_SeriesKey, list[DicomInstanceGroup]] = {}
+    kinds: dict[object, list[list[DicomInstanceGroup]]] = {}
     for (uid, study, owner, *_), members in sorted(series.items(), key=lambda part: repr(part[0])):
         for places in same_direction([one.plane for one in members if one.plane is not None]):
             own = [members[place] for place in places]
@@ -284,18 +286,18 @@ def group_instances(
     return groups
 
 
-def _volumes(members: Sequence[Instance]) -> list[InstanceGroup]:
+def _volumes(members: Sequence[DicomInstance]) -> list[DicomInstanceGroup]:
     """The volumes, and the slices without others, of instances that have one direction."""
     found = list(find_volumes([one.header for one in members if one.header is not None]))
     groups = []
     for number, volume in enumerate(found, start=1):
         stack = [members[place] for place in volume.members]
         told_by = [_volume_title(volume, number, len(found))] if len(found) > 1 else []
-        groups.append(InstanceGroup(stack[0].path, stack, told_by))
+        groups.append(DicomInstanceGroup(stack[0].path, stack, told_by))
     return groups
 
 
-def _frame_groups(one: Instance, known: KnownSlices, *, reading_order: bool) -> list[InstanceGroup]:
+def _frame_groups(one: DicomInstance, known: KnownSlices, *, reading_order: bool) -> list[DicomInstanceGroup]:
     """An object with frames at several places: one case, or one for each of its volumes."""
     volumes = list(find_volumes(one.frame_headers))
     groups = []
@@ -304,7 +306,7 @@ def _frame_groups(one: Instance, known: KnownSlices, *, reading_order: bool) -> 
         is_whole = len(volumes) == 1
         frames = tuple(order_of(one.frame_headers)) if is_whole else volume.members
         told_by = [] if is_whole else [_volume_title(volume, number, len(volumes))]
-        group = InstanceGroup(key, [one], told_by, frames)
+        group = DicomInstanceGroup(key, [one], told_by, frames)
         _order(group, known, reading_order=reading_order)
         if is_whole and (group.frames == frames or known(key, one.modality) == [(one.path, None)]):
             group.frames = ()
@@ -313,7 +315,7 @@ def _frame_groups(one: Instance, known: KnownSlices, *, reading_order: bool) -> 
     return groups
 
 
-def _order(group: InstanceGroup, known: KnownSlices, *, reading_order: bool) -> None:
+def _order(group: DicomInstanceGroup, known: KnownSlices, *, reading_order: bool) -> None:
     """Turn the slices round where that is the order wanted, or the one they are known in."""
     first = group.instances[0]
     before = [one for one in known(group.key, first.modality) if one in group.slices]
@@ -340,7 +342,7 @@ def _is_measure(value: str) -> bool:
     return all(is_harmless(part) or re.fullmatch(r"[+-]?\d{1,4}(?:\.\d{1,6})?", part) for part in parts)
 
 
-def _problems(group: InstanceGroup) -> list[str]:
+def _problems(group: DicomInstanceGroup) -> list[str]:
     """What is unusual about the slices of a volume."""
     planes = group.planes
     problems = []
@@ -361,7 +363,7 @@ def _problems(group: InstanceGroup) -> list[str]:
     return problems
 
 
-def _name_volumes(key: _SeriesKey, groups: list[InstanceGroup], known: KnownSlices) -> None:
+def _name_volumes(key: _SeriesKey, groups: list[DicomInstanceGroup], known: KnownSlices) -> None:
     """Give volumes of one series their keys: first to each that is known the one it has, then to the others."""
 
     # A series can have hundreds of volumes, and each is compared with each that is known.
@@ -390,7 +392,7 @@ def _name_volumes(key: _SeriesKey, groups: list[InstanceGroup], known: KnownSlic
         groups[place].key = numbered(place, number)
 
 
-def _note_owners(groups: Sequence[InstanceGroup], owners: dict[str, tuple[str, str]]) -> None:
+def _note_owners(groups: Sequence[DicomInstanceGroup], owners: dict[str, tuple[str, str]]) -> None:
     """Say on every case of a series UID that it is that of several patients or studies."""
     patients: dict[str, set[tuple[str, str]]] = {}
     studies: dict[str, set[str]] = {}
@@ -408,7 +410,7 @@ def _note_owners(groups: Sequence[InstanceGroup], owners: dict[str, tuple[str, s
             group.problems.insert(0, tr_lazy("{n} studies have this series UID", n=len(studies[series])))
 
 
-def _owners(instances: Sequence[Instance]) -> list[tuple[str, str]]:
+def _owners(instances: Sequence[DicomInstance]) -> list[tuple[str, str]]:
     """The owner of each; an issuer that some files of a patient's series lack tells nobody apart."""
     issuers: dict[tuple[str, str], set[str]] = {}
     for one in instances:
@@ -428,7 +430,7 @@ def case_key(key: str, modality: str, pseudonyms: Pseudonyms | None) -> str:
     return f"{kind}-{pseudonyms.case(key)}"
 
 
-def _series_key(key: _SeriesKey, stack: Sequence[Instance]) -> str:
+def _series_key(key: _SeriesKey, stack: Sequence[DicomInstance]) -> str:
     """The folder of the slices and a short mark of the series, the same whenever it is imported."""
     folder = os.path.commonpath([f"/{member.path}" for member in stack]).strip("/")
     mark = hashlib.blake2b(repr(key).encode(), digest_size=4).hexdigest()

@@ -10,8 +10,8 @@ from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.importers.image_files import common_folder, ignored_files, rejection_of
 from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, RejectedFile
 from semblance.core.library.importers.labels_csv import (
-    LabelLine,
     LabelTable,
+    LabelTableLine,
     is_label_table,
     read_label_tables,
 )
@@ -126,7 +126,7 @@ class FolderImporter(Importer):
         return _finding_folder(path, top)
 
 
-_NO_LABELS = LabelLine("", None, False, None, "", {})
+_NO_LABELS = LabelTableLine("", None, False, None, "", {})
 
 
 def _key(path: str, count: int) -> str:

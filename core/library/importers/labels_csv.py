@@ -33,7 +33,7 @@ _LISTED = 5
 
 
 @dataclass(frozen=True)
-class LabelLine:
+class LabelTableLine:
     """The line of an image; ``has_finding_column`` is False when there is no column of findings."""
 
     where: str
@@ -49,7 +49,7 @@ class LabelTable:
     """All ``labels.csv`` of a source: lines by image, the images named as companions (masks) of others,
     and what is to be reported."""
 
-    lines: dict[str, list[LabelLine]] = field(default_factory=dict)
+    lines: dict[str, list[LabelTableLine]] = field(default_factory=dict)
     companions: dict[str, str] = field(default_factory=dict)
     rejected: list[RejectedFile] = field(default_factory=list)
     files: set[str] = field(default_factory=set)
@@ -118,7 +118,7 @@ def _add_lines(text: CsvText, path: str, images: list[str], listing: LabelTable)
             listing.rejected.append(RejectedFile(f"{path}:{number}", reason, failed=True))
             continue
         listing.lines.setdefault(found, []).append(
-            LabelLine(
+            LabelTableLine(
                 f"{path}:{number}",
                 (row[finding] or None) if finding is not None else None,
                 finding is not None,

@@ -19,8 +19,8 @@ from semblance.core.imaging.volume import Spacing
 from semblance.core.language import tr_lazy
 from semblance.core.library.importers.dicom_series import (
     HEADER_TAGS,
-    Instance,
-    InstanceGroup,
+    DicomInstance,
+    DicomInstanceGroup,
     group_instances,
     read_instance,
 )
@@ -112,7 +112,7 @@ class ReferencedScans:
 def find_scans(source: Source, entries: Iterable[Entry], reporter: Reporter) -> ReferencedScans:
     """The scans among ``entries``; headers are read, nothing is decoded."""
     scans = ReferencedScans()
-    instances: list[Instance] = []
+    instances: list[DicomInstance] = []
     with ImageReader() as reader:
         for number, entry in enumerate(entries):
             if number % 50 == 0:
@@ -139,7 +139,7 @@ def unused_files(scans: ReferencedScans, used: set[Scan], what: str) -> Iterator
                 yield RejectedFile(path, what, failed=False)
 
 
-def _dicom(source: Source, path: str, instances: list[Instance], scans: ReferencedScans) -> None:
+def _dicom(source: Source, path: str, instances: list[DicomInstance], scans: ReferencedScans) -> None:
     try:
         head = source.head(path)
         if sniff(head) != DICOM:
@@ -161,7 +161,7 @@ def _dicom(source: Source, path: str, instances: list[Instance], scans: Referenc
         scans.rejected.append(RejectedFile(path, tr_lazy("A DICOM object without pixels."), failed=False))
 
 
-def _series(group: InstanceGroup) -> Scan:
+def _series(group: DicomInstanceGroup) -> Scan:
     first = group.instances[0]
     planes = group.planes
     rows, columns, _ = first.size
@@ -182,7 +182,7 @@ def _series(group: InstanceGroup) -> Scan:
     )
 
 
-def _folder_names(group: InstanceGroup) -> list[str]:
+def _folder_names(group: DicomInstanceGroup) -> list[str]:
     folders = {PurePosixPath(one.path).parent for one in group.instances}
     if len(folders) != 1 or not group.is_volume:
         return []

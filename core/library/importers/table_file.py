@@ -568,7 +568,7 @@ class TableFile(abc.ABC):
         return [place for place in numeric if place in chosen]
 
     def uses(self) -> tuple[str, ...]:
-        """What each column is used as; see :class:`TablePreview`."""
+        """What each column is used as; see :class:`.table.TablePreview`."""
         found = dict.fromkeys(self._features, "number") | dict.fromkeys(self._attributes, "text")
         named = {self._finding: "finding", self._patient_column: "patient", self._case_column: "case"}
         return tuple((named | found).get(place, "") for place in range(len(self.header)))

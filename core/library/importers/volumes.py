@@ -130,8 +130,15 @@ class VolumesImporter(FolderImporter):
             or found.lower() in _MODALITY_FOLDERS
             or _IMAGE_FOLDER.fullmatch(found) is not None
         )
-        # A folder whose files bear its name holds one examination.
-        return None if is_part or PurePosixPath(path).name.startswith(str(found)) else found
+        return None if is_part or _is_examination(str(found), PurePosixPath(path).name) else found
+
+
+def _is_examination(folder: str, name: str) -> bool:
+    """Whether the files of a folder bear its name, as those of one examination do: ``case7/case7_flair.nii``, but not
+    ``glioma/glioma_01.nii``."""
+    rest = name.removeprefix(folder)
+    has_number = any(letter.isdigit() for letter in folder)
+    return rest != name and (has_number or re.match(r"\.|[_\-. ][A-Za-z]", rest) is not None)
 
 
 def _is_volume_name(name: str) -> bool:

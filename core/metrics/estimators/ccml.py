@@ -230,7 +230,7 @@ def usual_hyperparameters(d: int) -> tuple[Hyperparameters, ...]:
     )
 
 
-class TrainingRun(Protocol):
+class CCMLTraining(Protocol):
     """A map in training: ``round`` of ``rounds`` are done."""
 
     round: int
@@ -297,7 +297,7 @@ C = TypeVar("C")
 def best_hyperparameters(
     rows: LabelledRows,
     candidates: Sequence[C],
-    begin: Callable[[LabelledRows, C], TrainingRun],
+    begin: Callable[[LabelledRows, C], CCMLTraining],
     *,
     groups: npt.ArrayLike | None,
     seed: int,

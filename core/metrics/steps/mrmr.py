@@ -64,7 +64,7 @@ class MRMR(Step):
         relevant = relevance(rows, codes)
         correlated = correlation(rows)
         # Smaller correlations are chance and must not decide.
-        self.selected_ = choose(relevant, correlated, self.n_selected, floor=1.0 / np.sqrt(len(rows)))
+        self.selected_ = chosen_columns(relevant, correlated, self.n_selected, floor=1.0 / np.sqrt(len(rows)))
         self._n_features = X.shape[1]
         return self
 
@@ -154,7 +154,7 @@ def correlation(X: Matrix) -> Matrix:
     return found
 
 
-def choose(relevant: Matrix, correlated: Matrix, count: int, *, floor: float) -> Rows:
+def chosen_columns(relevant: Matrix, correlated: Matrix, count: int, *, floor: float) -> Rows:
     """(m,) up to ``count`` columns; mean correlations below ``floor`` count as that; of equals the first."""
     selected = [int(relevant.argmax())]
     overlap = correlated[selected[0]].copy()

@@ -34,7 +34,7 @@ from semblance.core.searches.feedback.relevance_feedback import (
     Coordinates,
     feature_weight,
     gather_feedback,
-    learn,
+    learn_form,
     maximum_weight,
     stretch_directions,
     trust,
@@ -68,7 +68,7 @@ class _QueryFeedback:
 
 
 class LeaveOneOut:
-    """The forms that :func:`~semblance.core.searches.feedback.relevance_feedback.learn` gives without one judgement."""
+    """The forms of :func:`~semblance.core.searches.feedback.relevance_feedback.learn_form` without one judgement."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class LeaveOneOut:
         if triplets is None or len(triplets.triplets) <= GRAM_TRIPLETS:
             for place in range(len(self._judgements)):
                 remaining = self._judgements[:place] + self._judgements[place + 1 :]
-                yield learn(remaining, self._coordinates, self._m, self._strength, self._initial_weights)
+                yield learn_form(remaining, self._coordinates, self._m, self._strength, self._initial_weights)
             return
         with one_thread():
             self._prepare()
@@ -305,11 +305,12 @@ def influences(
     """The influence of each of the ``entries`` in force, by learning without it.
 
     ``candidates`` (c, m): the cases that may get one of the first ``k`` ranks, such as the nearest
-    500; ``query`` (m,); ``initial_weights`` as for :func:`semblance.core.searches.feedback.relevance_feedback.learn`.
+    500; ``query`` (m,); ``initial_weights`` as for
+    :func:`semblance.core.searches.feedback.relevance_feedback.learn_form`.
     """
     judgements = [entry.judgement for entry in entries]
     differences = candidates - query
-    now = _ranks(learn(judgements, coordinates, len(query), strength, initial_weights), differences)
+    now = _ranks(learn_form(judgements, coordinates, len(query), strength, initial_weights), differences)
     out = []
     # One at a time, so that a cancelled job stops learning.
     without = LeaveOneOut(judgements, coordinates, len(query), strength, initial_weights).forms()

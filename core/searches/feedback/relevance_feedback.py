@@ -61,7 +61,7 @@ def feature_weight(judgements: int) -> float:
     return judgements**2 / (judgements**2 + HALF_TRUST**2)
 
 
-def learn(
+def learn_form(
     judgements: Iterable[Judgement],
     coordinates: Coordinates,
     m: int,

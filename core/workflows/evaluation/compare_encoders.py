@@ -15,7 +15,7 @@ import numpy.typing as npt
 from semblance.core.engine import run_parts
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.evaluation.data import EvaluationData, parse_findings_map, prepare
-from semblance.core.evaluation.data_sources import case_data, sealed_rows
+from semblance.core.evaluation.data_sources import read_case_data, sealed_rows
 from semblance.core.evaluation.protocols.papers import BDMProtocol
 from semblance.core.evaluation.protocols.protocol import LearnerSpec
 from semblance.core.evaluation.result import EvaluationResult
@@ -174,7 +174,7 @@ def _cases(library: Library, request: EncoderRequest) -> EvaluationData:
             "Give the cases findings (a labels.csv).",
         )
     findings = parse_findings_map(request.findings) if request.findings else None
-    everything = case_data(library, rows, np.zeros((len(rows), 1)))
+    everything = read_case_data(library, rows, np.zeros((len(rows), 1)))
     return prepare(everything, findings=findings, max_cases=request.max_cases, seed=request.seed)
 
 

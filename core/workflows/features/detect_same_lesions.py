@@ -15,7 +15,7 @@ from semblance.core.imaging.region import box_overlap
 from semblance.core.imaging.same_image import (
     OUTLINE_CORRELATION,
     OUTLINE_NUMBERS,
-    ComparedImage,
+    ComparableImage,
     is_same_image,
     mirrored,
     outlines,
@@ -174,7 +174,7 @@ def _add_near_duplicates(
 def _outline_bytes(encoded: bytes) -> bytes:
     """The outlines of a thumbnail, float16; nothing for a uniform or damaged one."""
     try:
-        return outlines(ComparedImage(encoded)).astype(np.float16).tobytes()
+        return outlines(ComparableImage(encoded)).astype(np.float16).tobytes()
     except (OSError, ValueError):
         return b""
 
@@ -196,7 +196,7 @@ class _Comparison:
 
     def __init__(self, library: Library, images: Mapping[int, object], *, parts: bool) -> None:
         self._library, self._images, self._parts = library, images, parts
-        self._known: OrderedDict[str, ComparedImage | None] = OrderedDict()
+        self._known: OrderedDict[str, ComparableImage | None] = OrderedDict()
 
     def same(self, candidates: Sequence[tuple[int, int]], reporter: Reporter) -> Iterator[tuple[int, int]]:
         """Those of ``candidates`` that show one image and the same part of it."""
@@ -227,7 +227,7 @@ class _Comparison:
         new = sorted({case.content for case in details} - self._known.keys())
         for content, encoded in self._library.thumbnails.get(new).items():
             try:
-                self._known[content] = ComparedImage(encoded)
+                self._known[content] = ComparableImage(encoded)
             except (OSError, ValueError):
                 # A damaged thumbnail is made again when it is shown; until then its case is compared with no other.
                 self._known[content] = None

@@ -21,7 +21,7 @@ from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.evaluate_metric import FindingScore, chance_note, stored_scores
 from semblance.core.evaluation.intervals import over_findings
 from semblance.core.evaluation.splits import patient_codes
-from semblance.core.evaluation.worsened import FindingShares, worsened
+from semblance.core.evaluation.worse_findings import FindingShares, worse_findings
 from semblance.core.features.extractor import BURNT_IN_MARKS, KEEP
 from semblance.core.features.registry import extractor_class, make_extractor
 from semblance.core.language import as_lazy, count_label, join_texts, tr_lazy
@@ -549,7 +549,9 @@ class LibraryPreparation:
             "held_out_cases": len(test),
             "held_out_units": len(np.unique(groups)),
             "by_patient": data.cases.by_patient,
-            "worse": worsened(shares[0], shares[1], rankings[0].gallery.names, title=title, seed=self.seed),
+            "worse": worse_findings(
+                shares[0], shares[1], rankings[0].gallery.names, title=title, seed=self.seed
+            ),
         }
 
     def _settle(self, library: Library, name: str, message: str, details: Sequence[str] = ()) -> None:

@@ -23,7 +23,7 @@ def first_names(names: Sequence[str]) -> str:
 
 
 @dataclass(frozen=True)
-class Problem:
+class LibraryProblem:
     """A problem of a library.
 
     ``part``: catalogue, catalogue rows, features, encoder, metric, thumbnails, derived, images, link, permissions
@@ -57,17 +57,17 @@ class VerificationResult:
     """``findings``: the problems; ``checked``: counts by part; ``works``: what of the library can be used."""
 
     library: str
-    findings: list[Problem] = field(default_factory=list)
+    findings: list[LibraryProblem] = field(default_factory=list)
     checked: dict[str, int] = field(default_factory=dict)
     works: list[str] = field(default_factory=list)
     moved_to: str = ""
 
-    def add(self, finding: Problem, repaired: str = "") -> None:
+    def add(self, finding: LibraryProblem, repaired: str = "") -> None:
         """Add a problem, with what was done to repair it."""
         self.findings.append(replace(finding, repaired=repaired) if repaired else finding)
 
     @property
-    def unrepaired_problems(self) -> list[Problem]:
+    def unrepaired_problems(self) -> list[LibraryProblem]:
         """Problems with lost or damaged data that were not repaired."""
         return [finding for finding in self.findings if finding.harm and not finding.repaired]
 

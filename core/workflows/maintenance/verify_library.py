@@ -16,7 +16,11 @@ from semblance.core.library.records import CATALOGUE, FeatureSet, MetricRecord
 from semblance.core.metrics.declarations import CLICKS
 from semblance.core.metrics.registry import declared_learner
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.maintenance.verification_result import Problem, VerificationResult, first_names
+from semblance.core.workflows.maintenance.verification_result import (
+    LibraryProblem,
+    VerificationResult,
+    first_names,
+)
 from semblance.core.workflows.metrics.slider_steps import slider_of
 from semblance.core.workflows.metrics.train_request import ONLY_IN_WINDOW, REQUESTED
 
@@ -109,7 +113,7 @@ def _verify_file_types(library: Path, result: VerificationResult, repairer: Repa
 
     unknown, unreadable = unreadable_files(library)
     if unreadable:
-        finding = Problem(
+        finding = LibraryProblem(
             tr_lazy("permissions"),
             unreadable[0].relative_to(library).as_posix(),
             tr_lazy(
@@ -123,7 +127,7 @@ def _verify_file_types(library: Path, result: VerificationResult, repairer: Repa
         return False
     for file in unknown:
         relative_path = file.relative_to(library).as_posix()
-        finding = Problem(
+        finding = LibraryProblem(
             tr_lazy("link"),
             relative_path,
             tr_lazy(
@@ -159,7 +163,7 @@ def _verify_access(folders: Sequence[Path], result: VerificationResult, *, repai
                 "They belong to another user, or their disk has no permissions, as network and USB drives. Restrict "
                 "who may read the whole disk, or move the folder."
             )
-        finding = Problem(
+        finding = LibraryProblem(
             tr_lazy("access"),
             str(folder),
             tr_lazy(
@@ -179,7 +183,7 @@ def _verify_feature_rows(library: Library, result: VerificationResult, repairer:
     from semblance.core.library.feature_checks import clear_unknown_rows, count_unknown_rows
 
     if unknown := count_unknown_rows(library.catalogue):
-        finding = Problem(
+        finding = LibraryProblem(
             tr_lazy("catalogue rows"),
             CATALOGUE,
             tr_lazy("{strange:,} rows of features belong to no case.", strange=unknown),
@@ -205,7 +209,7 @@ def _verify_images(
         if not files:
             continue
         if not source.path.exists():
-            finding = Problem(
+            finding = LibraryProblem(
                 tr_lazy("images"),
                 str(source.path),
                 tr_lazy(
@@ -233,11 +237,11 @@ def _verify_images(
                     if entry.size != known.size or file_identity(opened, path) != known.hash:
                         changed.append(path)
         except SemblanceError as error:
-            result.add(Problem("images", str(source.path), error.message, error.hint))
+            result.add(LibraryProblem("images", str(source.path), error.message, error.hint))
             continue
         returned = sorted(p for p, f in files.items() if f.state == "missing" and p in existing)
         if missing:
-            finding = Problem(
+            finding = LibraryProblem(
                 tr_lazy("images"),
                 str(source.path),
                 tr_lazy(
@@ -254,7 +258,7 @@ def _verify_images(
             )
             result.add(finding)
         if changed:
-            finding = Problem(
+            finding = LibraryProblem(
                 tr_lazy("images"),
                 str(source.path),
                 tr_lazy(
@@ -291,7 +295,7 @@ def _verify_features(
                 if not state.description
                 else tr_lazy("blocks of features lost or damaged: {n:,}", n=len(state.damaged))
             )
-            finding = Problem(
+            finding = LibraryProblem(
                 tr_lazy("features"),
                 relative_path,
                 tr_lazy(
@@ -333,7 +337,7 @@ def _verify_encoder(library: Library, result: VerificationResult, reporter: Repo
     try:
         check_shipped_encoder()
     except SemblanceError as error:
-        result.add(Problem(tr_lazy("encoder"), Encoder.name, error.message, error.hint))
+        result.add(LibraryProblem(tr_lazy("encoder"), Encoder.name, error.message, error.hint))
     else:
         result.works.append(tr_lazy("The encoder gives the numbers it must."))
 
@@ -360,7 +364,7 @@ def _verify_metrics(
             result.works.append(tr_lazy("Metric '{record}'.", record=record.name))
             continue
         used = sets.get(record.feature_set)
-        finding = Problem(
+        finding = LibraryProblem(
             tr_lazy("metric"),
             record.file.relative_to(library.files.folder).as_posix(),
             tr_lazy("Metric '{record}' cannot be used: {wrong}", record=record.name, wrong=wrong),
@@ -378,7 +382,7 @@ def _verify_derived(
     from semblance.core.workflows.searches.derived_arrays import EMBEDDING_SUFFIX
 
     if wrong:
-        finding = Problem(
+        finding = LibraryProblem(
             tr_lazy("thumbnails"),
             "thumbnails.sqlite",
             tr_lazy("The thumbnails are damaged: {wrong}.", wrong=wrong),
@@ -389,7 +393,7 @@ def _verify_derived(
     damaged = damaged_prepared_metrics(library.files.folder)
     result.checked["prepared metrics"] = len(list(library.derived.glob(f"*{EMBEDDING_SUFFIX}")))
     for file in damaged:
-        finding = Problem(
+        finding = LibraryProblem(
             tr_lazy("derived"),
             file.relative_to(library.files.folder).as_posix(),
             tr_lazy("The prepared data of a metric are damaged."),
@@ -416,7 +420,7 @@ def _verify_unused_files(library: Library, result: VerificationResult, repairer:
                 inside=relative_path,
             )
         )
-        finding = Problem(
+        finding = LibraryProblem(
             tr_lazy("left over"),
             relative_path,
             says,
@@ -451,7 +455,7 @@ def _verify_structure(file: Path, result: VerificationResult, repairer: Repairer
     refuse_other_version(file)
     if not (wrong := integrity_errors(file) or missing_columns(file)):
         return True
-    finding = Problem(
+    finding = LibraryProblem(
         tr_lazy("catalogue"),
         CATALOGUE,
         tr_lazy("The catalogue is damaged: {wrong}.", wrong=wrong[0]),
@@ -475,7 +479,7 @@ def _verify_readable(file: Path, result: VerificationResult, repairer: Repairer 
 
     if not (unreadable := unreadable_rows(file)):
         return True
-    finding = Problem(
+    finding = LibraryProblem(
         tr_lazy("catalogue rows"),
         CATALOGUE,
         tr_lazy("Rows of the catalogue cannot be read: {rows}.", rows=_row_counts_text(unreadable)),
@@ -494,7 +498,7 @@ def _verify_references(file: Path, result: VerificationResult, repairer: Repaire
     if not (lost := orphan_rows(file)):
         return True
     rows = _row_counts_text({table: range(count) for table, count in lost.items()})
-    finding = Problem(
+    finding = LibraryProblem(
         tr_lazy("catalogue rows"),
         CATALOGUE,
         tr_lazy("Rows refer to others that are missing: {rows}.", rows=rows),

@@ -14,7 +14,7 @@ from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.neighbours import distances_after_steps
 from semblance.core.evaluation.scores import mean_over_findings, shares_of_nearest
 from semblance.core.evaluation.splits import HoldOut, Rows, hold_out, patient_codes
-from semblance.core.evaluation.worsened import FindingShares, worsened
+from semblance.core.evaluation.worse_findings import FindingShares, worse_findings
 from semblance.core.language import as_lazy, join_texts, tr_lazy
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.registry import declared_learner, make_learner
@@ -89,7 +89,7 @@ def validate_learners(
                 plain = _measured(parts, PLAIN, seed, quiet)
             found = plain if name == PLAIN else _measured(parts, name, seed, quiet)
             names = np.unique(train.y).tolist()
-            worse = [] if name == PLAIN else worsened(found, plain, names, title=title, seed=seed)
+            worse = [] if name == PLAIN else worse_findings(found, plain, names, title=title, seed=seed)
             score = mean_over_findings(found.accuracy[:, np.newaxis], found.findings)
             if worse:
                 validation.failed[name] = tr_lazy(

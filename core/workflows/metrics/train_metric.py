@@ -30,7 +30,7 @@ from semblance.core.workflows.features.region_imbalance import region_imbalance_
 from semblance.core.workflows.metrics.score_metric import CONTROL, held_out_scores, shuffled_control
 from semblance.core.workflows.metrics.stored_metric import store_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
-from semblance.core.workflows.metrics.training_curve import TrainingCurve
+from semblance.core.workflows.metrics.training_curve import CurveReporter
 from semblance.core.workflows.metrics.training_data import (
     TrainingData,
     read_training_data,
@@ -162,7 +162,7 @@ def fit_and_score(
 
 def fit_training_part(
     library: Library, request: TrainRequest, learner: Learner, data: TrainingData, reporter: Reporter
-) -> tuple[Metric, TrainingCurve | None]:
+) -> tuple[Metric, CurveReporter | None]:
     """The metric that ``learner`` finds on the training cases, with its steps, not yet scored; the curve where cases
     were held out to score it on.
 
@@ -185,7 +185,7 @@ def fit_training_part(
         labelled=split is not None,
     )
     fitted, rows = fit_steps(steps, cases.X, None if split is None else cases.y[training], training)
-    curve = None if split is None else TrainingCurve(reporter, fitted, cases, split.test, request.seed)
+    curve = None if split is None else CurveReporter(reporter, fitted, cases, split.test, request.seed)
     learner.fit(
         rows,
         supervision.y,

@@ -29,7 +29,7 @@ class CurvePoint:
     held_out_accuracy: float | None
 
 
-class TrainingCurve(PartReporter):
+class CurveReporter(PartReporter):
     """Passes on what a learner reports, its rounds as points of a curve scored on held-out cases.
 
     Scoring may take :data:`CURVE_SHARE` of the time: the longer a round's score took, the fewer rounds are

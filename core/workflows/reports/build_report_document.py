@@ -25,9 +25,9 @@ from semblance.core.reports.curves import ACCURACY, ACCURACY_K, ROC, Curve, RocC
 from semblance.core.reports.document import (
     JudgementRow,
     LabelledValue,
-    QueryFacts,
     ReportDocument,
     ReportedCase,
+    ReportedQuery,
     ReportPlot,
     compared_rows,
 )
@@ -307,11 +307,13 @@ def _name_of_marked(case: str, names: CaseNames | None) -> str:
     return names(case) if image is None else tr_lazy("an image from outside")
 
 
-def _query_facts(loaded: LoadedMetric, query: Query, options: ReportOptions, images: _Images) -> QueryFacts:
+def _query_facts(
+    loaded: LoadedMetric, query: Query, options: ReportOptions, images: _Images
+) -> ReportedQuery:
     if query.case is None:
         assert query.image is not None
         image = images.windowed(images.open(ImageAddress(query.image), query.region), is_query=True)
-        return QueryFacts(
+        return ReportedQuery(
             None,
             str(query.image),
             thumbnail=thumbnail(image.cropped(query.region), IMAGE_SIDE),
@@ -329,7 +331,7 @@ def _query_facts(loaded: LoadedMetric, query: Query, options: ReportOptions, ima
     if case.is_date_shifted and "date" in attributes:
         attributes["date"] = date_name(case.date)
     facts = tuple(LabelledValue(attribute_title(name), value) for name, value in attributes.items())
-    return QueryFacts(query.case, None, case.patient, case.finding, small, whole, query.region, facts)
+    return ReportedQuery(query.case, None, case.patient, case.finding, small, whole, query.region, facts)
 
 
 def _overview(image: Image, region: Region | None) -> bytes | None:

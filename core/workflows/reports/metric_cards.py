@@ -26,8 +26,8 @@ from semblance.core.reports.card_document import (
     NOT_MEASURED,
     UNVERIFIED,
     CardDocument,
-    Section,
-    Table,
+    CardSection,
+    CardTable,
     column_lines,
     compare_cards,
     constraints_text,
@@ -104,7 +104,7 @@ def write_metric_card(library: LibraryLocation, name: str, out: Path, *, reporte
     return out
 
 
-def compared_cards(library: LibraryLocation, a: str, b: str, *, reporter: Reporter = SILENT) -> Table:
+def compared_cards(library: LibraryLocation, a: str, b: str, *, reporter: Reporter = SILENT) -> CardTable:
     """Two cards side by side.
 
     Raises:
@@ -152,8 +152,8 @@ def card_document(
     return CardDocument(name, tuple(section for section in sections if section), values)
 
 
-def _section(title: str, lines: list[tuple[str, str]]) -> Section:
-    return Section(title, tuple(LabelledValue(label, value) for label, value in lines if value))
+def _section(title: str, lines: list[tuple[str, str]]) -> CardSection:
+    return CardSection(title, tuple(LabelledValue(label, value) for label, value in lines if value))
 
 
 def _about(name: str, card: MetricCard, title: str, paper: str) -> list[tuple[str, str]]:
@@ -185,10 +185,12 @@ def _training(card: MetricCard) -> list[tuple[str, str]]:
     ]
 
 
-def _scores(card: MetricCard, scores: MetricScores | None, control: ShuffledControl | None) -> list[Section]:
+def _scores(
+    card: MetricCard, scores: MetricScores | None, control: ShuffledControl | None
+) -> list[CardSection]:
     if scores is None:
         return [
-            Section(
+            CardSection(
                 tr_lazy("Scores"),
                 (
                     LabelledValue(
@@ -222,7 +224,7 @@ def _scores(card: MetricCard, scores: MetricScores | None, control: ShuffledCont
         ),
     ]
     facts = tuple(LabelledValue(label, value) for label, value in lines if value)
-    return [Section(tr_lazy("Scores"), facts, measured_on=scores.measured_on)]
+    return [CardSection(tr_lazy("Scores"), facts, measured_on=scores.measured_on)]
 
 
 def _accuracies(scores: MetricScores, k: int) -> list[tuple[str, str]]:
@@ -270,7 +272,7 @@ def control_text(control: ShuffledControl) -> str:
     )
 
 
-def _vault(openings: Sequence[VaultOpening]) -> list[Section]:
+def _vault(openings: Sequence[VaultOpening]) -> list[CardSection]:
     """The tests on the sealed patients, each counted and dated."""
     facts = [
         LabelledValue(
@@ -279,7 +281,7 @@ def _vault(openings: Sequence[VaultOpening]) -> list[Section]:
         )
         for one in openings
     ]
-    return [Section(tr_lazy("Sealed test vault"), tuple(facts))] if facts else []
+    return [CardSection(tr_lazy("Sealed test vault"), tuple(facts))] if facts else []
 
 
 def opening_text(opening: VaultOpening) -> str:
@@ -315,7 +317,7 @@ def _queries(scores: MetricScores) -> str:
     )
 
 
-def _failures(scores: MetricScores | None) -> list[Section]:
+def _failures(scores: MetricScores | None) -> list[CardSection]:
     """The findings with the lowest scores, and which of them are confused."""
     if scores is None or not scores.by_finding:
         return []
@@ -335,7 +337,7 @@ def _failures(scores: MetricScores | None) -> list[Section]:
     ]
     lines += _confused(scores)
     facts = tuple(LabelledValue(label, value) for label, value in lines)
-    return [Section(tr_lazy("Where it fails"), facts, _confusion(scores), scores.measured_on)]
+    return [CardSection(tr_lazy("Where it fails"), facts, _confusion(scores), scores.measured_on)]
 
 
 def _confused(scores: MetricScores) -> list[tuple[str, str]]:
@@ -362,7 +364,7 @@ def _confused(scores: MetricScores) -> list[tuple[str, str]]:
     return [(tr_lazy("Most often confused"), join_texts(details, "; "))] if details else []
 
 
-def _confusion(scores: MetricScores) -> Table | None:
+def _confusion(scores: MetricScores) -> CardTable | None:
     names = sorted(scores.by_finding)
     if len(names) != len(scores.confusion):
         return None
@@ -370,12 +372,14 @@ def _confusion(scores: MetricScores) -> Table | None:
         (name, *(tr_lazy("{n:,}", n=count) for count in row))
         for name, row in zip(names, scores.confusion, strict=True)
     )
-    return Table((tr_lazy("finding / estimate of the {voters} nearest", voters=scores.voters), *names), rows)
+    return CardTable(
+        (tr_lazy("finding / estimate of the {voters} nearest", voters=scores.voters), *names), rows
+    )
 
 
 def _subgroups(
     scores: MetricScores | None, subgroups: Sequence[SubgroupScore], calibration: Calibration | None
-) -> list[Section]:
+) -> list[CardSection]:
     """Retrieval accuracy and estimates by subgroup; significant gaps are marked."""
     if scores is None or not subgroups:
         return []
@@ -405,7 +409,7 @@ def _subgroups(
     if calibration is not None:
         most = tr_lazy("the most frequent finding of the nearest")
         facts.append(LabelledValue(tr_lazy("Estimates are for"), calibration.finding or most))
-    return [Section(tr_lazy("Subgroups"), tuple(facts), Table(header, rows), scores.measured_on)]
+    return [CardSection(tr_lazy("Subgroups"), tuple(facts), CardTable(header, rows), scores.measured_on)]
 
 
 def _n_tests(subgroups: Sequence[SubgroupScore]) -> int:
@@ -418,7 +422,7 @@ def _group_name(one: SubgroupScore) -> str:
     )
 
 
-def _shortcuts(scores: MetricScores | None, probes: Sequence[ShortcutProbe]) -> list[Section]:
+def _shortcuts(scores: MetricScores | None, probes: Sequence[ShortcutProbe]) -> list[CardSection]:
     """How well the metric retrieves attributes that should not matter, and what that means for the scores."""
     if scores is None or not probes:
         return []
@@ -450,7 +454,7 @@ def _shortcuts(scores: MetricScores | None, probes: Sequence[ShortcutProbe]) -> 
         tr_lazy("Retrieved more often than chance explains"),
         tr_lazy("{gaps}, {note}", gaps=named, note=note),
     )
-    return [Section(tr_lazy("Shortcuts"), (fact,), Table(header, rows), scores.measured_on)]
+    return [CardSection(tr_lazy("Shortcuts"), (fact,), CardTable(header, rows), scores.measured_on)]
 
 
 def _shortcut_name(one: ShortcutProbe) -> str:
@@ -487,7 +491,7 @@ def _gap(one: SubgroupScore) -> str:
     return tr_lazy("beyond chance: {what}", what=join_texts(found)) if found else ""
 
 
-def _calibration(scores: MetricScores | None, calibration: Calibration | None) -> list[Section]:
+def _calibration(scores: MetricScores | None, calibration: Calibration | None) -> list[CardSection]:
     if scores is None:
         return []
     if calibration is None:
@@ -514,7 +518,7 @@ def _calibration(scores: MetricScores | None, calibration: Calibration | None) -
         ),
     ]
     section = _section(tr_lazy("Calibration"), lines)
-    return [Section(section.title, section.facts, None, calibration.measured_on)]
+    return [CardSection(section.title, section.facts, None, calibration.measured_on)]
 
 
 def _origin(card: MetricCard) -> list[tuple[str, str]]:

@@ -61,7 +61,7 @@ class PairAgreement:
 
 
 @dataclass(frozen=True)
-class Difference:
+class AnnotatorDifference:
     """What was judged differently: ``cases``, one of a concept, else the query first; ``answers`` by person."""
 
     cases: tuple[str, ...]
@@ -85,7 +85,7 @@ class SubjectAgreement:
     complete: int
     fleiss: AgreementCoefficient | None
     pairs: tuple[PairAgreement, ...]
-    differences: tuple[Difference, ...]
+    differences: tuple[AnnotatorDifference, ...]
 
     def to_json(self) -> dict[str, Any]:
         """As ``semblance agreement --json`` prints it."""
@@ -189,7 +189,7 @@ def _subject(library: Library, kind: str, name: str, answers: Iterable[_Answer])
             for one, other in combinations(range(len(people)), 2)
         ),
         tuple(
-            Difference(
+            AnnotatorDifference(
                 unit,
                 {
                     person: _ANSWERS[kind][latest[person, unit]]

@@ -70,7 +70,7 @@ def check_match(compared: QueryComparison, plain_query: EmbeddedQuery, nearest: 
     if search.is_shifted:
         # Concepts can move a query beyond all cases, so the usual distances between cases do not apply.
         return None
-    usual = mean_of_nearest(compared.nearest)
+    usual = mean_of_nearest(compared.neighbour_distances)
     if len(usual) < FEWEST:
         return None
     if not (search.hide_same_patient and search.group_duplicates):

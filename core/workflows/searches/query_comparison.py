@@ -20,7 +20,7 @@ from semblance.core.retrieval.ranking import (
     diverse_order,
     first_of_each_key,
     rank,
-    ranked_cases,
+    rankable_cases,
 )
 from semblance.core.retrieval.refined_index import RefinedIndex
 from semblance.core.searches.query import Query
@@ -38,25 +38,25 @@ GroupedCases = tuple[int, tuple[int, ...], tuple[float, ...], tuple[str, ...]]
 class QueryComparison:
     """The query of a search, the index it is compared by, and the cases that may be ranked.
 
-    ``ordered``: the order by marks, if there are any; ``index`` is then the order before them. ``nearest`` (s, c):
-    squared distances from some cases to some that are near by the same index. ``vector_of``: gives the vector of
-    another query, as ``query.embedded``. ``changed``: why the ranking differs from that of the metric as it was
-    scored, else empty.
+    ``marked_index``: the order by marks, if there are any; ``index`` is then the order before them.
+    ``neighbour_distances`` (s, c): squared distances from some cases to some that are near by the same index.
+    ``vector_of``: gives the vector of another query, as ``query.embedded``. ``changed``: why the ranking differs from
+    that of the metric as it was scored, else empty.
     """
 
     loaded: LoadedMetric
     search: Search
     query: EmbeddedQuery
     index: AnyIndex
-    nearest: Matrix
+    neighbour_distances: Matrix
     vector_of: Callable[[Query], Matrix]
     changed: str = ""
-    ordered: MarkedIndex | None = None
+    marked_index: MarkedIndex | None = None
 
     def rank(self, k: int, among: npt.NDArray[np.bool_] | None = None) -> Ranking:
         """The ``k`` nearest, of the cases ``among`` (n,) only."""
         return rank(
-            self.index if self.ordered is None else self.ordered,
+            self.index if self.marked_index is None else self.marked_index,
             self.query,
             k,
             patients=self.loaded.patient_codes if self.search.hide_same_patient else None,
@@ -73,7 +73,9 @@ class QueryComparison:
     def candidates(self) -> int | None:
         """The number of candidates that were compared; ``None`` where all cases were."""
         return (
-            self.index.candidates if isinstance(self.index, CandidateIndex) and self.ordered is None else None
+            self.index.candidates
+            if isinstance(self.index, CandidateIndex) and self.marked_index is None
+            else None
         )
 
     def coordinates(self, places: Rows) -> Matrix:
@@ -104,7 +106,7 @@ class QueryComparison:
         return embedded
 
 
-def group_ranking(compared: QueryComparison, count: int) -> Ranking:
+def rank_candidates(compared: QueryComparison, count: int) -> Ranking:
     """The ``count`` nearest; more candidates for a diverse search."""
     return compared.rank(count * CANDIDATES_PER_CASE if compared.search.diverse > 0.0 else count)
 
@@ -127,7 +129,7 @@ def nearest_others(compared: QueryComparison, found: Ranking, finding: str | Non
     other = (loaded.finding_codes >= 0) & (loaded.finding_codes != loaded.code_of(finding))
     near = np.flatnonzero(other[found.rows])[:OTHERS]
     rows, distances = found.rows[near], found.distances[near]
-    if len(near) < OTHERS and compared.ordered is None and not isinstance(compared.index, RefinedIndex):
+    if len(near) < OTHERS and compared.marked_index is None and not isinstance(compared.index, RefinedIndex):
         # A mark must not need a second comparison with all cases; the window ranks two hundred.
         again = compared.rank(OTHERS, among=other)
         rows, distances = again.rows, again.distances
@@ -192,7 +194,7 @@ class MeasuredQuery:
         search = compared.search
         key = (search.hide_same_patient, search.group_duplicates, search.diverse > 0.0)
         if key not in self._rankings:
-            self._rankings[key] = group_ranking(compared, count)
+            self._rankings[key] = rank_candidates(compared, count)
         return self._rankings[key]
 
     def shifts(self, search: Search, places: Sequence[int]) -> tuple[int, ...]:
@@ -217,7 +219,7 @@ class MeasuredQuery:
         else:
             order = np.argsort(self.distances, kind="stable")
         patients, keys = loaded.patient_codes, loaded.keys
-        shown = ranked_cases(
+        shown = rankable_cases(
             len(order), query, patients if hide_same_patient else None, keys if group_duplicates else None
         )
         order = order[shown[order]]

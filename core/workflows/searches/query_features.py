@@ -27,7 +27,7 @@ from semblance.core.imaging.formats import DICOM, HEAD_BYTES, sniff
 from semblance.core.imaging.same_image import (
     OUTLINE_CORRELATION,
     OUTLINE_NUMBERS,
-    ComparedImage,
+    ComparableImage,
     Pixels,
     is_same_image,
     mirrored,
@@ -332,7 +332,7 @@ def identify_image(loaded: LoadedMetric, path: Path, image: Image, embedded: Emb
         own |= set(map(CaseRow, cases_of_file(loaded.library.catalogue, content_hash_of_stream(file))))
     copies: set[CaseRow] = set()
     encoded = thumbnail(image)
-    compared = ComparedImage(encoded)
+    compared = ComparableImage(encoded)
     found = outlines(compared)
     # A uniform image has the pixels of many others, and no outline.
     if len(found):
@@ -402,7 +402,7 @@ def _cases_by_pixels(loaded: LoadedMetric, image: Image, encoded: bytes) -> tupl
 
 
 def _cases_by_detail(
-    loaded: LoadedMetric, query: ComparedImage, found: Pixels, embedded: EmbeddedQuery
+    loaded: LoadedMetric, query: ComparableImage, found: Pixels, embedded: EmbeddedQuery
 ) -> set[CaseRow]:
     """Row ids of the cases whose image is that of the query saved again, windowed, mirrored, annotated or cropped."""
     near = loaded.search_index().search(embedded.embedded, _BY_METRIC, tie_query=embedded.tie_break)
@@ -416,7 +416,7 @@ def _cases_by_detail(
         if case.address is None or encoded is None:
             continue
         try:
-            other = ComparedImage(encoded)
+            other = ComparableImage(encoded)
         except (OSError, ValueError):
             # A damaged thumbnail is made again when it is shown; until then its case is compared with no other.
             continue

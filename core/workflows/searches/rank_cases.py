@@ -58,9 +58,9 @@ from semblance.core.workflows.searches.query_comparison import (
     GroupedCases,
     MeasuredQuery,
     QueryComparison,
-    group_ranking,
     grouped_cases,
     nearest_others,
+    rank_candidates,
     shown_order,
 )
 from semblance.core.workflows.searches.query_features import embed_query, unknown_columns
@@ -148,8 +148,8 @@ def rank_cases(
 
 
 def _trust(in_force: Iterable[LedgerEntry]) -> float:
-    """Weight of the judgements, as :func:`~semblance.core.searches.feedback.relevance_feedback.learn` gives it: the
-    same one of several people counts once."""
+    """Weight of the judgements, as in :func:`~semblance.core.searches.feedback.relevance_feedback.learn_form`: the same
+    one of several people counts once."""
     return trust(len({entry.judgement.statement for entry in in_force}))
 
 
@@ -267,7 +267,7 @@ def _search_result(
     plain = comparison.compared
     compared = plain if marked is None else marked.compared
     loaded, search = compared.loaded, compared.search
-    found = group_ranking(compared, max(k, VOTERS))
+    found = rank_candidates(compared, max(k, VOTERS))
     # Marks may follow the findings on screen, so counts and estimate ignore them.
     voting = found if marked is None else _ranking_without_marks(plain)
     voters = voting.rows[:VOTERS].tolist()
@@ -320,7 +320,7 @@ def compared_candidates(compared: QueryComparison) -> ComparedCandidates | None:
 def _ranking_without_marks(plain: QueryComparison) -> Ranking:
     """The cases that vote; cached if the metric alone compares."""
     if not plain.by_metric_alone:
-        return group_ranking(plain, VOTERS)
+        return rank_candidates(plain, VOTERS)
     return MeasuredQuery.of(plain.loaded, plain.query).ranking(plain, VOTERS)
 
 

@@ -17,7 +17,7 @@ from semblance.core.searches.feedback.questions import (
     nearer,
     nearness_sample,
 )
-from semblance.core.searches.feedback.relevance_feedback import learn
+from semblance.core.searches.feedback.relevance_feedback import learn_form
 from tests.benchmarks.clicks.tables import SplitTable
 from tests.benchmarks.clicks.users import SimulatedUser
 
@@ -46,7 +46,7 @@ class FeedbackLearner:
 
     def learn(self) -> None:
         m = self.Z.shape[1]
-        self.form = learn(
+        self.form = learn_form(
             self.judgements, lambda key: self.Z[int(key)], m, initial_weights=self.initial_weights
         )
 

@@ -20,7 +20,7 @@ from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.core.errors import BadInput
 from semblance.core.evaluation.calibration import MIN_CASES, Estimate
 from semblance.core.language import LazyText, format_number
-from semblance.core.reports.document import QueryFacts, ReportDocument
+from semblance.core.reports.document import ReportDocument, ReportedQuery
 from semblance.core.retrieval.explanation.sentence import sentence
 from semblance.core.retrieval.ranking import EmbeddedQuery
 from semblance.core.searches.feedback.judgements import Judgement, JudgementKind
@@ -261,7 +261,15 @@ def test_the_report_says_what_the_vote_is():
     ):
         vote = Vote((), counts, next(iter(counts), None), probability, why_not="A reason.")
         report = ReportDocument(
-            "t", "now", "l", "m", QueryFacts(None, None), (), vote=vote, no_close_match=far, unclear=unclear
+            "t",
+            "now",
+            "l",
+            "m",
+            ReportedQuery(None, None),
+            (),
+            vote=vote,
+            no_close_match=far,
+            unclear=unclear,
         )
         text = str(report.estimate_text())
         assert ("No estimate. A reason." in text) == (not counts or probability is None)

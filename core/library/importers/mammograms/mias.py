@@ -20,8 +20,8 @@ from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.importers.csv_text import read_text
 from semblance.core.library.importers.importer import FoundCase, Recognition, RejectedFile
 from semblance.core.library.importers.labels_csv import (
-    LabelLine,
     LabelTable,
+    LabelTableLine,
     is_label_table,
     read_label_tables,
 )
@@ -212,13 +212,13 @@ def _cases(path: str, info: list[InfoLine], listing: LabelTable) -> Iterator[Fou
         except BadInput as error:
             regions.append(None)
             yield RejectedFile(line.where, error.message, failed=True)
-    paired: list[LabelLine | None] = [*lines] if len(lines) == len(info) else [None] * len(info)
+    paired: list[LabelTableLine | None] = [*lines] if len(lines) == len(info) else [None] * len(info)
     for key, line, region, labels in zip(case_keys(path, len(info)), info, regions, paired, strict=True):
         yield _case(key, path, line, region, labels)
 
 
 def _case(
-    key: str, path: str, line: InfoLine | None, region: Region | None, labels: LabelLine | None
+    key: str, path: str, line: InfoLine | None, region: Region | None, labels: LabelTableLine | None
 ) -> FoundCase:
     number = _IMAGE.fullmatch(PurePosixPath(path).stem)
     attributes = {"breast": "left" if int(number[1]) % 2 == 0 else "right"} if number else {}
@@ -242,7 +242,7 @@ def _case(
     )
 
 
-def _info_line_of(line: LabelLine) -> InfoLine:
+def _info_line_of(line: LabelTableLine) -> InfoLine:
     """A line of a ``labels.csv`` with the columns tissue, abnormality, severity, x, y, radius."""
     cells = line.attributes
     place = " ".join(cells.get(name, "").removesuffix(".0") for name in ("x", "y", "radius"))

@@ -68,7 +68,7 @@ def order_by_marks(
     if strength < 1.0:
         scores = -(strength * ranks_of(-scores) + (1.0 - strength) * ranks_of(distances))
     index = MarkedIndex(distances, scores)
-    return MarkedComparison(replace(compared, ordered=index), index, marks, feedback)
+    return MarkedComparison(replace(compared, marked_index=index), index, marks, feedback)
 
 
 def usable_marks(

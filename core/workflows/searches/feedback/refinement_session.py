@@ -23,7 +23,7 @@ from semblance.core.retrieval.index import Place, Rows
 from semblance.core.retrieval.refined_index import RefinedIndex
 from semblance.core.searches.feedback.judgements import Judgement, outside_image
 from semblance.core.searches.feedback.ledger import LedgerEntry
-from semblance.core.searches.feedback.relevance_feedback import Coordinates, feedback_triplets, learn
+from semblance.core.searches.feedback.relevance_feedback import Coordinates, feedback_triplets, learn_form
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
@@ -148,7 +148,9 @@ class RefinementSession:
         if known is None or known[0] != key:
             m = self.coordinates.shape[1]
             judgements = (entry.judgement for entry in entries)
-            full = learn(judgements, self.vector_of(entries), m, initial_weights=self.space.initial_weights)
+            full = learn_form(
+                judgements, self.vector_of(entries), m, initial_weights=self.space.initial_weights
+            )
             known = self._learnt = (key, 1.0, full)
         return known[2].blended(strength)
 

@@ -21,7 +21,7 @@ from pydicom import dcmread
 from semblance import resources
 from semblance.app.cli import main as cli_main
 from semblance.app.http_api import application, server
-from semblance.app.http_api.application import Settings
+from semblance.app.http_api.application import ServiceSettings
 from semblance.core.library.export_log import read_exports
 from semblance.core.library.library import Library
 from semblance.core.workflows.features.extract_features import extract_features
@@ -69,7 +69,7 @@ def library(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def client(library):
-    with running_server(Settings(library, TOKEN)) as running:
+    with running_server(ServiceSettings(library, TOKEN)) as running:
         # The first request starts the worker, which stays for all tests.
         running.get("library")
         yield running
@@ -166,7 +166,7 @@ def test_a_structured_report_comes_as_a_part_ready_to_be_stored(client, library)
 def test_identified_answers_only_where_the_server_allows_them(client, library, outside):
     asked = {"data": outside, "headers": PNG, "params": {"identified": True}}
     assert problem(client.post("search", **asked)).startswith("403 Identified")
-    with running_server(Settings(library, TOKEN, identified=True)) as other:
+    with running_server(ServiceSettings(library, TOKEN, identified=True)) as other:
         found = other.post("search", **asked).json()
         case = found["results"][0]
         assert "Quixley" in case["path"] and found["query"]["image"] is None
@@ -261,7 +261,7 @@ def test_text_in_images_is_blacked_out_where_the_server_was_started_so(tmp_path,
     import_source(tmp_path, tmp_path / "lib")
     extract_features(tmp_path / "lib", "pixels", workers=1)
     train_metric(tmp_path / "lib", TrainRequest("euclidean", "plain"))
-    given: list[Settings] = []
+    given: list[ServiceSettings] = []
     monkeypatch.setattr(server, "serve", lambda settings, *_, **__: given.append(settings))
     (tmp_path / "token").write_text("a-token-for-tests-only")
     arguments = ["serve", str(tmp_path / "lib"), "--token-file", str(tmp_path / "token")]

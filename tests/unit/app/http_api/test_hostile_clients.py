@@ -14,7 +14,7 @@ import time
 import pytest
 
 from semblance.app.http_api import application, connections
-from semblance.app.http_api.application import Settings
+from semblance.app.http_api.application import ServiceSettings
 from semblance.core import log
 from tests.helpers.certificates import pair
 from tests.helpers.hostile_clients import (
@@ -38,7 +38,7 @@ ORIGIN = "https://viewer.example"
 @pytest.fixture
 def settings(tmp_path):
     # Requests that need a library are answered with an error.
-    return Settings(tmp_path / "none", TOKEN, origins=(ORIGIN,))
+    return ServiceSettings(tmp_path / "none", TOKEN, origins=(ORIGIN,))
 
 
 @pytest.fixture
@@ -191,7 +191,7 @@ def test_only_requests_for_a_name_of_this_server_are_answered(hosted, host):
 @pytest.fixture(scope="module")
 def hosted(tmp_path_factory):
     with running_server(
-        Settings(tmp_path_factory.mktemp("none"), "token", hosts=["Library.Example"])
+        ServiceSettings(tmp_path_factory.mktemp("none"), "token", hosts=["Library.Example"])
     ) as running:
         yield running
 

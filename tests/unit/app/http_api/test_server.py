@@ -7,7 +7,7 @@ import socket
 import pytest
 
 from semblance.app.http_api import server
-from semblance.app.http_api.application import Settings
+from semblance.app.http_api.application import ServiceSettings
 from semblance.core.errors import BadArguments, SemblanceError
 from tests.helpers.certificates import pair
 from tests.helpers.orthanc import free_port
@@ -15,7 +15,7 @@ from tests.helpers.orthanc import free_port
 
 @pytest.fixture
 def settings(tmp_path):
-    return Settings(tmp_path / "none", "a token for tests only", hosts=("library.example",))
+    return ServiceSettings(tmp_path / "none", "a token for tests only", hosts=("library.example",))
 
 
 class Given(Exception):

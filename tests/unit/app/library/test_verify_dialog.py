@@ -6,12 +6,12 @@ import pytest
 from PySide6.QtWidgets import QFileDialog
 
 from semblance.app.library.maintenance_commands import VerifyDialog
-from semblance.core.workflows.maintenance.verification_result import Problem, VerificationResult
+from semblance.core.workflows.maintenance.verification_result import LibraryProblem, VerificationResult
 
-MISSING = Problem(
+MISSING = LibraryProblem(
     "images", "/p", "s: 2 of 6 files are missing: a, b.", "Find moved images…", files=("a", "b")
 )
-REPAIRED = Problem(
+REPAIRED = LibraryProblem(
     "features", "features/1.zarr", "Damaged.", "Repair it.", repaired="6 cases were extracted again."
 )
 

@@ -19,7 +19,7 @@ def messages(context, jobs, tmp_path) -> list:
 
 
 def train(context, jobs, request: TrainRequest) -> None:
-    train_ticked_learner(context, request, request.name, None)
+    train_ticked_learner(context, request)
     jobs.run_pending()
 
 

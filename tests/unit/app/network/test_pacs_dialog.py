@@ -102,7 +102,7 @@ def test_a_series_becomes_the_query_and_its_files_are_not_in_the_library(
 ):
     asked = []
     monkeypatch.setattr("semblance.app.network.pacs_dialog.available", lambda _: {"metric"})
-    monkeypatch.setattr(WindowState, "path", tmp_path / "none.semblance", raising=False)
+    monkeypatch.setattr(WindowState, "location", tmp_path / "none.semblance", raising=False)
     monkeypatch.setattr(
         "semblance.app.shell.search_operations.submit_query", lambda _, query: asked.append(query)
     )

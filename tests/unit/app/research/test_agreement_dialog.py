@@ -9,7 +9,7 @@ from semblance.core.evaluation.agreement import AgreementCoefficient
 from semblance.core.workflows.research import annotator_agreement
 from semblance.core.workflows.research.annotator_agreement import (
     Annotator,
-    Difference,
+    AnnotatorDifference,
     PairAgreement,
     SubjectAgreement,
 )
@@ -29,8 +29,10 @@ def dialog(qtbot, context, monkeypatch):
     context.state.set_library(snapshot())
     known = context.state.columns.ids[1]
     found = (
-        subject("concept", "round", (Difference((known,), {"ann": "with", "bob": "without"}),)),
-        subject("similarity", "", (Difference(("gone", "also"), {"ann": "more like this"}),), alpha=None),
+        subject("concept", "round", (AnnotatorDifference((known,), {"ann": "with", "bob": "without"}),)),
+        subject(
+            "similarity", "", (AnnotatorDifference(("gone", "also"), {"ann": "more like this"}),), alpha=None
+        ),
     )
     monkeypatch.setattr(annotator_agreement, "annotator_agreement", lambda _path, reporter=None: found)
     dialog = show_widget(qtbot, AgreementDialog(context), 1120, 620)

@@ -206,9 +206,7 @@ def test_clicks_while_it_trains_and_imports(tmp_path, library):
     arriving = striped_folder(tmp_path / "more", n=6, seed=5)
     with open_window(library) as window:
         search_first_case(window)
-        train_ticked_learner(
-            window.context, TrainRequest("bdm", "other", settings={"rounds": 20}), "other", 20
-        )
+        train_ticked_learner(window.context, TrainRequest("bdm", "other", settings={"rounds": 20}))
         import_and_prepare(window.context, arriving, library, "folder")
         for place in (1, 3):
             window.panels.ranking.card_feedback.mark_rows(

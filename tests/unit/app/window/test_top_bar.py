@@ -10,7 +10,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
 from semblance.app.metrics.emphasis_slider import EmphasisSlider
-from semblance.app.screenshot import turn
+from semblance.app.screenshot import process_events
 from semblance.app.shell.actions import MENUS, Actions
 from semblance.app.shell.jobs import Jobs
 from semblance.app.shell.theme import set_theme
@@ -57,7 +57,7 @@ def at(bar: TopBar, width: int, qapp) -> tuple[bool, bool]:
     bar.window().resize(width, 100)
     bar.resize(width, bar.height())
     # What becomes shorter posts events of its own.
-    while turn():
+    while process_events():
         pass
     assert bar.menus.width() >= bar.menus.sizeHint().width()
     assert bar.commands.width() >= bar.commands.sizeHint().width()

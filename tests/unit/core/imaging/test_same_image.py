@@ -12,7 +12,7 @@ from scipy.ndimage import gaussian_filter
 
 from semblance.core.imaging.same_image import (
     OUTLINE_CORRELATION,
-    ComparedImage,
+    ComparableImage,
     is_same_image,
     mirrored,
     outlines,
@@ -31,7 +31,7 @@ def textured(seed, side=120):
 def compared(image, quality=85):
     out = io.BytesIO()
     image.save(out, "JPEG", quality=quality)
-    return ComparedImage(out.getvalue())
+    return ComparableImage(out.getvalue())
 
 
 def annotated(image):
@@ -134,7 +134,7 @@ def test_a_uniform_image_has_no_outline_and_is_like_none():
 
 def test_a_damaged_thumbnail_is_refused():
     with pytest.raises((OSError, ValueError)):
-        ComparedImage(b"\xff\xd8\xff\xe0 no image")
+        ComparableImage(b"\xff\xd8\xff\xe0 no image")
 
 
 def test_small_mammograms_of_different_women_are_told_apart_and_their_copies_found(data):

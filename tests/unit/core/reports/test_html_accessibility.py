@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from semblance.core.reports.document import FINDING_COLOURS, QueryFacts
+from semblance.core.reports.document import FINDING_COLOURS, ReportedQuery
 from semblance.core.reports.write_report import report_html
 from tests.helpers.reports import HOSTILE, png, report, row
 from tests.helpers.reports import vote as make_vote
@@ -27,7 +27,10 @@ REPORTS = {
     },
     "no findings": {"vote": make_vote({}), "ranking": tuple(row(n, finding=None) for n in (1, 2, 3))},
     "no cases": {"ranking": (), "plots": (), "card": (), "judgements": ()},
-    "table": {"ranking": tuple(row(n, thumbnail=None) for n in range(1, 12)), "query": QueryFacts("query")},
+    "table": {
+        "ranking": tuple(row(n, thumbnail=None) for n in range(1, 12)),
+        "query": ReportedQuery("query"),
+    },
     "hostile": {
         "title": HOSTILE,
         "library": "مكتبة",

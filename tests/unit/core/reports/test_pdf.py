@@ -13,7 +13,7 @@ from reportlab.pdfbase.pdfdoc import PDFStream
 
 from semblance.core.errors import BadArguments
 from semblance.core.reports import pdf_text
-from semblance.core.reports.document import QueryFacts, ReportPlot
+from semblance.core.reports.document import ReportedQuery, ReportPlot
 from semblance.core.reports.pdf import report_pdf
 from semblance.core.reports.pdf_parts import ContributionBars, WrappedName
 from semblance.core.reports.pdf_text import register, width_of
@@ -336,7 +336,7 @@ def test_long_names_below_images_keep_their_ends() -> None:
 
 def test_a_library_without_images_lists_its_cases() -> None:
     rows = tuple(row(rank, thumbnail=None) for rank in range(1, 21))
-    document = report(ranking=rows, query=QueryFacts("query", finding="benign"))
+    document = report(ranking=rows, query=ReportedQuery("query", finding="benign"))
     pdf, text = _read(report_pdf(document))
     assert "no image" not in text
     first = pdf.pages[0].extract_text()
@@ -368,7 +368,7 @@ def test_no_page_is_left_empty_after_long_notes_or_rows(
     notes: tuple[str, ...], thumbnail: bytes | None
 ) -> None:
     rows = tuple(row(rank, thumbnail=thumbnail) for rank in range(1, 9))
-    query = QueryFacts("query", finding="benign", thumbnail=thumbnail)
+    query = ReportedQuery("query", finding="benign", thumbnail=thumbnail)
     pages = [
         page.extract_text()
         for page in _read(report_pdf(report(ranking=rows, query=query, notes=notes)))[0].pages

@@ -8,7 +8,7 @@ import re
 
 from pypdf import PdfReader
 
-from semblance.core.reports.document import LabelledValue, QueryFacts, ReportDocument
+from semblance.core.reports.document import LabelledValue, ReportDocument, ReportedQuery
 from semblance.core.reports.pdf import report_pdf
 from semblance.core.reports.redaction import CaseNames, Redactor
 from semblance.core.reports.write_report import report_csv, report_html, report_json
@@ -100,7 +100,7 @@ def test_names_of_100000_patients_are_redacted() -> None:
 
 
 def test_an_image_from_outside_is_not_named_by_its_file_name() -> None:
-    query = QueryFacts(image="/home/someone/query.png")
+    query = ReportedQuery(image="/home/someone/query.png")
     assert report(query=query).query.image == "Query image"
     assert report(query=query, identified=True).query.image == "/home/someone/query.png"
 

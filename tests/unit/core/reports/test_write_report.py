@@ -15,7 +15,7 @@ from pypdf import PdfReader
 
 from semblance.core.errors import BadArguments, SemblanceError
 from semblance.core.purpose import PURPOSE
-from semblance.core.reports.document import UNKNOWN_MARK, QueryFacts, ReportPlot
+from semblance.core.reports.document import UNKNOWN_MARK, ReportedQuery, ReportPlot
 from semblance.core.reports.write_report import WRITERS, report_html, write_report
 from tests.helpers.reports import HOSTILE, png, report, row
 from tests.helpers.reports import vote as make_vote
@@ -226,7 +226,7 @@ def test_an_empty_report_is_explained() -> None:
 def test_it_can_be_read_with_a_screen_reader(with_images: bool) -> None:
     changes = {"thumbnail": png()} if with_images else {"thumbnail": None}
     rows = tuple(row(rank, **changes) for rank in range(1, 12))
-    query = QueryFacts("query", finding="benign", **changes)
+    query = ReportedQuery("query", finding="benign", **changes)
     page = _page(report_html(report(ranking=rows, query=query, tested="Tested with 60 queries.")))
     tags = [tag for tag, _ in page.tags]
     assert dict(page.tags[0][1])["lang"] == "en"

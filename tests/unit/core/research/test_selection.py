@@ -10,7 +10,7 @@ from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.splits import halves
 from semblance.core.metrics.registry import make_learner
 from semblance.core.metrics.steps.sequence import parse_steps
-from semblance.core.research.selection import choose
+from semblance.core.research.selection import choose_settings
 from semblance.core.tasks import SILENT
 from tests.helpers.inline_runner import InlineRunner
 from tests.helpers.tables import write_table
@@ -30,7 +30,7 @@ def data(n: int = 80, seed: int = 0) -> EvaluationData:
 def chosen(cases, train, **more):
     kinds = {"criterion": "knn_accuracy@3", "inner_folds": 3, "seed": 5, "reporter": SILENT, **more}
     combinations = kinds.pop("combinations", GRID)
-    return choose(
+    return choose_settings(
         lambda params: make_learner("bdm", random_state=1, **params),
         combinations,
         cases,
@@ -76,7 +76,7 @@ def test_no_patient_is_in_two_inner_folds(monkeypatch):
 def test_failing_combinations_are_excluded_and_all_failing_is_an_error():
     cases = data()
     train = np.arange(40)
-    best, means = choose(
+    best, means = choose_settings(
         lambda params: make_learner(**params),
         [{"name": "conv_ccml"}, {"name": "lda"}],
         cases,
@@ -90,7 +90,7 @@ def test_failing_combinations_are_excluded_and_all_failing_is_an_error():
     assert best == {"name": "lda"}
     assert means[0] is None
     with pytest.raises(BadInput, match="No choice of the parameters"):
-        choose(
+        choose_settings(
             lambda params: make_learner(**params), [{"name": "conv_ccml"}] * 2, cases, train, (),
             criterion="knn_accuracy@1", inner_folds=2, seed=0, reporter=SILENT,
         )  # fmt: skip

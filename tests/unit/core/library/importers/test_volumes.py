@@ -242,8 +242,11 @@ def test_folders_name_findings_unless_they_are_of_one_examination(tmp_path):
         "malignant/c.nii": volume(2),
         "case7/case7_flair.nii": volume(3),
         "images/d.nii": volume(4),
+        "glioma/glioma_01.nii": volume(5),
+        "anna/anna_t1.nii": volume(6),
     }
-    assert Scan(folder(tmp_path, files)).findings == {"benign": 2, "malignant": 1, None: 2}
+    findings = {"benign": 2, "malignant": 1, "glioma": 1, None: 3}
+    assert Scan(folder(tmp_path, files)).findings == findings
 
 
 def test_volumes_of_one_file_and_numbers_beside_a_header(tmp_path):

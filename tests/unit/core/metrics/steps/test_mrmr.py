@@ -9,7 +9,7 @@ from scipy import stats
 from semblance.core.errors import BadInput
 from semblance.core.metrics import fit_metric, load_metric, make_learner
 from semblance.core.metrics.steps import parse_steps, steps_text
-from semblance.core.metrics.steps.mrmr import MRMR, choose, correlation, relevance
+from semblance.core.metrics.steps.mrmr import MRMR, chosen_columns, correlation, relevance
 
 
 def problem(n=60, d=12, findings=2, seed=0):
@@ -50,8 +50,8 @@ def test_the_choice_is_the_plain_loop():
                 key=lambda c: relevant[c] / max(0.1, np.mean([correlated[c, other] for other in selected])),
             )
         )
-    assert choose(relevant, correlated, 8, floor=0.1).tolist() == selected
-    assert sorted(choose(relevant, correlated, 99, floor=0.1).tolist()) == list(range(15))
+    assert chosen_columns(relevant, correlated, 8, floor=0.1).tolist() == selected
+    assert sorted(chosen_columns(relevant, correlated, 99, floor=0.1).tolist()) == list(range(15))
 
 
 def test_a_copy_of_a_chosen_feature_is_chosen_last():

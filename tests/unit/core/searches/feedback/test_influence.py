@@ -12,7 +12,7 @@ from semblance.core.metrics.relevance_feedback.triplet_learning import GRAM_TRIP
 from semblance.core.searches.feedback import influence as leave_one_out
 from semblance.core.searches.feedback.influence import LeaveOneOut
 from semblance.core.searches.feedback.judgements import Judgement
-from semblance.core.searches.feedback.relevance_feedback import feedback_triplets, learn
+from semblance.core.searches.feedback.relevance_feedback import feedback_triplets, learn_form
 from tests.unit.core.searches.feedback.test_ledger import closer, like, unlike
 
 Z = np.random.default_rng(0).normal(size=(160, 6)) / np.sqrt(6)
@@ -40,10 +40,10 @@ def test_one_newton_step_is_close_to_learning_again(queries: int, each: int) -> 
     assert judged is not None
     assert len(judged.triplets) > GRAM_TRIPLETS
     initial_weights = InitialWeights(np.linspace(0.0, 2.0, 6), 1.0)
-    full = learn(given_feedback, coordinates, 6, 0.8, initial_weights).dense()
+    full = learn_form(given_feedback, coordinates, 6, 0.8, initial_weights).dense()
     changes, errors = [], []
     for place, form in enumerate(LeaveOneOut(given_feedback, coordinates, 6, 0.8, initial_weights).forms()):
-        anew = learn(
+        anew = learn_form(
             given_feedback[:place] + given_feedback[place + 1 :], coordinates, 6, 0.8, initial_weights
         )
         assert form.open == anew.open
@@ -59,7 +59,7 @@ def test_few_judgements_are_learnt_exactly(given_feedback: list[Judgement]) -> N
     forms = list(LeaveOneOut(given_feedback, coordinates, 6).forms())
     assert len(forms) == len(given_feedback)
     for place, form in enumerate(forms):
-        anew = learn(given_feedback[:place] + given_feedback[place + 1 :], coordinates, 6)
+        anew = learn_form(given_feedback[:place] + given_feedback[place + 1 :], coordinates, 6)
         np.testing.assert_array_equal(form.dense(), anew.dense())
 
 
@@ -73,10 +73,10 @@ def test_leave_one_out_in_many_coordinates(monkeypatch: pytest.MonkeyPatch) -> N
     def at(key: str) -> np.ndarray:
         return wide[int(key)]
 
-    full = learn(given_feedback, at, 20).dense()
+    full = learn_form(given_feedback, at, 20).dense()
     for place, form in enumerate(LeaveOneOut(given_feedback, at, 20).forms()):
         if place % 8 == 0:
-            anew = learn(given_feedback[:place] + given_feedback[place + 1 :], at, 20).dense()
+            anew = learn_form(given_feedback[:place] + given_feedback[place + 1 :], at, 20).dense()
             assert np.linalg.norm(form.dense() - anew) < 0.25 * np.linalg.norm(full - anew)
 
 

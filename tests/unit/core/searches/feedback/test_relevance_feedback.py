@@ -17,7 +17,7 @@ from semblance.core.searches.feedback.relevance_feedback import (
     WEIGHT_PER_JUDGEMENT,
     feedback_triplets,
     gather_feedback,
-    learn,
+    learn_form,
     trust,
 )
 from tests.unit.core.searches.feedback.test_ledger import closer, like, unlike
@@ -73,11 +73,11 @@ def test_an_anchor_is_compared_with_the_nearest_and_in_bounds() -> None:
     "given_feedback", [[], [like("0", "1")], [like("99", "1"), unlike("99", "2")], [closer("0", "99", "2")]]
 )
 def test_initial_form_without_usable_judgements(given_feedback: list) -> None:
-    assert len(learn(given_feedback, coordinates, 5).gains) == 0
+    assert len(learn_form(given_feedback, coordinates, 5).gains) == 0
 
 
 def test_case_marked_both_ways_is_not_in_its_own_triplets() -> None:
-    form = learn([like("0", "1"), unlike("0", "1")], coordinates, 5)
+    form = learn_form([like("0", "1"), unlike("0", "1")], coordinates, 5)
     assert np.isfinite(form.dense()).all()
 
 
@@ -89,9 +89,9 @@ def test_order_and_repetition_do_not_matter() -> None:
         like("7", "8"),
         unlike("7", "9"),
     ]
-    once = learn(given_feedback, coordinates, 5).dense()
+    once = learn_form(given_feedback, coordinates, 5).dense()
     np.testing.assert_array_equal(
-        learn([*given_feedback[::-1], *given_feedback], coordinates, 5).dense(), once
+        learn_form([*given_feedback[::-1], *given_feedback], coordinates, 5).dense(), once
     )
 
 
@@ -107,7 +107,7 @@ def test_one_mark_moves_mainly_its_own_case(rank: int, alike: bool) -> None:
         before = np.argsort(space.start().squared(at - at[query]))
         top = [str(case) for case in before[1:21]]
         given_feedback = (like if alike else unlike)(str(query), top[9], shown=tuple(top))
-        form = learn(
+        form = learn_form(
             [given_feedback], lambda key: at[int(key)], at.shape[1], initial_weights=space.initial_weights
         )
         after = np.argsort(form.squared(at - at[query])).tolist()
@@ -121,11 +121,11 @@ def test_one_mark_moves_mainly_its_own_case(rank: int, alike: bool) -> None:
 
 def test_strength_and_trust_reduce_the_effect() -> None:
     given_feedback = [like("0", "1"), unlike("0", "2")]
-    full = learn(given_feedback, coordinates, 5).dense() - np.eye(5)
+    full = learn_form(given_feedback, coordinates, 5).dense() - np.eye(5)
     np.testing.assert_allclose(
-        learn(given_feedback, coordinates, 5, 0.5).dense() - np.eye(5), full / 2, atol=1e-12
+        learn_form(given_feedback, coordinates, 5, 0.5).dense() - np.eye(5), full / 2, atol=1e-12
     )
-    np.testing.assert_array_equal(learn(given_feedback, coordinates, 5, 0.0).dense(), np.eye(5))
+    np.testing.assert_array_equal(learn_form(given_feedback, coordinates, 5, 0.0).dense(), np.eye(5))
     assert trust(0) == 0.0
     assert 0.0 < trust(1) < trust(100) < 1.0
 
@@ -137,8 +137,8 @@ def test_influence_is_the_ranking_with_and_without() -> None:
     found = influences(ledger.in_force, coordinates, rest, Z[0], k=10)
     assert [one.entry for one in found] == ids
     entries = [entry.judgement for entry in ledger.in_force]
-    with_all = np.argsort(np.argsort(learn(entries, coordinates, 5).squared(rest - Z[0])))
-    without = np.argsort(np.argsort(learn(entries[1:], coordinates, 5).squared(rest - Z[0])))
+    with_all = np.argsort(np.argsort(learn_form(entries, coordinates, 5).squared(rest - Z[0])))
+    without = np.argsort(np.argsort(learn_form(entries[1:], coordinates, 5).squared(rest - Z[0])))
     shown = np.flatnonzero(with_all < 10)
     assert found[0].mean_shift == pytest.approx(np.abs(without - with_all)[shown].mean())
     assert found[0].shift == without[found[0].most_moved] - with_all[found[0].most_moved]
@@ -154,7 +154,7 @@ def thumbs_by_first_coordinate(n: int, wrong: int = 0) -> list:
 
 
 def test_form_is_stretched_along_the_separating_direction() -> None:
-    change = learn(thumbs_by_first_coordinate(50), coordinates, 5).dense() - np.eye(5)
+    change = learn_form(thumbs_by_first_coordinate(50), coordinates, 5).dense() - np.eye(5)
     values, vectors = np.linalg.eigh(change)
     assert values[-1] > 10.0
     assert abs(vectors[0, -1]) > 0.9
@@ -196,8 +196,8 @@ def test_agreeing_queries_do_not_stretch_more_than_one() -> None:
 
 
 def test_a_few_wrong_answers_change_little() -> None:
-    right = learn(thumbs_by_first_coordinate(50), coordinates, 5)
-    wrong = learn(thumbs_by_first_coordinate(50, wrong=6), coordinates, 5)
+    right = learn_form(thumbs_by_first_coordinate(50), coordinates, 5)
+    wrong = learn_form(thumbs_by_first_coordinate(50, wrong=6), coordinates, 5)
     ends = [np.linalg.eigh(one.dense())[1][:, -1] for one in (right, wrong)]
     assert abs(ends[0] @ ends[1]) > 0.9
 
@@ -221,9 +221,9 @@ def test_learning_in_threads_gives_the_same_form() -> None:
         closer("6", "7", "8"),
     ]
     with threadpool_limits(2, user_api="blas"):
-        form = learn(given_feedback, coordinates, 5)
+        form = learn_form(given_feedback, coordinates, 5)
         left = {one["num_threads"] for one in ThreadpoolController().info() if one["user_api"] == "blas"}
     with threadpool_limits(1, user_api="blas"):
-        np.testing.assert_array_equal(learn(given_feedback, coordinates, 5).dense(), form.dense())
+        np.testing.assert_array_equal(learn_form(given_feedback, coordinates, 5).dense(), form.dense())
     # The caller has its threads again.
     assert left == {2}

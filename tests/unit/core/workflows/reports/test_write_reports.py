@@ -188,7 +188,7 @@ def test_marked_images_from_outside_are_found_beside_the_report(made, images, tm
     outside.parent.mkdir()
     shutil.copy(sorted((made / "images" / "level").iterdir())[0], outside)
     search = Search("plain", Query(case=all_cases(images)[5]), "marks")
-    marked = refine_metric.judge(images, search, [likeness_judgement(search, str(outside), False)])
+    marked = refine_metric.add_judgements(images, search, [likeness_judgement(search, str(outside), False)])
     assert marked.result.marks.disliked == (str(outside),)
 
     def marks_of_report(identified: bool) -> tuple[str, ...]:

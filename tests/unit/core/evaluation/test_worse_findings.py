@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from semblance.core.evaluation.worsened import FindingShares, worsened
+from semblance.core.evaluation.worse_findings import FindingShares, worse_findings
 
 NAMES = ("common", "rare")
 
@@ -20,14 +20,14 @@ def shares_of(rare_in_rare, rare_in_common, n=400, patients=None, seed=0):
 
 def test_a_finding_that_is_found_less_often_is_named_with_both_numbers():
     old, new = shares_of(0.5, 0.1), shares_of(0.4, 0.05, seed=1)
-    found = worsened(new, old, NAMES, title="LDA")
+    found = worse_findings(new, old, NAMES, title="LDA")
     assert len(found) == 1
     assert "LDA finds fewer cases of" in found[0]
     assert f"({new.accuracy[:80].mean():.2f} instead of {old.accuracy[:80].mean():.2f})" in found[0]
 
 
 def test_a_worse_ranking_of_all_is_named():
-    found = worsened(shares_of(0.3, 0.25, seed=1), shares_of(0.4, 0.15), NAMES, title="LDA")
+    found = worse_findings(shares_of(0.3, 0.25, seed=1), shares_of(0.4, 0.15), NAMES, title="LDA")
     assert any("separates the findings worse" in one for one in found)
 
 
@@ -35,17 +35,19 @@ def test_the_common_finding_may_lose_what_it_had_by_being_common():
     """Everything looked common before: 95 of 100, without telling anything apart."""
     old, new = shares_of(0.05, 0.05), shares_of(0.8, 0.12, seed=1)
     assert new.accuracy[80:].mean() < old.accuracy[80:].mean() - 0.03
-    assert worsened(new, old, NAMES, title="LDA") == []
+    assert worse_findings(new, old, NAMES, title="LDA") == []
     # But not where nothing is gained for it.
-    assert any("common" in one for one in worsened(shares_of(0.05, 0.12, seed=1), old, NAMES, title="LDA"))
+    assert any(
+        "common" in one for one in worse_findings(shares_of(0.05, 0.12, seed=1), old, NAMES, title="LDA")
+    )
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_chance_refuses_nothing(seed):
     old, new = shares_of(0.3, 0.1, seed=seed), shares_of(0.3, 0.1, seed=seed + 100)
-    assert worsened(new, old, NAMES, title="LDA", seed=seed) == []
+    assert worse_findings(new, old, NAMES, title="LDA", seed=seed) == []
 
 
 def test_a_few_patients_do_not_say_that_a_finding_is_found_less_often():
     old, new = shares_of(0.5, 0.1, patients=4), shares_of(0.3, 0.1, patients=4, seed=1)
-    assert not any("rare" in one for one in worsened(new, old, NAMES, title="LDA"))
+    assert not any("rare" in one for one in worse_findings(new, old, NAMES, title="LDA"))

@@ -8,8 +8,8 @@ import json
 
 import pytest
 
-from semblance.core.research import claim
-from semblance.core.research.claim import (
+from semblance.core.research import claim_checklist
+from semblance.core.research.claim_checklist import (
     ANSWERED,
     ITEMS,
     OPEN,
@@ -120,7 +120,7 @@ def test_what_the_experiment_does_not_have_is_left_to_the_authors(state):
 
 
 def test_a_large_experiment_names_the_table_with_the_rest(state, monkeypatch):
-    monkeypatch.setattr(claim, "MAX_VALUES", 3)
+    monkeypatch.setattr(claim_checklist, "MAX_VALUES", 3)
     made = deidentified_document(document(state), state.spec)
     (performance,) = [item for item in json.loads(checklist_json(made))["items"] if item["number"] == 37]
     assert len(performance["values"]) == 3 and performance["left_out"] > 10

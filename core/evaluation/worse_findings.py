@@ -42,7 +42,7 @@ class FindingShares:
         return own
 
 
-def worsened(
+def worse_findings(
     new: FindingShares, old: FindingShares, names: Sequence[str], *, title: str, seed: int = 0
 ) -> list[str]:
     """Sentences on what ``new`` finds worse than ``old`` of the same queries, beyond chance: the accuracy of findings
