@@ -38,6 +38,11 @@ def file_stems(ids: PackedTexts) -> tuple[PackedTexts, npt.NDArray[np.bool_]]:
     ends = np.where(numbered, marks, stops)
     dots = _last(data, ".", ends)
     name_ends = np.where((dots > starts) & (dots < ends - 1), dots, ends)
+    # The one ending of images with two dots: .nii.gz
+    is_double = (ends - name_ends == len(".gz")) & (name_ends - starts > len(".nii"))
+    for offset, character in enumerate(".nii.gz", start=-len(".nii")):
+        is_double &= data[np.where(is_double, name_ends + offset, 0)] | 0x20 == ord(character)
+    name_ends = np.where(is_double, name_ends - len(".nii"), name_ends)
     # Folders, name, ending, and the number with the line feed.
     parts = np.stack([starts - begins, name_ends - starts, ends - name_ends, stops + 1 - ends], axis=1)
     kept = np.repeat(np.tile(np.array([False, True, False, True]), n), parts.ravel())

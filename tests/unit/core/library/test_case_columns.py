@@ -161,6 +161,8 @@ def test_many_rows_are_found_as_one_by_one(given):
 def stem(case_id: str) -> str:
     file, mark, number = case_id.rpartition("/")[2].rpartition("#")
     name, end = (file, mark + number) if file and number.isdigit() else (file + mark + number, "")
+    if len(name) > len(".nii.gz") and name.lower().endswith(".nii.gz"):
+        return name[: -len(".nii.gz")] + end
     dot = name.rfind(".")
     return (name[:dot] if 0 < dot < len(name) - 1 else name) + end
 
@@ -168,6 +170,9 @@ def stem(case_id: str) -> str:
 @given(st.lists(st.text(alphabet="a/.#12ü\n", max_size=9), unique=True, max_size=20))
 @example(["s/1.png", "s/2.png", "s/10.png"])
 @example(["s/1.png", "s/1.dcm", "t/1.png", "t/2.png"])
+@example(
+    ["s/1.nii.gz", "s/1.NII.GZ#2", "s/.nii.gz", ".gz", "nii.gz", "s/1.nii", "s/1.xii.gz", "s/a.1.nii.gz"]
+)
 def test_a_stem_is_the_file_without_folders_and_ending_and_its_first_case_is_known(ids: list[str]) -> None:
     stems, is_first = file_stems(PackedTexts.of(ids))
     expected = [stem(case_id) for case_id in ids]
