@@ -48,7 +48,9 @@ MAX_WIDTH = 896
 MAX_RECENT = 6
 #: Number of images beside a recent library, and the longest side of one in px at text scale 1.
 PREVIEWS, PREVIEW_PX = 3, 32
-KINDS = tr("DICOM · mammograms · ultrasound · folders as findings · zips of them · table (CSV) · MedMNIST")
+FORMATS = tr(
+    "DICOM · mammograms · ultrasound · volumes (NIfTI, NRRD) · folders as findings · zips · table (CSV) · MedMNIST"
+)
 
 
 class StartPage(QScrollArea):
@@ -328,7 +330,7 @@ class _DropZone(QWidget):
         self._is_dragging = False
         title = _label(tr("Or drop a folder or file anywhere in this window"), "outcome")
         self.setAccessibleName(title.text())
-        kinds = _label(KINDS, "third")
+        kinds = _label(FORMATS, "third")
         column = vbox(self, spacing=6, margins=(16, 18, 16, 18))
         for label in (title, kinds):
             label.setAlignment(Qt.AlignmentFlag.AlignHCenter)
