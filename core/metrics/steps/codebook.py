@@ -157,7 +157,7 @@ class Codebook(Step):
         if self.n_merged is not None and codes is not None and len(self.words_) > self.n_merged:
             known = np.flatnonzero(codes >= 0)
             counted, rows = _sample(form, X, COUNTED, rng, known)
-            assigned = nearest_centres(self._whitened(counted), self.words_)
+            assigned = nearest_centres(self._whitened(counted), self.words_)[0]
             counts = np.zeros((len(self.words_), int(codes.max()) + 1))
             np.add.at(counts, (assigned, codes[rows]), 1.0)
             self.merged_ = merge_words(counts, self.n_merged)
@@ -183,7 +183,7 @@ class Codebook(Step):
         descriptors = self._known_form().unpack(row)
         if not len(descriptors):
             return np.empty(0, dtype=np.intp)
-        assigned = nearest_centres(self._whitened(descriptors), self.words_)
+        assigned = nearest_centres(self._whitened(descriptors), self.words_)[0]
         return assigned if self.merged_ is None else self.merged_[assigned]
 
     def names(self, names: tuple[str, ...]) -> tuple[str, ...]:
