@@ -213,4 +213,4 @@ def test_the_map_and_the_grids_share_the_selection(qtbot, trained):
         library.set_current(rows[0])
         for _ in range(2):
             qtbot.keyClick(library, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
-        assert int((~view._faded).sum()) == len(library.selected()) > 1
+        assert int((~view.faded).sum()) == len(library.selected()) > 1
