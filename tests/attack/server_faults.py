@@ -24,6 +24,7 @@ from pathlib import Path
 
 import numpy as np
 
+from semblance.core.library.location import server_address
 from semblance.core.library.records import JudgementRecord
 from semblance.core.library.server.library import ServerLibrary
 from tests.attack.server_child import FEATURES, KINDS, LEDGER, STEPS, names_of
@@ -77,10 +78,13 @@ class ServerFaults:
         )
         self._server = PostgresServer(self._server_disk)
         self._server.start()
-        self._address = self._server.new_database("library")
+        text = self._server.new_database("library")
+        address = server_address(text)
+        assert address is not None
+        self._address = address
         ServerLibrary.create(self._address).close()
         self._network = Network(self._server.port)
-        self._through_network = self._address.replace(f":{self._server.port}/", f":{self._network.port}/")
+        self._through_network = text.replace(f":{self._server.port}/", f":{self._network.port}/")
         os.environ |= {"PGPASSWORD": PASSWORD, "XDG_CACHE_HOME": str(self._client_disk)}
         self._child = Child(folder / "errors", "tests.attack.server_child")
         self._seconds = 1.0
