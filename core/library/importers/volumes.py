@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.ndimage import find_objects
 
 from semblance.core.errors import BadInput
 from semblance.core.imaging.formats import has_image_name
@@ -327,6 +326,8 @@ def _regions(
     """Label -> region of all masks of a volume, those of one label as one; and the masks that cannot be used.
 
     A mask of several layers, whose labels may overlap, has one number for each label of each."""
+    from scipy.ndimage import find_objects
+
     failed = []
     layers: list[npt.NDArray[np.uint16]] = []
     for path in masks:
