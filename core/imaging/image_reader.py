@@ -230,8 +230,12 @@ class ImageReader:
             cached = self._volume_files.get(key)
             if cached is not None and cached[0] == stamp:
                 return None if address.frame is not None and isinstance(cached[1], TiffVolumes) else cached[1]
-            with self._opened(address) as file:
-                head = file.read(HEAD_BYTES)
+            if address.member:
+                # An entry of a zip would be decompressed as a whole, and most are no volumes.
+                head = self._open_archive(address.container)[1].head(address.member, HEAD_BYTES)
+            else:
+                with self._opened(address) as file:
+                    head = file.read(HEAD_BYTES)
             found: VolumeFile | None = None
             kind = volume_format(address.member or address.container.name, head)
             if kind is not None:
@@ -294,11 +298,7 @@ class ImageReader:
     def _stack_of_frames(self, address: ImageAddress, frames: Sequence[int] = ()) -> Stack:
         from semblance.core.imaging.dicom.images import DicomStack
 
-        if address.member:
-            file: BinaryIO = io.BytesIO(self.read_bytes(address))
-        else:
-            file = open_regular_file(address.container, str(address.container))
-        return DicomStack(file, str(address), self.max_pixels, frames)
+        return DicomStack(self._opened(address), str(address), self.max_pixels, frames)
 
     def _stack_of_files(self, address: ImageAddress) -> Stack:
         stack = FileStack(address, self.open)
