@@ -14,7 +14,7 @@ import numpy.typing as npt
 from semblance.core.evaluation.calibration import NeighbourVotes
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.metrics.metric import Metric
-from semblance.core.retrieval.index import DistanceIndex, Index, Place, index_for
+from semblance.core.retrieval.index import DistanceIndex, Index, Position, index_for
 from semblance.core.retrieval.ranking import EmbeddedQuery, rank_many
 from semblance.core.tasks import SILENT, Reporter
 
@@ -70,7 +70,7 @@ class Gallery:
         return EmbeddedQuery(
             np.asarray(self.coordinates[row], dtype=np.float64),
             None if self.ties is None else np.asarray(self.ties[row], dtype=np.float64),
-            Place(row),
+            Position(row),
             patient if patient >= 0 else None,
             int(self.lesions[row]),
         )

@@ -15,7 +15,7 @@ from semblance.core.metrics.distance import Distance
 
 #: The number of a case in the catalogue, and its place among the cases of an index, from 0. Its rank is from 1.
 CaseRow = NewType("CaseRow", int)
-Place = NewType("Place", int)
+Position = NewType("Position", int)
 Rank = NewType("Rank", int)
 #: Of a case outside the ranking.
 NO_RANK = Rank(0)

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.retrieval.candidate_index import CandidateIndex
-from semblance.core.retrieval.index import DistanceIndex, Index, Matrix, Place, Rows
+from semblance.core.retrieval.index import DistanceIndex, Index, Matrix, Position, Rows
 from semblance.core.retrieval.ranking import EmbeddedQuery, rank_many
 
 #: Number of nearest cases that are averaged.
@@ -101,7 +101,7 @@ class Neighbourhoods:
     def sampled(
         cls,
         index: Index | DistanceIndex | CandidateIndex,
-        case_query: Callable[[Place], EmbeddedQuery],
+        case_query: Callable[[Position], EmbeddedQuery],
         patients: npt.NDArray[Any],
         keys: npt.NDArray[np.int64],
     ) -> Neighbourhoods:

@@ -81,8 +81,8 @@ def whole_order(
     """
     first = rank(index, query, k, patients=patients, keys=keys)
     rest = np.ones(len(index), dtype=np.bool_)
-    if query.place is not None:
-        rest[query.place] = False
+    if query.position is not None:
+        rest[query.position] = False
     if patients is not None:
         rest &= ~query.same_patient_cases(patients)
     rest[first.rows] = False

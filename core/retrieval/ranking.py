@@ -14,7 +14,7 @@ from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.retrieval.candidate_index import CandidateIndex
 from semblance.core.retrieval.feedback import MarkedIndex
-from semblance.core.retrieval.index import DistanceIndex, Index, Matrix, NearestRows, Place, Rows
+from semblance.core.retrieval.index import DistanceIndex, Index, Matrix, NearestRows, Position, Rows
 from semblance.core.retrieval.refined_index import RefinedIndex
 
 Mask = npt.NDArray[np.bool_]
@@ -31,14 +31,14 @@ CANDIDATES_PER_CASE = 5
 class EmbeddedQuery:
     """A query in the coordinates of an index, and which of the index's cases are of its patient or are copies of it.
 
-    ``embedded`` (m,) and ``tie_break`` (d,) in the form of the index. ``place``: its own if it is a case of the
+    ``embedded`` (m,) and ``tie_break`` (d,) in the form of the index. ``position``: its own if it is a case of the
     library; ``patient`` is ``None`` or "" and ``key`` negative if unknown. For an image from outside,
     ``same_patient`` (p,) are the places of its patient's cases and ``copies`` (c,) those of its near-duplicates.
     """
 
     embedded: Matrix
     tie_break: Matrix | None = None
-    place: Place | None = None
+    position: Position | None = None
     patient: str | int | None = None
     key: int = -1
     same_patient: Rows | None = None
@@ -170,8 +170,8 @@ def _masks(
 ) -> tuple[Mask, Mask, Mask]:
     """(n,) masks: the cases to rank, and of the others those of the query's patient, and copies of the query."""
     mask = np.ones(n, dtype=np.bool_) if allowed is None else allowed.copy()
-    if query.place is not None:
-        mask[query.place] = False
+    if query.position is not None:
+        mask[query.position] = False
     own = np.zeros(n, dtype=np.bool_) if patients is None else mask & query.same_patient_cases(patients)
     mask &= ~own
     copies = np.zeros(n, dtype=np.bool_) if keys is None else mask & query.copies_among(keys)

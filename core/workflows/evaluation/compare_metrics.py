@@ -209,7 +209,7 @@ class _MetricSearch:
         return cls(name, loaded, Index(embedding), embedding, None)
 
     def embedded_query(self, row: CaseRow) -> EmbeddedQuery:
-        place = self.loaded.place_of(row)
+        place = self.loaded.position_of(row)
         assert place is not None
         tie = None if self.ties is None else self.ties[place]
         return EmbeddedQuery(
@@ -233,7 +233,7 @@ class _MetricSearch:
         known = [
             (place, at)
             for place, row in enumerate(order.tolist())
-            if (at := loaded.place_of(row)) is not None
+            if (at := loaded.position_of(row)) is not None
         ]
         places = np.array([at for _, at in known], dtype=np.int64)
         keys = [places, self.index.distances(embedded.embedded, places)]

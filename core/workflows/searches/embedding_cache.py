@@ -57,7 +57,7 @@ _PREPARED = {
 }
 
 
-def sample_places(n: int) -> npt.NDArray[np.int64]:
+def sample_positions(n: int) -> npt.NDArray[np.int64]:
     """(s,) positions among ``n`` cases, the same at every call."""
     return np.random.default_rng(0).choice(n, min(DRAWN, n), replace=False).astype(np.int64)
 
@@ -150,7 +150,7 @@ def _embedded(
     reporter: Reporter,
 ) -> CachedEmbedding:
     known = np.sort(known[known >= 0]).astype(np.int64)
-    sampled = known[sample_places(len(known))]
+    sampled = known[sample_positions(len(known))]
     sample: dict[int, npt.NDArray[np.generic]] = {}
     ids, parts, ties = [], [], []
     for done, (rows, numbers) in enumerate(library.features.blocks(feature_set)):

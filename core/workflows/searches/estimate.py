@@ -164,10 +164,10 @@ def _mapped(loaded: LoadedMetric, given: Sequence[str]) -> dict[str, int]:
 def own_cases(loaded: LoadedMetric, embedded: EmbeddedQuery) -> Ids:
     """(p,) ids of the query itself, its copies and its patient's cases, as far as they are known."""
     places = [places for places in (embedded.same_patient, embedded.copies) if places is not None]
-    if embedded.place is not None:
-        places.append(np.array([embedded.place]))
+    if embedded.position is not None:
+        places.append(np.array([embedded.position]))
     rows = [loaded.rows[one] for one in places]
-    if embedded.place is None and embedded.patient is not None:
+    if embedded.position is None and embedded.patient is not None:
         # The case itself has no features yet, but other cases of its patient may be training cases.
         rows.append(loaded.rows[embedded.same_patient_cases(loaded.patient_codes)])
     return np.concatenate([np.empty(0, dtype=np.int64), *rows])

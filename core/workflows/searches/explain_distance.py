@@ -21,7 +21,7 @@ from semblance.core.searches.feedback.judgements import QueryMarks, refines
 from semblance.core.searches.search import Search
 from semblance.core.searches.similar_cases import RankedCase
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.searches.embedding_cache import sample_places
+from semblance.core.workflows.searches.embedding_cache import sample_positions
 from semblance.core.workflows.searches.feedback.concepts import shift_query
 from semblance.core.workflows.searches.feedback.refinement_session import open_search_refinement
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
@@ -298,7 +298,7 @@ class _Sample:
     @classmethod
     def drawn(cls, loaded: LoadedMetric) -> _Sample:
         """Those of cases drawn at random."""
-        chosen = loaded.rows[sample_places(len(loaded.rows))]
+        chosen = loaded.rows[sample_positions(len(loaded.rows))]
         return cls(loaded.library.features.read(loaded.feature_set, chosen)[1].astype(np.float64))
 
     @property

@@ -24,7 +24,7 @@ from semblance.core.library.records import CaseDetails, MetricRecord
 from semblance.core.library.schema import cases
 from semblance.core.metrics.metric import Metric, exclude_feature_groups
 from semblance.core.retrieval.candidate_index import CandidateIndex
-from semblance.core.retrieval.index import CaseRow, DistanceIndex, Index, Place, index_for
+from semblance.core.retrieval.index import CaseRow, DistanceIndex, Index, Position, index_for
 from semblance.core.retrieval.match_distance import Neighbourhoods
 from semblance.core.retrieval.ranking import EmbeddedQuery
 from semblance.core.searches.feedback.ledger import Ledger
@@ -158,7 +158,7 @@ class CaseTable:
 
     def _place(self, row: int) -> int | None:
         place = int(np.searchsorted(self.rows, row))
-        return Place(place) if place < len(self.rows) and self.rows[place] == row else None
+        return Position(place) if place < len(self.rows) and self.rows[place] == row else None
 
     def _known_place(self, row: int) -> int:
         """
@@ -426,7 +426,7 @@ class LoadedMetric:
 
     @cached_property
     def drawn(self) -> npt.NDArray[np.float64] | None:
-        """(s, d) numbers of the cases at :func:`semblance.core.workflows.searches.embedding_cache.sample_places`;
+        """(s, d) numbers of the cases at :func:`semblance.core.workflows.searches.embedding_cache.sample_positions`;
         ``None`` where they have to be read."""
         if self.candidates is not None or not len(self._embedding.drawn):
             return None
@@ -460,24 +460,24 @@ class LoadedMetric:
         """(n,) the patient of each case, ``None`` where it is unknown."""
         return _named(self.patient_codes, self.cases.patient_names)
 
-    def place_of(self, row: CaseRow) -> Place | None:
+    def position_of(self, row: CaseRow) -> Position | None:
         """The position of the case in :attr:`embedding`; ``None`` without features."""
         place = int(np.searchsorted(self.rows, row))
-        return Place(place) if place < len(self.rows) and self.rows[place] == row else None
+        return Position(place) if place < len(self.rows) and self.rows[place] == row else None
 
     def patient_of_case(self, case: str) -> str | None:
         """The patient of a case by its id; ``None`` if unknown, or for a case without features."""
         try:
-            place = self.place_of(self.cases.row_of(case))
+            place = self.position_of(self.cases.row_of(case))
         except BadInput:
             return None
         return None if place is None else self.cases.patient_of(self.row_at(place))
 
-    def row_at(self, place: Place) -> CaseRow:
+    def row_at(self, place: Position) -> CaseRow:
         """The catalogue's number of the case at a place."""
         return CaseRow(int(self.rows[place]))
 
-    def case_query(self, place: Place) -> EmbeddedQuery:
+    def case_query(self, place: Position) -> EmbeddedQuery:
         """A case with features as a query."""
         tie = None if self.ties is None else self.ties[place]
         row = self.row_at(place)
@@ -491,9 +491,9 @@ class LoadedMetric:
             return self.embedding[places]
         return self.candidates.coordinates(places)
 
-    def places_of(self, rows: Collection[CaseRow]) -> set[Place]:
+    def positions_of(self, rows: Collection[CaseRow]) -> set[Position]:
         """The positions of those of the cases ``rows`` that have features."""
-        return {place for row in rows if (place := self.place_of(row)) is not None}
+        return {place for row in rows if (place := self.position_of(row)) is not None}
 
     def code_of(self, finding: str) -> int:
         """The number of a finding in :attr:`finding_codes`."""

@@ -143,8 +143,8 @@ class EncoderReference:
         unit = _unit(features[np.newaxis].astype(np.float32))[0]
         squared = np.maximum(2.0 - 2.0 * (self.rows @ unit), 0.0).astype(np.float64)
         own = query.same_patient_cases(loaded.patient_codes) | query.copies_among(loaded.keys)
-        if query.place is not None:
-            own[query.place] = True
+        if query.position is not None:
+            own[query.position] = True
         squared[own[self.places]] = np.inf
         return float(mean_of_nearest(squared[np.newaxis])[0])
 

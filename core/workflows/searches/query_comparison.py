@@ -145,7 +145,7 @@ def grouped_cases(compared: QueryComparison, found: Ranking) -> dict[int, Groupe
         equal = loaded.keys == loaded.keys[place]
         if compared.search.hide_same_patient:
             equal &= ~query.same_patient_cases(loaded.patient_codes)
-        copies = [one for one in np.flatnonzero(equal).tolist() if one not in (place, query.place)]
+        copies = [one for one in np.flatnonzero(equal).tolist() if one not in (place, query.position)]
         others = {loaded.findings[one] for one in copies} - {None, loaded.findings[place]}
         copies = copies[:MAX_LISTED]
         measured = compared.index.distances(query.embedded, np.array(copies, dtype=np.int64)).tolist()
@@ -238,7 +238,7 @@ def _is_same(one: EmbeddedQuery, other: EmbeddedQuery) -> bool:
     """Whether both are the same query of the same patient."""
     arrays = ("embedded", "same_patient", "copies")
     same = all(np.array_equal(_rows(getattr(one, name)), _rows(getattr(other, name))) for name in arrays)
-    return same and (one.place, one.patient, one.key) == (other.place, other.patient, other.key)
+    return same and (one.position, one.patient, one.key) == (other.position, other.patient, other.key)
 
 
 def _rows(values: Matrix | Rows | None) -> Matrix | Rows:

@@ -42,7 +42,7 @@ from semblance.core.library.records import PASTED, FeatureSet
 from semblance.core.library.same_patient import cases_of_file, cases_of_other_issuers, cases_of_study
 from semblance.core.limits import MAX_PIXELS
 from semblance.core.metrics.distance import Matrix
-from semblance.core.retrieval.index import CaseRow, Place, Rows
+from semblance.core.retrieval.index import CaseRow, Position, Rows
 from semblance.core.retrieval.ranking import EmbeddedQuery
 from semblance.core.searches.query import Query
 from semblance.core.tasks import SILENT, Reporter
@@ -67,7 +67,7 @@ def embed_query(loaded: LoadedMetric, query: Query) -> EmbeddedQuery:
     if query.case is None:
         return _outside_image(loaded, query).embedded
     row = loaded.cases.row_of(query.case)
-    place = loaded.place_of(row)
+    place = loaded.position_of(row)
     if query.region is None and place is not None:
         return loaded.case_query(place)
     vector, tie = _embed(loaded, query_features(loaded, query))
@@ -146,7 +146,7 @@ def _region_features(loaded: LoadedMetric, query: Query) -> Matrix:
 def _is_unmeasured(loaded: LoadedMetric, case: str) -> bool:
     """Whether the case has an image that is not measured yet while its library is being prepared."""
     row = loaded.cases.row_of(case)
-    if loaded.place_of(row) is not None:
+    if loaded.position_of(row) is not None:
         return False
     details = loaded.details([row]).get(row)
     if details is None or details.address is None:
@@ -341,15 +341,15 @@ def identify_image(loaded: LoadedMetric, path: Path, image: Image, embedded: Emb
         copies |= _cases_by_detail(loaded, compared, found, embedded)
     patients = {patient for row in own if (patient := loaded.cases.patient_of(row))}
     own |= loaded.cases.rows_of_patients(patients) - other_patients
-    same_patient = loaded.places_of(own)
-    near = loaded.places_of(copies)
+    same_patient = loaded.positions_of(own)
+    near = loaded.positions_of(copies)
     # A copy of a case belongs to the lesion of the case.
-    near |= set(map(Place, np.flatnonzero(np.isin(loaded.keys, loaded.keys[sorted(near)])).tolist()))
+    near |= set(map(Position, np.flatnonzero(np.isin(loaded.keys, loaded.keys[sorted(near)])).tolist()))
     near_duplicates = near - same_patient
     return QueryIdentity(_sorted(same_patient), _sorted(near_duplicates))
 
 
-def _sorted(places: set[Place]) -> Rows:
+def _sorted(places: set[Position]) -> Rows:
     return np.array(sorted(places), dtype=np.int64)
 
 

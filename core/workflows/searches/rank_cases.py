@@ -254,7 +254,7 @@ def _shifts(comparison: UnmarkedComparison, search: Search, result: SearchResult
         # Ranks of a diverse search cannot be compared with those by distance.
         return ()
     loaded = comparison.compared.loaded
-    places = [loaded.place_of(line.row) for line in result.ranked]
+    places = [loaded.position_of(line.row) for line in result.ranked]
     return MeasuredQuery.of(loaded, comparison.plain_query).shifts(
         search, [at for at in places if at is not None]
     )
@@ -290,7 +290,7 @@ def _search_result(
         search.query,
         search.metric,
         ranked,
-        len(loaded.rows) - (compared.query.place is not None),
+        len(loaded.rows) - (compared.query.position is not None),
         found.hidden_same_patient,
         found.hidden_near_duplicates,
         vote.counts,

@@ -17,7 +17,7 @@ from semblance.core.language import tr_lazy
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.records import ConceptRecord
 from semblance.core.metrics.distance import Matrix
-from semblance.core.retrieval.index import Place
+from semblance.core.retrieval.index import Position
 from semblance.core.searches.feedback.concept_direction import (
     MINIMUM,
     REACH,
@@ -246,7 +246,7 @@ def learnt_direction(session: RefinementSession, concept: ConceptRecord) -> tupl
     return session.directions[key]
 
 
-def marked(session: RefinementSession, concept: ConceptRecord) -> tuple[Matrix, Mask, list[Place]]:
+def marked(session: RefinementSession, concept: ConceptRecord) -> tuple[Matrix, Mask, list[Position]]:
     """Coordinates (p, m), marks (p,) and positions of the marked cases that exist and have features.
 
     The majority of those who marked a case counts; cases without one are left out.
@@ -254,7 +254,7 @@ def marked(session: RefinementSession, concept: ConceptRecord) -> tuple[Matrix, 
     there = [
         (place, has)
         for case, has in concept.majority().items()
-        if has is not None and (place := session.place_of(case)) is not None
+        if has is not None and (place := session.position_of(case)) is not None
     ]
     places = [place for place, _ in there]
     return session.coordinates[places], np.array([has for _, has in there], dtype=np.bool_), places

@@ -9,7 +9,7 @@ import numpy as np
 
 from semblance.core.errors import BadInput
 from semblance.core.library.location import LibraryLocation
-from semblance.core.retrieval.index import Place
+from semblance.core.retrieval.index import Position
 from semblance.core.searches.feedback import questions
 from semblance.core.searches.feedback.judgements import JudgementKind
 from semblance.core.searches.feedback.ledger import LedgerEntry
@@ -87,24 +87,24 @@ def next_question_anywhere(
             found = _about(session, search, place, passed)
             if found is not None:
                 return found
-    known = {session.place_of(entry.judgement.query) for entry in in_force}
-    known |= {place, *(session.place_of(case) for case in passed)}
+    known = {session.position_of(entry.judgement.query) for entry in in_force}
+    known |= {place, *(session.position_of(case) for case in passed)}
     used = {at for at in known if at is not None}
     rng = np.random.default_rng(len(in_force))
     while (other := draw_query(used, rng, session.trained)) is not None:
-        found = _about(session, search, Place(other), passed)
+        found = _about(session, search, Position(other), passed)
         if found is not None:
             return found
-        used.add(Place(other))
+        used.add(Position(other))
     return None if place is None else _about(session, search, place, passed)
 
 
-def _place(session: RefinementSession, search: Search, about: str | None) -> Place | None:
+def _place(session: RefinementSession, search: Search, about: str | None) -> Position | None:
     """The position of the case to ask about; ``None`` if it is not a whole case with features."""
     if about is not None:
-        return session.place_of(about)
+        return session.position_of(about)
     query = search.query
-    return None if query.case is None or query.region else session.place_of(query.case)
+    return None if query.case is None or query.region else session.position_of(query.case)
 
 
 def _is_mark_of(entry: LedgerEntry, query: str) -> bool:
@@ -112,7 +112,7 @@ def _is_mark_of(entry: LedgerEntry, query: str) -> bool:
 
 
 def _about(
-    session: RefinementSession, search: Search, place: Place, passed: Sequence[str]
+    session: RefinementSession, search: Search, place: Position, passed: Sequence[str]
 ) -> CaseQuestion | None:
     loaded, query = session.loaded, session.case_at(place)
     in_force = loaded.ledger(search.ledger).in_force
@@ -126,14 +126,14 @@ def _about(
         session.form(in_force, search.strength),
         place,
         _likeness(session, in_force),
-        [there for case in (*cases, *passed) if (there := session.place_of(case)) is not None],
+        [there for case in (*cases, *passed) if (there := session.position_of(case)) is not None],
         np.random.default_rng(len(in_force)),
         allowed=allowed,
     )
     if question is None:
         return None
     return CaseQuestion(
-        *(session.case_at(Place(at)) for at in (question.query, question.first, question.second))
+        *(session.case_at(Position(at)) for at in (question.query, question.first, question.second))
     )
 
 
@@ -148,8 +148,8 @@ def _likeness(session: RefinementSession, in_force: Sequence[LedgerEntry]) -> Li
     shares: list[float] = []
     alike: list[bool] = []
     for query in list(of_query)[-questions.QUERIES :]:
-        place = session.place_of(query)
-        marks = [(session.place_of(one.judgement.case), one.judgement.kind) for one in of_query[query]]
+        place = session.position_of(query)
+        marks = [(session.position_of(one.judgement.case), one.judgement.kind) for one in of_query[query]]
         there = [(at, kind == JudgementKind.ALIKE) for at, kind in marks if at is not None]
         if place is not None and there:
             cases = session.coordinates[[at for at, _ in there]]

@@ -12,7 +12,7 @@ import numpy as np
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.retrieval.feedback import Feedback, FeedbackCases, MarkedIndex
-from semblance.core.retrieval.index import Matrix, Place, Rows
+from semblance.core.retrieval.index import Matrix, Position, Rows
 from semblance.core.searches.feedback.influence import ranks_of
 from semblance.core.searches.feedback.judgements import Judgement, QueryMarks, marks_of, outside_image
 from semblance.core.searches.query import Query
@@ -39,7 +39,7 @@ class MarkedComparison:
         # Many cases are near to the same few marks.
         @cache
         def named(place: int) -> str | None:
-            return None if place < 0 else loaded.cases.id_of(loaded.row_at(Place(place)))
+            return None if place < 0 else loaded.cases.id_of(loaded.row_at(Position(place)))
 
         near = zip(found.liked.tolist(), found.disliked.tolist(), found.nearer_to_liked.tolist(), strict=True)
         return [(named(liked), named(disliked), nearer) for liked, disliked, nearer in near]
@@ -160,11 +160,11 @@ def _with_features(loaded: LoadedMetric, cases: Collection[str]) -> tuple[str, .
     return tuple(
         case
         for case in cases
-        if _is_known(loaded, case) and loaded.place_of(loaded.cases.row_of(case)) is not None
+        if _is_known(loaded, case) and loaded.position_of(loaded.cases.row_of(case)) is not None
     )
 
 
 def _places(loaded: LoadedMetric, cases: Collection[str]) -> Rows:
     """(r,) places of those of ``cases`` that are cases of the library."""
-    places = [loaded.place_of(loaded.cases.row_of(case)) for case in cases if not _is_image(loaded, case)]
+    places = [loaded.position_of(loaded.cases.row_of(case)) for case in cases if not _is_image(loaded, case)]
     return np.array(places, dtype=np.int64)

@@ -19,7 +19,7 @@ from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.distances import LinearDistance
 from semblance.core.metrics.relevance_feedback.feedback_space import FeedbackSpace
 from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackForm
-from semblance.core.retrieval.index import Place, Rows
+from semblance.core.retrieval.index import Position, Rows
 from semblance.core.retrieval.refined_index import RefinedIndex
 from semblance.core.searches.feedback.judgements import Judgement, outside_image
 from semblance.core.searches.feedback.ledger import LedgerEntry
@@ -73,14 +73,14 @@ class RefinementSession:
 
     # Cases by id
 
-    def place_of(self, case: str) -> Place | None:
+    def position_of(self, case: str) -> Position | None:
         """The position of a case; ``None`` if it was removed or has no features."""
         try:
-            return self.loaded.place_of(self.loaded.cases.row_of(case))
+            return self.loaded.position_of(self.loaded.cases.row_of(case))
         except BadInput:
             return None
 
-    def case_at(self, place: Place) -> str:
+    def case_at(self, place: Position) -> str:
         """The id of the case at a place."""
         return self.loaded.cases.id_of(self.loaded.row_at(place))
 
@@ -93,7 +93,7 @@ class RefinementSession:
             BadInput: no such case, no features for it, or an image that cannot be read.
         """
         if query.case is not None and query.region is None:
-            place = self.loaded.place_of(self.loaded.cases.row_of(query.case))
+            place = self.loaded.position_of(self.loaded.cases.row_of(query.case))
             if place is not None:
                 return self._row(place)
         rows = self.loaded.metric.transform(query_features(self.loaded, query)[np.newaxis, :])
@@ -111,7 +111,7 @@ class RefinementSession:
         images = {entry.judgement.case for entry in entries} - queries.keys()
 
         def vector(key: str) -> Matrix | None:
-            place = self.place_of(key)
+            place = self.position_of(key)
             if place is not None:
                 return self._row(place)
             if key not in self._outside:
@@ -163,20 +163,20 @@ class RefinementSession:
         """Ids of the judged cases and of the queries, their copies and their patients' cases."""
         judgements = [entry.judgement for entry in entries]
         cases = {case for one in judgements for case in one.cases()}
-        places = [place for case in sorted(cases) if (place := self.place_of(case)) is not None]
-        for image in sorted(case for case in cases if self.place_of(case) is None):
+        places = [place for case in sorted(cases) if (place := self.position_of(case)) is not None]
+        for image in sorted(case for case in cases if self.position_of(case) is None):
             places += self._places_of_image(Path(image))
         rows: Rows = self.loaded.rows[places]
         return rows
 
-    def _places_of_image(self, image: Path) -> list[Place]:
+    def _places_of_image(self, image: Path) -> list[Position]:
         """The cases of the patient of an image and its copies; none for a missing image."""
         try:
             embedded = embed_query(self.loaded, Query(image=image))
         except SemblanceError:
             return []
         known = [places for places in (embedded.same_patient, embedded.copies) if places is not None]
-        return list(map(Place, np.concatenate(known).tolist())) if known else []
+        return list(map(Position, np.concatenate(known).tolist())) if known else []
 
     # Ranking
 

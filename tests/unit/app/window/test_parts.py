@@ -66,7 +66,7 @@ def test_what_is_chosen_in_one_list_is_seen_in_the_other_and_the_query_stays_whe
         wait_until_idle(window)
         assert state.query.case == cases.model().columns.ids[cases.model().index(place + 1)]
         assert cases.current() != NONE
-        assert cases.model().place_of(cases.current()) == place + 1
+        assert cases.model().position_of(cases.current()) == place + 1
 
         # Nothing is current among the similar cases of a new query: Compare begins with the nearest.
         assert ranking.current() == NONE

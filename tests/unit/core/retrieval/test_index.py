@@ -267,7 +267,7 @@ def test_a_metric_without_coordinates_is_ranked_by_its_own_distances(kind, setti
         metric.embed(X)
     coordinates, ties = metric.coordinates(X), metric.tie_break(X)
     index = index_for(metric.distance, coordinates, ties)
-    ranking = rank(index, EmbeddedQuery(coordinates[4], ties[4], place=4), 10)
+    ranking = rank(index, EmbeddedQuery(coordinates[4], ties[4], position=4), 10)
     d = metric.distances(X[4:5], X)[0]
     assert ranking.distances.tolist() == sorted(np.delete(d, 4).tolist())[:10]
     for row, distance in zip(ranking.rows, ranking.distances, strict=True):

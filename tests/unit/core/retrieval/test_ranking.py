@@ -12,7 +12,7 @@ LINE = Index(np.arange(10.0)[:, None])
 
 
 def test_the_query_itself_is_no_result_and_is_not_counted():
-    ranking = rank(LINE, EmbeddedQuery(np.array([3.0]), place=3), 3)
+    ranking = rank(LINE, EmbeddedQuery(np.array([3.0]), position=3), 3)
     assert ranking.rows.tolist() == [2, 4, 1]
     assert ranking.distances.tolist() == [1, 1, 4]
     assert (ranking.hidden_same_patient, ranking.hidden_near_duplicates) == (0, 0)
@@ -21,7 +21,7 @@ def test_the_query_itself_is_no_result_and_is_not_counted():
 @pytest.mark.parametrize("kind", [str, object])
 def test_cases_of_the_same_patient_are_hidden_and_those_in_reach_counted(kind):
     patients = np.array(["p", "p", "q", "p", "", "q", "q", "p", "q", "p"], dtype=kind)
-    ranking = rank(LINE, EmbeddedQuery(np.array([0.0]), place=0, patient="p"), 3, patients=patients)
+    ranking = rank(LINE, EmbeddedQuery(np.array([0.0]), position=0, patient="p"), 3, patients=patients)
     assert ranking.rows.tolist() == [2, 4, 5]
     assert ranking.hidden_same_patient == 2
 
@@ -50,7 +50,7 @@ def test_grouping_continues_until_enough_different_cases_are_found():
 
 def test_copies_of_the_query_are_left_out_and_counted():
     keys = np.array([4, 1, 4, 2, 3, 5, 6, 4, 8, 9])
-    ranking = rank(LINE, EmbeddedQuery(np.array([0.0]), place=0, key=4), 3, keys=keys)
+    ranking = rank(LINE, EmbeddedQuery(np.array([0.0]), position=0, key=4), 3, keys=keys)
     assert ranking.rows.tolist() == [1, 3, 4]
     assert ranking.hidden_near_duplicates == 1
 
@@ -87,7 +87,7 @@ def test_grouped_near_duplicates_are_counted():
         keys, allowed = rng.integers(-4, 12, size=60), rng.random(60) < 0.7
         index = Index(rng.normal(size=(60, 3)))
         ranking = rank(
-            index, EmbeddedQuery(np.zeros(3), place=5, key=int(keys[5])), 6, keys=keys, allowed=allowed
+            index, EmbeddedQuery(np.zeros(3), position=5, key=int(keys[5])), 6, keys=keys, allowed=allowed
         )
         mask = allowed & (np.arange(60) != 5)
         if keys[5] >= 0:

@@ -46,7 +46,7 @@ def test_mark_is_saved_shown_and_undone(qtbot, ranking_panel, judging_context, j
     jobs.run_pending()
     assert marked_cases(judging_context) == [(JudgementKind.ALIKE, True)]
     assert ranking_panel.grid.model().judgements == {marked_row: 1}
-    press(qtbot, ranking_panel, ranking_panel.grid.model().place_of(marked_row), 1)
+    press(qtbot, ranking_panel, ranking_panel.grid.model().position_of(marked_row), 1)
     assert ranking_panel.grid.model().judgements == {}
     jobs.run_pending()
     assert marked_cases(judging_context) == [(JudgementKind.ALIKE, False)]
@@ -56,7 +56,7 @@ def test_mark_is_saved_shown_and_undone(qtbot, ranking_panel, judging_context, j
 def test_opposite_mark_replaces_the_first(qtbot, ranking_panel, judging_context, jobs):
     marked_row = row(ranking_panel, 2)
     for verdict in (1, -1):
-        press(qtbot, ranking_panel, ranking_panel.grid.model().place_of(marked_row), verdict)
+        press(qtbot, ranking_panel, ranking_panel.grid.model().position_of(marked_row), verdict)
         jobs.run_pending()
     assert ranking_panel.grid.model().judgements == {marked_row: -1}
     assert marked_cases(judging_context) == [(JudgementKind.ALIKE, False), (JudgementKind.NOT_ALIKE, True)]

@@ -18,7 +18,7 @@ def model() -> CaseModel:
 
 def test_places_and_catalogue_rows_lead_to_each_other(model: CaseModel) -> None:
     assert [model.case_row(place) for place in (0, 1)] == [30, 10]
-    assert [model.place_of(row) for row in (30, 10, 20, 99)] == [0, 1, -1, -1]
+    assert [model.position_of(row) for row in (30, 10, 20, 99)] == [0, 1, -1, -1]
 
 
 def test_bars_are_shares_of_the_full_distance(model: CaseModel) -> None:

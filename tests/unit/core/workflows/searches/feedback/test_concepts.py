@@ -115,13 +115,13 @@ HIGH, LOW = ("t/c2", "t/c6", "t/c10", "t/c14"), ("t/c4", "t/c8", "t/c12", "t/c16
 def test_a_concept_moves_the_query_along_its_direction(table, metric):
     mark(table, metric, "high", HIGH, LOW)
     session = open_refinement(table, metric)
-    points = np.stack([session.coordinates[session.place_of(case)] for case in (*HIGH, *LOW)])
+    points = np.stack([session.coordinates[session.position_of(case)] for case in (*HIGH, *LOW)])
     along = direction(points, np.arange(8) < 4)
     reach = REACH * (session.coordinates @ along).std()
     for amount in (-1.0, 0.4, 1.0):
         # Nothing is left out by a metric that learnt nothing.
         open = 0.0 if metric == "plain" else abs(amount)
-        vector = session.coordinates[session.place_of("t/c0")] + amount * reach * along
+        vector = session.coordinates[session.position_of("t/c0")] + amount * reach * along
         ranked_search = rank_cases(table, search_for(metric, concepts=(("high", amount),)), k=30)
         assert ranked(ranked_search) == order_by_hand(session, vector, ["t/c0"], open)[:30]
         assert ranked_search.left_out == ()

@@ -50,7 +50,7 @@ def test_marks_give_the_order_of_the_scores_and_keep_the_distances(table, metric
     loaded = open_metric(table, metric)
     before = nearest_cases(table, metric, Query("t/c0"), k=100)
     result = nearest_cases(table, metric, Query("t/c0"), k=100, like=("t/c20", "t/c9"), unlike=("t/c6",))
-    places = {case: loaded.place_of(loaded.cases.row_of(case)) for case in ("t/c0", *ids(before))}
+    places = {case: loaded.position_of(loaded.cases.row_of(case)) for case in ("t/c0", *ids(before))}
     base = loaded.index.distances(loaded.embedding[places["t/c0"]], np.arange(len(loaded.rows)))
     scores = feedback_scores(
         loaded.embedding, places["t/c0"], [places["t/c20"], places["t/c9"]], [places["t/c6"]], base=base

@@ -238,7 +238,7 @@ def test_it_is_saved_as_a_metric_with_its_card(table):
     ]
     session = open_refinement(table, "plain")
     taught = session.embedded(np.arange(len(session.loaded.rows)), refined.entries, 1.0)
-    query = session.place_of("t/c0")
+    query = session.position_of("t/c0")
     away = {session.case_at(place): ((row - taught[query]) ** 2).sum() for place, row in enumerate(taught)}
     found = nearest_cases(table, "better", Query(case="t/c0"))
     np.testing.assert_allclose(
