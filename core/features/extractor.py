@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from semblance.core.features.places import Descriptions, PlaceGrid
 from semblance.core.imaging.burnt_in_marks import hide_marks, may_have_marks
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
@@ -152,6 +153,19 @@ class Extractor(abc.ABC):
             BadInput: one of them cannot be measured.
         """
         return np.stack(prepared)
+
+    def describe(self, prepared: Sequence[Any]) -> Descriptions:
+        """What :meth:`measure` gives, with what else the same pass gives of the images.
+
+        Raises:
+            BadInput: one of them cannot be measured.
+        """
+        return Descriptions(self.measure(prepared))
+
+    def place_grid(self, height: int, width: int, region: Region | None = None) -> PlaceGrid | None:
+        """Where the places of :meth:`describe` lie on an image of ``height`` x ``width`` pixels, of which ``region``
+        was measured; ``None`` where it describes no places."""
+        return None
 
     def with_attributes(
         self, numbers: npt.NDArray[Any], attributes: Mapping[str, str]

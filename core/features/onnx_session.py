@@ -83,7 +83,34 @@ class Session:
         rows = [self._run(pixels[start : start + self.batch]) for start in range(0, len(pixels), self.batch)]
         return np.concatenate(rows)
 
+    def run_outputs(self, pixels: Floats, outputs: Sequence[str]) -> list[Floats]:
+        """(n, h, w, c) ready pixels -> each of ``outputs`` by name, (n, ...) as the model gives it.
+
+        Raises:
+            BadInput: the model failed, has no such output, or does not give one entry an image.
+        """
+        starts = range(0, len(pixels), self.batch)
+        parts = [self._outputs(pixels[start : start + self.batch], outputs) for start in starts]
+        return [np.concatenate(found).astype(np.float32) for found in zip(*parts, strict=True)]
+
     def _run(self, pixels: Floats) -> Floats:
+        (out,) = self._outputs(pixels, [self._output])
+        rows = self._reduced(out)
+        if not 1 <= rows.shape[1] <= _WIDEST or self.width not in (0, rows.shape[1]):
+            raise BadInput(
+                tr_lazy(
+                    "The encoder '{model}' gives {shape} numbers an image.",
+                    model=self._model,
+                    shape=rows.shape[1],
+                ),
+                tr_lazy(
+                    "1 to {widest}, always equally many, can be used: name another output or 'reduce' it.",
+                    widest=_WIDEST,
+                ),
+            )
+        return rows.astype(np.float32)
+
+    def _outputs(self, pixels: Floats, outputs: Sequence[str]) -> list[npt.NDArray[Any]]:
         n = len(pixels)
         if self._fixed > n:
             pixels = np.concatenate([pixels, np.repeat(pixels[-1:], self._fixed - n, axis=0)])
@@ -93,7 +120,7 @@ class Session:
         options = _run_options()
         try:
             with _limited_time(options) as expired:
-                (out,) = self._session.run([self._output], {self._input: given}, options)
+                found = self._session.run(list(outputs), {self._input: given}, options)
         except Exception as error:
             # onnxruntime's errors have no common class but Exception.
             if expired.is_set():
@@ -110,25 +137,12 @@ class Session:
                 tr_lazy("The encoder '{model}' failed: {error}.", model=self._model, error=_reason(error)),
                 "Check its settings, or export it again.",
             ) from error
-        if not isinstance(out, np.ndarray) or out.ndim == 0 or len(out) != len(given):
+        if any(not isinstance(out, np.ndarray) or out.ndim == 0 or len(out) != len(given) for out in found):
             raise BadInput(
                 tr_lazy("The encoder '{model}' does not give one row per image.", model=self._model),
                 "Name another of its outputs in the settings ('output').",
             )
-        rows = self._reduced(out)[:n]
-        if not 1 <= rows.shape[1] <= _WIDEST or self.width not in (0, rows.shape[1]):
-            raise BadInput(
-                tr_lazy(
-                    "The encoder '{model}' gives {shape} numbers an image.",
-                    model=self._model,
-                    shape=rows.shape[1],
-                ),
-                tr_lazy(
-                    "1 to {widest}, always equally many, can be used: name another output or 'reduce' it.",
-                    widest=_WIDEST,
-                ),
-            )
-        return rows.astype(np.float32)
+        return [out[:n] for out in found]
 
     def _reduced(self, out: npt.NDArray[Any]) -> npt.NDArray[Any]:
         how = self._settings.reduce

@@ -62,6 +62,8 @@ Slice = tuple[str, int | None]
 
 #: Cases in a chunk of a store. A finished chunk is never rewritten.
 CHUNK = 256
+#: What the pass of an encoder gives besides its features: averages of several depths, places, and those of slices.
+PARTS = LEVELS, PLACES, SLICES = "levels", "places", "slices"
 
 
 def present(ahead: float = 0.0) -> datetime.datetime:
@@ -207,6 +209,26 @@ class FeatureSet:
     version: int
     settings: Mapping[str, Any]
     columns: tuple[tuple[str, str], ...]
+
+    @property
+    def part(self) -> str:
+        """One of :data:`PARTS` where the set was described in the same pass as another set; "" for a set of its own."""
+        return str(self.settings.get("part", ""))
+
+    @property
+    def part_of(self) -> str:
+        """The name of the set it was described with; "" for a set of its own."""
+        return str(self.settings.get("part_of", ""))
+
+    @property
+    def width(self) -> int:
+        """Values of a row of the store: the number of features, or of the bytes of packed descriptions."""
+        return int(self.settings.get("row_bytes", len(self.columns)))
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether its rows are packed descriptions in bytes, which no metric compares."""
+        return "row_bytes" in self.settings
 
     @property
     def groups(self) -> tuple[str, ...]:

@@ -12,6 +12,10 @@ from semblance.core.searches.query import Query
 
 #: The share of a library's own cases that would have no close match.
 NO_MATCH_RATE = 0.01
+#: What a query is compared by: its places with the places of whole images, the whole images by the metric, or both.
+#: "" is by place where the query has a region and the library has places, else whole.
+PLACE, WHOLE, BOTH = "place", "whole", "both"
+MATCHES = ("", PLACE, WHOLE, BOTH)
 
 
 @dataclass(frozen=True)
@@ -27,7 +31,7 @@ class Search(JsonDocument):
     on the query or its patient, rank by the same metric trained again without them. ``candidates``: in a library whose
     server has an index of the metric, the number of candidates to compare; 0 compares all cases, ``None`` as many as
     reached the required recall. ``refined``: whether judgements on other queries refine the metric; those on this query
-    count always.
+    count always. ``match``: what is compared (:data:`MATCHES`).
     """
 
     JSON_KEYS: ClassVar[JsonKeys] = (
@@ -46,6 +50,7 @@ class Search(JsonDocument):
         "without_patient",
         "candidates",
         "refined",
+        "match",
         "notes",
         "in_report",
     )
@@ -65,6 +70,7 @@ class Search(JsonDocument):
     without_patient: bool = False
     candidates: int | None = None
     refined: bool = True
+    match: str = ""
     #: For the report, without effect on the ranking: (case, what the user noted on it), and the cases to show there.
     notes: tuple[tuple[str, str], ...] = field(default=(), compare=False)
     in_report: tuple[str, ...] = field(default=(), compare=False)

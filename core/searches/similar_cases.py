@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from semblance.core.json_document import JsonDocument, JsonKeys
 from semblance.core.retrieval.index import CaseRow, Rank
@@ -77,6 +77,20 @@ class Vote(JsonDocument):
 
 
 @dataclass(frozen=True)
+class MatchedPlace(JsonDocument):
+    """Where in a case a place search found the query: a rectangle in pixels of the case's image, from ``x``, ``y``, on
+    the ``slice`` of a volume, counted from 1 in the order of space (``None`` for an image), and the ``similarity`` of
+    the query's places to their best matches, the mean cosine, at most 1."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    slice: int | None
+    similarity: float
+
+
+@dataclass(frozen=True)
 class RankedCase(JsonDocument):
     """A ranked case; ``row``: its row id in the catalogue.
 
@@ -84,7 +98,7 @@ class RankedCase(JsonDocument):
     with their ``near_duplicate_distances``; ``near_duplicate_findings`` are the findings they have and it has not.
     ``rank`` is 0 for a case outside the ranking. ``near_liked`` and ``near_disliked``: the ids of the liked and of
     the disliked case it is nearest to if marks order the ranking, ``None`` if no other case has such a mark;
-    ``nearer_to_liked``: to which of the two it is nearer.
+    ``nearer_to_liked``: to which of the two it is nearer. ``place``: where a place search found the query.
     """
 
     #: A line of ``results`` and ``other_finding`` of ``semblance search --json``.
@@ -113,3 +127,9 @@ class RankedCase(JsonDocument):
     near_liked: str | None = None
     near_disliked: str | None = None
     nearer_to_liked: bool = False
+    place: MatchedPlace | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The line, with the ``place`` of a place search."""
+        found = super().to_json()
+        return found if self.place is None else {**found, "place": self.place.to_json()}

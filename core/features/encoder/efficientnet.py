@@ -7,7 +7,7 @@ M. Tan and Q. V. Le, "EfficientNet: Rethinking model scaling for convolutional n
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -32,13 +32,25 @@ STAGES = (
     (1, 3, 1, 6),
 )
 EPSILON = 1e-3
+#: Blocks (from 0) whose maps are averaged for the levels; the head follows them.
+LEVELS = (2, 4, 7, 10, 14)
+#: How many numbers their maps have at a pixel, the head's last; each is averaged in two ways.
+LEVEL_CHANNELS = (24, 40, 80, 112, 192, WIDTH)
+LEVEL_WIDTH = 2 * sum(LEVEL_CHANNELS)
+#: The block whose map describes places: GRID x GRID places of PLACE_WIDTH numbers.
+PLACE_BLOCK, GRID, PLACE_WIDTH = 10, 14, 112
+#: The exponent of the generalised mean (Radenovic et al. 2019), and the least value that is averaged.
+EXPONENT, LEAST = 3.0, 1e-6
 _OPSET, _IR_VERSION = 17, 8
 
 Weights = Mapping[str, npt.NDArray[Any]]
 
 
 def onnx_model(weights: Weights) -> bytes:
-    """The network as an ONNX file: ``pixels`` (n, 3, 224, 224) -> ``features`` (n, 1280).
+    """The network as an ONNX file. ``pixels`` (n, 3, 224, 224) give ``features`` (n, 1280), the averages of the head;
+    ``levels`` (n, LEVEL_WIDTH): of each block of :data:`LEVELS` and of the head the mean and the generalised mean, as
+    they come; ``places`` (n, 112, 14, 14) of :data:`PLACE_BLOCK`; ``head`` (n, 1280, 7, 7). An output that is not
+    asked for costs nothing.
 
     ``weights`` has the names of the package efficientnet_lite_pytorch. Batch normalisation is folded into the
     convolutions; the classifier is left out.
@@ -49,18 +61,28 @@ def onnx_model(weights: Weights) -> bytes:
     from onnx import TensorProto, helper
 
     graph = _Graph(weights)
-    last = "pixels"
+    last, blocks = "pixels", []
     for layer in _layers():
         last = graph.add(layer, last)
+        if layer.last:
+            blocks.append(last)
     graph.nodes += [
         helper.make_node("GlobalAveragePool", [last], ["averages"]),
         helper.make_node("Flatten", ["averages"], ["features"]),
+        helper.make_node("Identity", [last], ["head"]),
+        helper.make_node("Identity", [blocks[PLACE_BLOCK]], ["places"]),
     ]
+    graph.add_levels([blocks[level] for level in LEVELS], last)
     made = helper.make_graph(
         graph.nodes,
         "EfficientNet-Lite0",
         [helper.make_tensor_value_info("pixels", TensorProto.FLOAT, ["n", 3, SIDE, SIDE])],
-        [helper.make_tensor_value_info("features", TensorProto.FLOAT, ["n", WIDTH])],
+        [
+            helper.make_tensor_value_info("features", TensorProto.FLOAT, ["n", WIDTH]),
+            helper.make_tensor_value_info("levels", TensorProto.FLOAT, ["n", LEVEL_WIDTH]),
+            helper.make_tensor_value_info("places", TensorProto.FLOAT, ["n", PLACE_WIDTH, GRID, GRID]),
+            helper.make_tensor_value_info("head", TensorProto.FLOAT, ["n", WIDTH, GRID // 2, GRID // 2]),
+        ],
         graph.tensors,
     )
     model = helper.make_model(made, opset_imports=[helper.make_opsetid("", _OPSET)], ir_version=_IR_VERSION)
@@ -84,7 +106,8 @@ def random_weights(like: Weights) -> dict[str, npt.NDArray[Any]]:
 
 @dataclass(frozen=True)
 class _Layer:
-    """A convolution with its batch normalisation; ``start`` and ``end`` mark a block whose input is added."""
+    """A convolution with its batch normalisation; ``start`` and ``end`` mark a block whose input is added,
+    ``last`` the end of any block."""
 
     convolution: str
     norm: str
@@ -92,6 +115,7 @@ class _Layer:
     activation: bool = True
     start: bool = False
     end: bool = False
+    last: bool = False
 
 
 def _layers() -> Iterator[_Layer]:
@@ -104,7 +128,7 @@ def _layers() -> Iterator[_Layer]:
             if expansion > 1:
                 yield _Layer(f"{block}_expand_conv", f"{block}_bn0", start=True)
             yield _Layer(f"{block}_depthwise_conv", f"{block}_bn1", stride, start=expansion == 1)
-            yield _Layer(f"{block}_project_conv", f"{block}_bn2", activation=False, end=repeat > 0)
+            yield _Layer(f"{block}_project_conv", f"{block}_bn2", activation=False, end=repeat > 0, last=True)
     yield _Layer("_conv_head", "_bn1")
 
 
@@ -118,6 +142,9 @@ class _Graph:
         self.tensors: list[TensorProto] = [
             numpy_helper.from_array(np.array(0, dtype=np.float32), "zero"),
             numpy_helper.from_array(np.array(6, dtype=np.float32), "six"),
+            numpy_helper.from_array(np.array(LEAST, dtype=np.float32), "least"),
+            numpy_helper.from_array(np.array(EXPONENT, dtype=np.float32), "exponent"),
+            numpy_helper.from_array(np.array(1.0 / EXPONENT, dtype=np.float32), "root"),
         ]
 
     def add(self, layer: _Layer, given: str) -> str:
@@ -151,6 +178,28 @@ class _Graph:
             self.nodes.append(helper.make_node("Add", [name, self._block_input], [f"{name}.sum"]))
             return f"{name}.sum"
         return name
+
+    def add_levels(self, blocks: Sequence[str], head: str) -> None:
+        """Put the means of ``blocks`` and ``head`` side by side as ``levels``, each with its generalised mean."""
+        from onnx import helper
+
+        parts = []
+        for number, name in enumerate((*blocks, head)):
+            mean, above, power, powers, pooled = (
+                f"level{number}.{part}" for part in ("m", "a", "p", "s", "g")
+            )
+            self.nodes += [
+                helper.make_node("GlobalAveragePool", [name], [mean]),
+                helper.make_node("Clip", [name, "least"], [above]),
+                helper.make_node("Pow", [above, "exponent"], [power]),
+                helper.make_node("GlobalAveragePool", [power], [powers]),
+                helper.make_node("Pow", [powers, "root"], [pooled]),
+            ]
+            parts += [mean, pooled]
+        self.nodes += [
+            helper.make_node("Concat", parts, ["level averages"], axis=1),
+            helper.make_node("Flatten", ["level averages"], ["levels"]),
+        ]
 
     def _folded(self, layer: _Layer) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
         """The kernel (out, in, h, w) and bias (out,) that convolve and normalise in one."""

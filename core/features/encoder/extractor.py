@@ -12,12 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.features.encoder.efficientnet import SIDE, WIDTH
+from semblance.core.features.encoder.efficientnet import GRID, LEVEL_CHANNELS, SIDE, WIDTH
 from semblance.core.features.encoder.model_file import (
     RANDOM,
     TRAINED,
     Bytes,
     Floats,
+    all_outputs,
     converted_file,
     encoder_session,
     measured,
@@ -25,6 +26,7 @@ from semblance.core.features.encoder.model_file import (
 )
 from semblance.core.features.extractor import Extractor, FeatureName
 from semblance.core.features.onnx_session import pooled_over_slices
+from semblance.core.features.places import Descriptions, PlaceGrid
 from semblance.core.features.resampling import finite
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
@@ -146,6 +148,23 @@ class Encoder(Extractor):
         rows = iter(measured(encoder_session(str(self.settings["weights"])), images) if images else ())
         return np.stack([next(rows) if one.ndim == 3 else one for one in prepared])
 
+    def describe(self, prepared: Sequence[npt.NDArray[Any]]) -> Descriptions:
+        """The features, levels and places of images as :meth:`prepare` gives them, of one pass of the network.
+
+        Raises:
+            BadInput: the encoder cannot be run.
+        """
+        session = encoder_session(str(self.settings["weights"]))
+        features, levels, places = all_outputs(session, list(prepared), ("features", "levels", "places"))
+        return Descriptions(features, _of_unit_length(levels), places.transpose(0, 2, 3, 1))
+
+    def place_grid(self, height: int, width: int, region: Region | None = None) -> PlaceGrid:
+        """14 x 14 places over the whole image, or over the square around ``region`` that is measured."""
+        if region is None:
+            return PlaceGrid(GRID, GRID, (0.0, 0.0, float(width), float(height)))
+        left, top, side = _square_around(region.clipped(height, width), self._margin)
+        return PlaceGrid(GRID, GRID, (float(left), float(top), float(left + side), float(top + side)))
+
     def extract_many(self, images: Sequence[Image]) -> Floats:
         """(n, 1280), a few of them at a time."""
         return self.measure([self.prepare(image) for image in images])
@@ -161,8 +180,7 @@ def _square(image: Image, region: Region | None, margin: float) -> Image:
     if region is None:
         return image
     part = region.clipped(image.height, image.width)
-    side = max(1, round(max(part.width, part.height) * (1.0 + 2.0 * margin)))
-    left, top = part.x + (part.width - side) // 2, part.y + (part.height - side) // 2
+    left, top, side = _square_around(part, margin)
     right, bottom = left + side, top + side
     inside = image.pixels[max(0, top) : bottom, max(0, left) : right]
     beyond = [
@@ -172,6 +190,20 @@ def _square(image: Image, region: Region | None, margin: float) -> Image:
     if any(map(any, beyond)):
         inside = np.pad(inside, [*beyond, (0, 0)][: inside.ndim], mode="symmetric")
     return replace(image, pixels=inside)
+
+
+def _square_around(part: Region, margin: float) -> tuple[int, int, int]:
+    """Left, top and side of the square that is shown of ``part``."""
+    side = max(1, round(max(part.width, part.height) * (1.0 + 2.0 * margin)))
+    return part.x + (part.width - side) // 2, part.y + (part.height - side) // 2, side
+
+
+def _of_unit_length(levels: Floats) -> Floats:
+    """(n, LEVEL_WIDTH) with the mean and the generalised mean of each level of length 1."""
+    parts = np.split(levels, np.cumsum([one for one in LEVEL_CHANNELS for _ in range(2)])[:-1], axis=1)
+    return np.concatenate(
+        [one / np.maximum(np.linalg.norm(one, axis=1, keepdims=True), 1e-12) for one in parts], axis=1
+    )
 
 
 def _bytes(image: Image) -> Bytes:

