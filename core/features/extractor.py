@@ -157,14 +157,18 @@ class Extractor(abc.ABC):
     def describe(self, prepared: Sequence[Any]) -> Descriptions:
         """What :meth:`measure` gives, with what else the same pass gives of the images.
 
+        A library stores the places of whole images or slices only, prepared without a region, because what a person
+        looks for may lie anywhere on them: a case with a region has its features from the image prepared with it, and
+        its places from the same image prepared again without.
+
         Raises:
             BadInput: one of them cannot be measured.
         """
         return Descriptions(self.measure(prepared))
 
     def place_grid(self, height: int, width: int, region: Region | None = None) -> PlaceGrid | None:
-        """Where the places of :meth:`describe` lie on an image of ``height`` x ``width`` pixels, of which ``region``
-        was measured; ``None`` where it describes no places."""
+        """Where the places of an image of ``height`` x ``width`` pixels lie that was prepared with ``region``; without
+        it, as in a library, where those of the whole image lie; ``None`` where it describes no places."""
         return None
 
     def with_attributes(

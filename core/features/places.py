@@ -1,8 +1,8 @@
 """Places: an encoder's descriptions of small parts of an image, coded in 8 bits.
 
-A map of an encoder has a grid of places. Their descriptions are centred on the mean place of a library, projected to
-their principal components, brought to length 1 and stored in 8 bits, so that the inner product of two is nearly their
-cosine.
+Places describe whole images or slices, also those of cases whose features describe a region. A map of an encoder has a
+grid of places. Their descriptions are centred on the mean place of a library, projected to their principal components,
+brought to length 1 and stored in 8 bits, so that the inner product of two is nearly their cosine.
 """
 
 from __future__ import annotations
