@@ -177,7 +177,7 @@ def region_queries(
     rng = np.random.default_rng(0)
     found = []
     for row in rng.choice(len(index), min(count, len(index)), replace=False).tolist():
-        height, width = (int(min(side, rng.integers(sides[0], sides[1] + 1))) for side in shape)
+        height, width = (min(side, int(rng.integers(sides[0], sides[1] + 1))) for side in shape)
         top, left = int(rng.integers(shape[0] - height + 1)), int(rng.integers(shape[1] - width + 1))
         numbers = np.add.outer(np.arange(top, top + height) * shape[1], np.arange(left, left + width))
         found.append((row, PlaceQuery.of(index.codes_of(row)[evenly_sampled(numbers.reshape(-1))])))

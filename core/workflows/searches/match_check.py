@@ -145,8 +145,8 @@ def _usual_of_regions(loaded: LoadedMetric, found: PlaceSearch, side: int | None
             own |= loaded.patient_codes == patient
         own[position] = True
         usual.append(_distance_of_places(found, PlaceQuery.of(codes[evenly_sampled(numbers)]), ~own))
-    distances = np.array(usual)
-    return distances[np.isfinite(distances)]
+    distances: Matrix = np.array([one for one in usual if np.isfinite(one)])
+    return distances
 
 
 def _window(codes: Codes, shape: tuple[int, int], side: int, rng: np.random.Generator) -> Rows:
