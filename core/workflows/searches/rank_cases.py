@@ -429,7 +429,7 @@ def _warnings(compared: QueryComparison) -> tuple[str, ...]:
                     lacking,
                 )
             )
-    elif query.region is not None and not compared.search.match:
+    elif query.region is not None and not compared.search.match and not loaded.with_regions:
         warnings.append(NO_PLACES)
     elif other_kind_of_query(loaded, query) == WHOLE_IMAGE_QUERY:
         warnings.append(
