@@ -174,7 +174,7 @@ def signs(codes: SignCodes, width: int) -> Floats:
 def coded_slices(
     features: Floats, maps: Floats, coding: PlaceCoding, layout: SliceLayout
 ) -> tuple[Codes, SignCodes]:
-    """The wholes (s, w) and places (s, rows, columns) of slices by their ``features`` (s, d) and ``maps`` (s, r, c, m)."""
+    """The wholes (s, w) and places (s, rows, columns) of the ``features`` (s, d) and ``maps`` (s, r, c, m)."""
     count, rows, columns, channels = maps.shape
     pooled = layout.pooled
     blocks = maps.reshape(count, rows // pooled, pooled, columns // pooled, pooled, channels)
