@@ -336,7 +336,7 @@ def align(
     as_json: Json = False,
 ) -> None:
     """Find the level of each slice of a volume in another volume, of the same patient or of another one."""
-    from semblance.core.workflows.imaging.align_volumes import align_cases
+    from semblance.core.workflows.searches.align_volumes import align_cases
 
     with ConsoleReporter() as reporter:
         found = align_cases(library, composed(case), composed(other), reporter=reporter)

@@ -7,9 +7,9 @@ import pytest
 
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.library.open_library import open_library
-from semblance.core.workflows.imaging import align_volumes as module
-from semblance.core.workflows.imaging.align_volumes import align_cases, align_volumes
 from semblance.core.workflows.library.import_source import import_source
+from semblance.core.workflows.searches import align_volumes as module
+from semblance.core.workflows.searches.align_volumes import align_cases, align_volumes
 from tests.helpers.dicom_files import ROOT, ct_slice, save
 
 
