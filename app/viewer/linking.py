@@ -3,27 +3,37 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from enum import Enum
 
 from semblance.app.viewer.viewport import Viewport
 from semblance.app.viewer.window_level import Window
-from semblance.core.imaging.dicom.geometry import SAME_DIRECTION
 from semblance.core.imaging.display import DisplayImage
 from semblance.core.workflows.imaging.view_images import StackFacts
 
 _OPPOSITE = {"L": "R", "R": "L", "A": "P", "P": "A", "S": "I", "I": "S"}
 
 
-def linked_view(source: Viewport, target: Viewport) -> Viewport:
-    """``target`` with the rotation, relative zoom and position of ``source``."""
+#: A point in pixels of an image as stored.
+Point = tuple[float, float]
+
+
+def linked_view(source: Viewport, target: Viewport, together: tuple[Point, Point] | None = None) -> Viewport:
+    """``target`` with the rotation, relative zoom and position of ``source``. The points ``together`` of source and
+    target, by default the middles of both images, are at the same position."""
     oriented = target.oriented(source.orientation)
     if source.fitted:
         return oriented.fit()
     source_fit, other = source.fit(), oriented.fit()
+    zoom = other.zoom * source.zoom / source_fit.zoom
+    begin, end = (source_fit.x, source_fit.y), (other.x, other.y)
+    if together is not None:
+        begin = source.orientation.place(*together[0], source.width, source.height)
+        end = oriented.orientation.place(*together[1], oriented.width, oriented.height)
     return replace(
         other,
-        zoom=other.zoom * source.zoom / source_fit.zoom,
-        x=other.x * source.x / source_fit.x,
-        y=other.y * source.y / source_fit.y,
+        zoom=zoom,
+        x=end[0] + (source.x - begin[0]) * other.x / source_fit.x,
+        y=end[1] + (source.y - begin[1]) * other.y / source_fit.y,
         fitted=False,
     )
 
@@ -42,16 +52,32 @@ def linked_window(source: Window, one: DisplayImage, other: DisplayImage) -> Win
     return replace(source, low=low, high=high)
 
 
-def linked_slice(place: int, one: StackFacts, other: StackFacts, together: tuple[int, int]) -> int:
+class LevelLink(Enum):
+    """By what the slices of two volumes follow each other."""
+
+    CONTENT = "content"
+    POSITION = "position"
+    HAND = "hand"
+    OFF = "off"
+
+
+def linked_slice(
+    place: int,
+    one: StackFacts,
+    other: StackFacts,
+    together: tuple[int, int],
+    *,
+    uses_positions: bool = True,
+) -> int:
     """The slice of ``other`` that belongs to slice ``place`` of ``one``.
 
-    At the same position in the patient where both have one frame of reference and orientation. Else as many mm from
-    the slices ``together`` (of one and other), which were shown side by side, where both distances are known and the
-    slices run along one axis. Else as far into the volume.
+    At the same position in the patient where both have one frame of reference and orientation, if ``uses_positions``.
+    Else as many mm from the slices ``together`` (of one and other), which were shown side by side, where both distances
+    are known and the slices run along one axis. Else as far into the volume.
     """
     if one.spacing_mm is not None and other.spacing_mm is not None:
         step, other_step = one.spacing_mm[0], other.spacing_mm[0]
-        if is_same_frame(one, other):
+        if uses_positions and is_same_frame(one, other):
             assert one.location is not None
             assert other.location is not None
             way = 1 if other.location.is_upwards else -1
@@ -70,11 +96,7 @@ def linked_slice(place: int, one: StackFacts, other: StackFacts, together: tuple
 
 def is_same_frame(one: StackFacts, other: StackFacts) -> bool:
     """Whether positions in two volumes are those of one patient who did not move."""
-    if one.location is None or other.location is None or not one.location.frame_of_reference:
-        return False
-    return one.location.frame_of_reference == other.location.frame_of_reference and all(
-        abs(a - b) < SAME_DIRECTION for a, b in zip(one.location.cosines, other.location.cosines, strict=True)
-    )
+    return one.location is not None and one.location.shares_frame(other.location)
 
 
 def _relative_slice(place: int, one: StackFacts, other: StackFacts) -> int:
