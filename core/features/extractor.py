@@ -91,7 +91,11 @@ class Extractor(abc.ABC):
                 setattr(cls, name, _of_visible(vars(cls)[name]))
 
     def __init__(self, **settings: Value) -> None:
-        self.settings = checked(self.name, self.parameters, settings)
+        values = checked(self.name, self.parameters, settings)
+        added = {one.name: one.default for one in self.parameters if one.added_later}
+        self.settings = {
+            name: value for name, value in values.items() if name not in added or value != added[name]
+        }
 
     @property
     @abc.abstractmethod
@@ -118,6 +122,16 @@ class Extractor(abc.ABC):
     def batch(self) -> int:
         """How many images are best measured together."""
         return 1
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """What :meth:`describe` gives besides the features: some of :data:`semblance.core.features.places.PARTS`."""
+        return ()
+
+    @property
+    def level_names(self) -> tuple[FeatureName, ...]:
+        """One entry per number of the levels that :meth:`describe` gives, in order."""
+        return ()
 
     @abc.abstractmethod
     def extract(self, image: Image, region: Region | None = None) -> npt.NDArray[np.float32]:
@@ -157,14 +171,18 @@ class Extractor(abc.ABC):
     def describe(self, prepared: Sequence[Any]) -> Descriptions:
         """What :meth:`measure` gives, with what else the same pass gives of the images.
 
+        A library stores the places of whole images or slices only, prepared without a region, because what a person
+        looks for may lie anywhere on them: a case with a region has its features from the image prepared with it, and
+        its places from the same image prepared again without.
+
         Raises:
             BadInput: one of them cannot be measured.
         """
         return Descriptions(self.measure(prepared))
 
     def place_grid(self, height: int, width: int, region: Region | None = None) -> PlaceGrid | None:
-        """Where the places of :meth:`describe` lie on an image of ``height`` x ``width`` pixels, of which ``region``
-        was measured; ``None`` where it describes no places."""
+        """Where the places of an image of ``height`` x ``width`` pixels lie that was prepared with ``region``; without
+        it, as in a library, where those of the whole image lie; ``None`` where it describes no places."""
         return None
 
     def with_attributes(

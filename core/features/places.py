@@ -1,8 +1,8 @@
 """Places: an encoder's descriptions of small parts of an image, coded in 8 bits.
 
-A map of an encoder has a grid of places. Their descriptions are centred on the mean place of a library, projected to
-their principal components, brought to length 1 and stored in 8 bits, so that the inner product of two is nearly their
-cosine.
+Places describe whole images or slices, also those of cases whose features describe a region. A map of an encoder has a
+grid of places. Their descriptions are centred on the mean place of a library, projected to their principal components,
+brought to length 1 and stored in 8 bits, so that the inner product of two is nearly their cosine.
 """
 
 from __future__ import annotations
@@ -21,10 +21,14 @@ Floats = npt.NDArray[np.float32]
 #: Coded places: (..., COMPONENTS) of -127 to 127.
 Codes = npt.NDArray[np.int8]
 
+#: What one pass of an encoder gives besides its features: averages of several depths, places, and those of slices.
+PARTS = LEVELS, PLACES, SLICES = "levels", "places", "slices"
 #: Numbers that describe a place.
 COMPONENTS = 64
 #: A coded number is at most this.
 LARGEST = 127
+#: The share of places whose length is kept: longer ones would make the others coarse.
+_UP_TO_TOP = 0.99
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +46,8 @@ class Descriptions:
 
 @dataclass(frozen=True, eq=False)
 class PlaceCoding:
-    """How places are coded: less ``mean`` (c,), by ``components`` (m, c), of length 1, times 127 / ``top``."""
+    """How places are coded: less ``mean`` (c,), by ``components`` (m, c), times 127 / ``top``; a place with a larger
+    number is scaled to 127, so that its direction is kept."""
 
     mean: Floats
     components: Floats
@@ -59,24 +64,25 @@ class PlaceCoding:
         # The sign of a component is arbitrary: the largest number is positive.
         found *= np.sign(found[np.arange(len(found)), np.abs(found).argmax(axis=1)])[:, np.newaxis]
         coding = cls(mean.astype(np.float32), found.astype(np.float32), 1.0)
-        largest = float(np.quantile(np.abs(coding.unit(places)), 0.9999)) if places.size else 1.0
-        return cls(coding.mean, coding.components, max(largest, 1e-6))
+        largest = np.abs(coding.projected(places)).max(axis=-1, initial=0.0)
+        top = float(np.quantile(largest, _UP_TO_TOP)) if len(largest) else 1.0
+        return cls(coding.mean, coding.components, max(top, 1e-6))
 
     @property
     def width(self) -> int:
         """Numbers that describe a coded place."""
         return len(self.components)
 
-    def unit(self, places: Floats) -> Floats:
-        """(..., m) ``places`` (..., c) projected and of length 1; a place equal to the mean is 0."""
-        projected = (places - self.mean) @ self.components.T
-        length = np.linalg.norm(projected, axis=-1, keepdims=True)
-        return np.asarray(projected / np.maximum(length, 1e-12), dtype=np.float32)
+    def projected(self, places: Floats) -> Floats:
+        """(..., m) ``places`` (..., c) less the mean, by the components."""
+        return np.asarray((places - self.mean) @ self.components.T, dtype=np.float32)
 
     def coded(self, places: Floats) -> Codes:
-        """(..., m) 8-bit numbers of ``places`` (..., c)."""
-        steps = np.rint(self.unit(places) * np.float32(LARGEST / self.top))
-        codes: Codes = np.clip(steps, -LARGEST, LARGEST).astype(np.int8)
+        """(..., m) 8-bit numbers of ``places`` (..., c); a place equal to the mean is 0."""
+        projected = self.projected(places)
+        largest = np.abs(projected).max(axis=-1, keepdims=True, initial=0.0)
+        steps = projected * (np.float32(LARGEST) / np.maximum(largest, np.float32(self.top)))
+        codes: Codes = np.rint(steps).astype(np.int8)
         return codes
 
     def to_settings(self) -> dict[str, Any]:
@@ -102,7 +108,7 @@ class PlaceCoding:
 
 
 def unit_codes(codes: Codes) -> Floats:
-    """(..., m) float32 of length 1 of coded places (..., m)."""
+    """(..., m) float32 of length 1 of coded places (..., m); one equal to the mean stays 0."""
     found = codes.astype(np.float32)
     found /= np.maximum(np.linalg.norm(found, axis=-1, keepdims=True), 1e-12)
     return found
