@@ -20,6 +20,7 @@ from semblance.core.language import as_lazy, join_texts, tr_lazy
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.registry import declared_learner, make_learner
 from semblance.core.metrics.steps.levels import of_levels
+from semblance.core.metrics.steps.pca import PCA
 from semblance.core.metrics.steps.sequence import apply_steps, chosen_steps, fit_steps
 from semblance.core.metrics.training_data.training_sample import stratified_sample
 from semblance.core.tasks import SILENT, PartReporter, Reporter
@@ -42,6 +43,8 @@ DESCRIPTIONS = {
 }
 #: The learner by which descriptions are compared, because it is quick and orders them as the slower ones do.
 SELECTOR = "lda"
+#: Principal components that are tried besides where a validation part is given, which has more cases than an inner one.
+MORE = 128
 #: Share of the training cases that an inner split holds out for validation.
 VALIDATION_SHARE = 0.4
 #: Number of inner splits, and of training cases above which there is one split only.
@@ -54,34 +57,46 @@ MOST_FITTED, MOST_VALIDATED = 3000, 6000
 
 @dataclass(frozen=True)
 class Candidate:
-    """A ``learner`` on a ``description`` of the cases, one of :data:`DESCRIPTIONS`."""
+    """A ``learner`` on a ``description`` of the cases, one of :data:`DESCRIPTIONS`, with so many principal
+    ``components``, 0 for the usual number."""
 
     learner: str
     description: str = HEAD
+    components: int = 0
 
     @property
     def key(self) -> str:
-        """``bdm_v``, or ``bdm_v on blocks``."""
-        return f"{self.learner} on {self.description}" if self.description else self.learner
+        """``bdm_v``, ``bdm_v on blocks`` or ``bdm_v on blocks with 128``."""
+        on = f" on {self.description}" if self.description else ""
+        return f"{self.learner}{on}" + (f" with {self.components}" if self.components else "")
 
     @classmethod
     def of_key(cls, key: str) -> Candidate:
         """The inverse of :attr:`key`."""
-        learner, _, description = key.partition(" on ")
-        return cls(learner, description)
+        name, _, components = key.partition(" with ")
+        learner, _, description = name.partition(" on ")
+        return cls(learner, description, int(components or 0))
 
     def steps(self, extractor: str, made_by: Mapping[str, Any]) -> tuple[Step, ...]:
         """The unfitted steps before the learner, for features of ``extractor`` made with the settings ``made_by``."""
         text = DESCRIPTIONS[self.description] if of_levels(extractor, made_by) else ""
-        return chosen_steps(text, extractor, made_by)
+        steps = chosen_steps(text, extractor, made_by)
+        if not self.components:
+            return steps
+        return tuple(PCA(self.components) if isinstance(step, PCA) else step for step in steps)
 
     @property
     def title(self) -> str:
         """The name on screen."""
         learner = as_lazy(declared_learner(self.learner).title)
-        if not self.description:
-            return learner
-        return tr_lazy("{learner} ({description} levels)", learner=learner, description=self.description)
+        described = {
+            HEAD: learner,
+            "generalised": tr_lazy("{learner} on all levels", learner=learner),
+            "blocks": tr_lazy("{learner} on the levels before the last", learner=learner),
+        }[self.description]
+        if not self.components:
+            return described
+        return tr_lazy("{learner}, {n} components", learner=as_lazy(described), n=self.components)
 
 
 @dataclass
@@ -123,11 +138,8 @@ def validate_learners(
         Cancelled: the reporter was cancelled; what ``finished`` received is valid.
     """
     validation = known or LearnerValidation()
-    descriptions = tuple(DESCRIPTIONS) if of_levels(extractor, train.made_by) else (HEAD,)
-    first = [Candidate(PLAIN)]
-    if len(descriptions) > 1 and SELECTOR in learners:
-        first += [Candidate(SELECTOR, description) for description in descriptions]
-    total = len(first) + len(learners) - 1
+    selecting = _selecting(extractor, train, learners)
+    total = max(1, len(selecting)) + len(learners) - 1
     measuring = _Measuring(train, extractor, seed, reporter)
     done = 0
 
@@ -141,9 +153,8 @@ def validate_learners(
                 measuring.add(candidate, validation)
                 finished(validation)
 
-    compare([one for one in first if one.learner in learners])
-    selected = {one.description: validation.accuracy.get(one.key, -1.0) for one in first[1:]}
-    best = max(selected, key=selected.__getitem__, default=HEAD)
+    compare([*([Candidate(PLAIN)] if PLAIN in learners else []), *selecting])
+    best = _best_description(selecting, validation)
     compare([Candidate(learner, best) for learner in learners])
     reporter.progress(total, total, tr_lazy("Comparing learners"))
     return validation
@@ -157,23 +168,49 @@ def best_on_validation_part(
     learners: Sequence[str] = SHORT_LIST,
     reporter: Reporter = SILENT,
 ) -> LearnerValidation:
-    """Compare every learner on every description of ``data`` by ``score``, which fits the learner after unfitted steps
-    on the training part and measures it with the validation part.
+    """Compare the descriptions of ``data`` by one learner, then ``learners`` on the best of them, with the usual and
+    with :data:`MORE` principal components.
+
+    ``score`` fits a learner after unfitted steps on the training part and measures it with the validation part.
 
     Raises:
         Cancelled: the reporter was cancelled.
     """
     validation = LearnerValidation()
-    descriptions = tuple(DESCRIPTIONS) if of_levels(extractor, data.made_by) else (HEAD,)
-    for candidate in (Candidate(learner, one) for one in descriptions for learner in learners):
-        reporter.check_cancelled()
-        try:
-            validation.accuracy[candidate.key] = score(
-                candidate.steps(extractor, data.made_by), candidate.learner
-            )
-        except (SemblanceError, np.linalg.LinAlgError) as error:
-            validation.failed[candidate.key] = str(error)
+
+    def compare(candidates: Sequence[Candidate]) -> None:
+        for candidate in candidates:
+            reporter.check_cancelled()
+            if candidate.key in validation.accuracy or candidate.key in validation.failed:
+                continue
+            try:
+                validation.accuracy[candidate.key] = score(
+                    candidate.steps(extractor, data.made_by), candidate.learner
+                )
+            except (SemblanceError, np.linalg.LinAlgError) as error:
+                validation.failed[candidate.key] = str(error)
+
+    selecting = _selecting(extractor, data, learners)
+    compare([Candidate(PLAIN), *selecting])
+    best = _best_description(selecting, validation)
+    projected = any(isinstance(step, PCA) for step in Candidate(PLAIN).steps(extractor, data.made_by))
+    compare([Candidate(name, best, more) for more in ((0, MORE) if projected else (0,)) for name in learners])
     return validation
+
+
+def _selecting(extractor: str, data: EvaluationData, learners: Sequence[str]) -> list[Candidate]:
+    """By which the description is chosen; none if there is only one."""
+    if SELECTOR not in learners or not of_levels(extractor, data.made_by):
+        return []
+    return [Candidate(SELECTOR, description) for description in DESCRIPTIONS]
+
+
+def _best_description(selecting: Sequence[Candidate], validation: LearnerValidation) -> str:
+    """That of the best of ``selecting``, of equal ones the first; the head if none can be chosen."""
+    scores = {
+        one.description: validation.accuracy[one.key] for one in selecting if one.key in validation.accuracy
+    }
+    return max(scores, key=scores.__getitem__, default=HEAD)
 
 
 class _Measuring:

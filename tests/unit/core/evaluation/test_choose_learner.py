@@ -1,22 +1,26 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from semblance.core.evaluation import choose_learner
 from semblance.core.evaluation.choose_learner import (
     SHORT_LIST,
+    Candidate,
     LearnerValidation,
     inner_splits,
     validate_learners,
 )
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.data_sources import table_data
+from semblance.core.features.encoder.efficientnet import LEVEL_WIDTH
 from semblance.core.features.registry import make_extractor
 from semblance.core.imaging.formats import has_image_name
 from semblance.core.imaging.image_reader import ImageReader
 from semblance.core.library.importers.source import Source
 from semblance.core.library.importers.table import read_table
 from semblance.core.metrics.steps import parse_steps
+from semblance.core.metrics.steps.levels import columns_of
 from semblance.core.metrics.training_data.training_sample import stratified_sample
 from semblance.core.tasks import SILENT
 
@@ -88,3 +92,23 @@ def test_bdm_v_wins_on_ultrasound_by_the_encoder(data):
     found = validate_learners(EvaluationData(rows.astype(np.float64), findings), "encoder")
     assert found.best.key == "bdm_v"
     assert found.accuracy["bdm_v"] > found.accuracy["euclidean"] + 0.05
+
+
+@pytest.mark.parametrize(("telling", "description"), [("head", ""), ("blocks", "blocks")])
+def test_the_description_that_tells_the_findings_apart_is_chosen(telling, description):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 160)
+    rows = rng.normal(size=(160, LEVEL_WIDTH))
+    rows[:, columns_of(telling)[:100]] += 0.6 * y[:, np.newaxis]
+    data = EvaluationData(rows, y.astype(str), made_by={"part": "levels"})
+    found = validate_learners(data, "encoder", learners=("euclidean", "lda"))
+    assert found.best.description == description
+    assert Candidate.of_key(found.best.key) == found.best
+    # Every description is compared by one learner, all learners only on the best.
+    assert {"lda", "lda on generalised", "lda on blocks"} <= {*found.accuracy, *found.failed}
+    assert "euclidean on generalised" not in found.accuracy
+
+
+@pytest.mark.parametrize("candidate", [Candidate("lda"), Candidate("ccml", "blocks", 128)])
+def test_a_candidate_is_found_again_by_its_key(candidate):
+    assert Candidate.of_key(candidate.key) == candidate

@@ -83,7 +83,7 @@ def test_auto_takes_what_is_best_with_the_validation_part_and_says_what_it_compa
     result = run(data, "auto").results[0]
     (chosen,) = result.params["chosen"]
     assert chosen["learner"] == max(chosen["validation"], key=chosen["validation"].get)
-    named = EvaluationData(data.X, data.y, attributes={"part": np.char.replace(PARTS, "test", "Testing")})
+    named = EvaluationData(data.X, data.y, attributes={"part": np.char.replace(PARTS, "test", "Test ")})
     again = get_protocol("medmnist").run(
         named, [LearnerSpec(chosen["learner"])], steps=parse_steps(chosen["steps"])
     )
