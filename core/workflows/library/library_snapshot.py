@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from semblance.core.evaluation.data_sources import sealed_rows
 from semblance.core.features.encoder.extractor import Encoder
+from semblance.core.features.places import PLACES, SLICES
 from semblance.core.language import tr_lazy
 from semblance.core.library.case_columns import CaseColumns, ImageAvailability, case_columns
 from semblance.core.library.case_headers import case_headers
@@ -201,6 +202,7 @@ def read_snapshot(library: LibraryLocation, *, reporter: Reporter = SILENT) -> L
             opened.thumbnails.count_without_outline(),
             opened.outdated_indexes(),
             opened.copied,
+            any(len(features.cases_of(one)) > 0 for one in features.every() if one.part in (PLACES, SLICES)),
         )
     _ = snapshot.tree, snapshot.held_out
     return snapshot
