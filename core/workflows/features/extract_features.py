@@ -43,6 +43,7 @@ from semblance.core.library.records import CHUNK, FeatureSet, checked_name
 from semblance.core.parameters import Value
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.features.clinical_features import configured_columns, write_clinical
+from semblance.core.workflows.features.describe_slices import describe_slices
 from semblance.core.workflows.features.described_sets import DescribedSets
 from semblance.core.workflows.features.detect_same_lesions import detect_crops
 from semblance.core.workflows.features.measuring_order import STEP, MeasuringOrder, useful_workers
@@ -172,6 +173,7 @@ def extract_features(
     cluster: str = "",
     first: Callable[[], Sequence[int]] | None = None,
     growing: Callable[[], bool] | None = None,
+    slices: bool = True,
     reporter: Reporter = SILENT,
 ) -> ExtractResult:
     """Measure every case of ``library`` for the feature set ``name`` (default: the extractor's name).
@@ -185,6 +187,9 @@ def extract_features(
     first chunks are small and hold cases from the whole library, so that they can be ranked while the rest is
     measured; see :class:`semblance.core.workflows.features.measuring_order.MeasuringOrder`. While ``growing()`` is
     true, images that another thread or program adds are measured too.
+
+    ``slices``: describe the slices of volumes too, after all cases
+    (:func:`semblance.core.workflows.features.describe_slices.describe_slices`).
 
     Raises:
         BadArguments: unknown extractor or setting, or ``name`` is a feature set made with others.
@@ -236,7 +241,12 @@ def extract_features(
         if configured.needs_image:
             # Cases that had features before, and could not be described now.
             failures = {**extraction.failures, **failures}
-        result.failed = [{"case_id": c, "reason": r} for c, r in sorted(failures.items())]
+    if slices and configured.needs_image:
+        described_by = describe_slices(
+            library, result.features, workers=workers, cluster=cluster, reporter=reporter
+        )
+        failures = {**described_by, **failures}
+    result.failed = [{"case_id": c, "reason": r} for c, r in sorted(failures.items())]
     result.seconds = time.monotonic() - start
     return result
 
