@@ -8,17 +8,19 @@ the share whose signs do not. It is 1 where all agree, and close to the cosine.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.features.places import Codes, Floats
+from semblance.core.features.places import Floats
 from semblance.core.features.slice_descriptions import SignCodes, SliceDescriptions, sign_codes, signs
 from semblance.core.retrieval.index import Matrix, NearestRows, Rows, check_filter
-from semblance.core.retrieval.place_index import BestMatches, PlaceIndex, PlaceQuery, evenly_sampled
+from semblance.core.retrieval.place_index import PlaceIndex, PlaceQuery, evenly_sampled
 
 #: Slices of a volume that are compared as they are, of those with fewest differing bits.
 _COMPARED = 3
@@ -138,72 +140,103 @@ class SliceIndex(PlaceIndex):
 
     def __init__(self, images: PlaceIndex, slices: SlicesInSpace, volumes: Mapping[int, int]) -> None:
         """``volumes``: row in ``images`` -> number of its volume among ``slices``."""
-        self._images, self.slices, self.candidates = images, slices, images.candidates
+        super().__init__(
+            images.codes,
+            inverse_lengths=images.inverse_lengths,
+            coded=images.coded,
+            candidates=images.candidates,
+        )
+        self._images, self.slices = images, slices
         #: (n,) the number of the volume of each row; -1 for an image.
         self._volume = np.full(len(images), -1, dtype=np.int64)
         for row, volume in volumes.items():
             self._volume[row] = volume
         self._latest: tuple[PlaceQuery, _FoundSlices] | None = None
 
-    def __len__(self) -> int:
-        return len(self._images)
-
-    def codes_of(self, row: int) -> Codes:
-        """(p, m) the coded places of an image, or of the slice that represents a volume."""
-        return self._images.codes_of(row)
+    def with_candidates(self, candidates: int) -> SliceIndex:
+        """The same with another number of candidates among the images; 0 compares all."""
+        volumes = {row: int(self._volume[row]) for row in np.flatnonzero(self._volume >= 0).tolist()}
+        return SliceIndex(self._images.with_candidates(candidates), self.slices, volumes)
 
     def search(
         self, query: PlaceQuery, k: int = 20, allowed: npt.NDArray[np.bool_] | None = None
     ) -> NearestRows:
-        """The ``k`` images and volumes nearest to ``query``."""
+        """The ``k`` images and volumes nearest to ``query``, fewer where fewer of them are ``allowed`` (n,).
+
+        Raises:
+            BadInput: a query or a filter that does not fit the index.
+        """
+        self._check(query)
         check_filter(allowed, len(self))
         is_image = self._volume < 0
         among = is_image if allowed is None else is_image & allowed
         images = self._images.search(query, k, among)
         rows = np.flatnonzero(~is_image if allowed is None else ~is_image & allowed)
-        distances = self.distances(query, rows)
-        every, near = np.concatenate([images.rows, rows]), np.concatenate([images.distances, distances])
+        every = np.concatenate([images.rows, rows]).astype(np.int64)
+        near = np.concatenate([images.distances, self.distances(query, rows)])
         order = np.lexsort((every, near))[:k]
-        return NearestRows(every[order].astype(np.int64), near[order])
+        return NearestRows(every[order], near[order])
 
     def distances(self, query: PlaceQuery, rows: Rows) -> Matrix:
-        """(r,) distances of some ``rows`` (r,)."""
-        found = np.empty(len(rows))
-        volume = self._volume[rows]
-        if (volume < 0).any():
-            found[volume < 0] = self._images.distances(query, rows[volume < 0])
-        if (volume >= 0).any():
-            similar = self._found(query).similarities[volume[volume >= 0]]
-            found[volume >= 0] = 2.0 * query.weights.sum() - 2.0 * similar
-        return found
+        """(r,) distances of ``query`` to some ``rows`` (r,), as :meth:`search` gives them."""
+        return self._distances(query, rows, self._images.distances)
 
-    def all_distances(self, query: PlaceQuery) -> Matrix:
-        """(n,) distances of all, those of images with an error up to 2e-5."""
-        found = self._images.all_distances(query)
-        volumes = np.flatnonzero(self._volume >= 0)
-        found[volumes] = self.distances(query, volumes)
+    def nearly_exact_distances(self, query: PlaceQuery, rows: Rows | None = None) -> Matrix:
+        """(r,) as :meth:`distances`, or of all; those of images with an error up to 2e-5."""
+        rows = np.arange(len(self)) if rows is None else rows
+        return self._distances(query, rows, self._images.nearly_exact_distances)
+
+    def matched(
+        self, query: PlaceQuery, rows: Rows, among: Sequence[npt.NDArray[np.intp] | None] | None = None
+    ) -> Matrix:
+        """(r, q * m) as :meth:`PlaceIndex.matched`, of a slice the signs of its places."""
+        found = super().matched(query, rows, among)
+        places = self.best_matches(query, rows, among).places
+        roots = np.sqrt(query.weights)[:, np.newaxis]
+        for at, volume in enumerate(self._volume[rows].tolist()):
+            if volume >= 0:
+                codes = self._on_grid(*self.slices.places_of(int(self._found(query).slices[volume])))
+                found[at] = (signs(codes[places[at]], query.places.shape[1]) * roots).reshape(-1)
         return found
 
     def slice_numbers(self, query: PlaceQuery, rows: Rows) -> list[int | None]:
-        """For each of some ``rows`` the slice of the volume, from 0, that is most like ``query``; ``None`` for an image."""
+        """For each of some ``rows`` the slice of the volume that is most like ``query``, from 0; ``None`` for an
+        image."""
         volumes = self._volume[rows].tolist()
         if max(volumes, default=-1) < 0:
             return [None] * len(volumes)
         slices = self._found(query).slices
         return [None if one < 0 else int(self.slices.numbers[slices[one]]) for one in volumes]
 
-    def best_matches(
-        self, query: PlaceQuery, rows: Rows, among: object = None
-    ) -> BestMatches:
-        """As :meth:`PlaceIndex.best_matches`; the places of a slice are counted on the grid of images."""
-        places = np.empty((len(rows), len(query)), dtype=np.intp)
-        cosines = np.empty((len(rows), len(query)))
-        for at, cosine in self._cosines(query, rows):
-            if isinstance(among, list | tuple) and (some := among[at]) is not None:
-                cosine = np.where(np.isin(np.arange(len(cosine)), some)[:, np.newaxis], cosine, -np.inf)
-            places[at] = cosine.argmax(axis=0)
-            cosines[at] = cosine[places[at], np.arange(len(query))]
-        return BestMatches(places, cosines)
+    def _distances(
+        self, query: PlaceQuery, rows: Rows, of_images: Callable[[PlaceQuery, Rows], Matrix]
+    ) -> Matrix:
+        self._check(query)
+        found, volume = np.empty(len(rows)), self._volume[rows]
+        if (volume < 0).any():
+            found[volume < 0] = of_images(query, rows[volume < 0])
+        if (volume >= 0).any():
+            similar = self._found(query).similarities[volume[volume >= 0]]
+            found[volume >= 0] = 2.0 * query.weights.sum() - 2.0 * similar
+        return found
+
+    def _cosines(self, query: PlaceQuery, rows: Rows) -> Iterator[tuple[int, Matrix]]:
+        """As :meth:`PlaceIndex._cosines`; of a volume those of its most similar slice, on the grid of images."""
+        volume = self._volume[rows]
+        images = np.flatnonzero(volume < 0)
+        for at, cosine in super()._cosines(query, rows[images]):
+            yield int(images[at]), cosine
+        for at in np.flatnonzero(volume >= 0).tolist():
+            shape, cosine = self.slices.cosines(query, int(self._found(query).slices[volume[at]]))
+            yield at, self._on_grid(shape, cosine)
+
+    def _on_grid(self, shape: tuple[int, int], values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """(p, ...) ``values`` (rows * columns, ...) of a coarser grid, repeated on that of images."""
+        times = round((self.codes.shape[1] / len(values)) ** 0.5)
+        if times == 1:
+            return values
+        on_grid = values.reshape(*shape, *values.shape[1:])
+        return on_grid.repeat(times, axis=0).repeat(times, axis=1).reshape(-1, *values.shape[1:])
 
     def _found(self, query: PlaceQuery) -> _FoundSlices:
         """The most similar slice of each volume; kept for the last query."""
@@ -213,17 +246,15 @@ class SliceIndex(PlaceIndex):
 
     def _best_slices(self, query: PlaceQuery) -> _FoundSlices:
         starts, differing = self.slices.starts, self.slices.differing(query)
-        lengths = np.diff(starts)
-        chosen = []
-        for start, length in zip(starts[:-1].tolist(), lengths.tolist(), strict=True):
-            part = differing[start : start + length]
-            few = min(_COMPARED, length)
-            chosen.append(start + np.sort(np.argpartition(part, few - 1)[:few]))
+        chosen, ends = [], []
+        for start, end in itertools.pairwise(starts.tolist()):
+            few = min(_COMPARED, end - start)
+            chosen.append(start + np.sort(np.argpartition(differing[start:end], few - 1)[:few]))
+            ends.append(few)
         slices = np.concatenate([np.empty(0, np.int64), *chosen])
         similar = self.slices.similarities(query, slices)
-        ends = np.cumsum([len(one) for one in chosen])
-        best, at = np.empty(len(chosen), np.int64), 0
-        for number, end in enumerate(ends.tolist()):
-            best[number] = at + int(similar[at:end].argmax())
-            at = end
+        best = [
+            begin + int(similar[begin:end].argmax())
+            for begin, end in itertools.pairwise(np.cumsum([0, *ends]).tolist())
+        ]
         return _FoundSlices(slices[best], similar[best])
