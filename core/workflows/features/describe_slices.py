@@ -92,10 +92,14 @@ def describe_slices(
         places = opened.features.part(whole, PLACES)
         if places is None or extractor_class(whole.extractor).version != whole.version:
             return {}
+        settings = {records.ROW_BYTES: ROW_BYTES, records.CODING: coding_of(places).to_settings()}
+        known = opened.features.part(whole, SLICES)
+        if known is not None and known.settings[records.CODING] != settings[records.CODING]:
+            # Slices are compared with images: where the coding of these was fitted anew, they need the same.
+            opened.features.recode(known, settings)
         rows = _undescribed(opened, whole)
         if not len(rows):
             return {}
-        settings = {records.ROW_BYTES: ROW_BYTES, records.CODING: coding_of(places).to_settings()}
         slices = opened.features.make_part(whole, SLICES, settings, dtype="int8")
         paths = [source.path for source in opened.catalogue.sources()] if cluster else []
         with open_engine(min(workers or default_workers(), len(rows)), cluster, paths) as engine:

@@ -51,7 +51,7 @@ def test_a_region_finds_the_slice_and_the_place_it_was_cut_from(world, row, volu
 
 
 def test_images_are_ranked_as_without_volumes(world):
-    index, plain, _, coding = world
+    index, plain, *_ = world
     query = PlaceQuery.of(plain.codes_of(6)[40:60])
     assert index.search(query, 1).rows[0] == 6
     images = np.array([0, 1, 3, 4, 6, 7])
