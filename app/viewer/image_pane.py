@@ -208,10 +208,15 @@ class ImagePane(QWidget):
             return region
         return replace(region, z=self.place, depth=1)
 
-    def go_to_slice_of(self, region: Region | None) -> None:
-        """Show the middle slice of ``region``, if it has slices and the image has no earlier view."""
-        if region is not None and region.middle_slice is not None and not self.is_restored:
-            self.slices.go_to_slice(region.middle_slice)
+    def go_to_slice_of(self, region: Region | None, *, always: bool = False) -> None:
+        """Show the middle slice of ``region``, if it has slices and the image has no earlier view, or ``always``."""
+        if region is not None and (always or not self.is_restored):
+            self.go_to_slice(region.middle_slice)
+
+    def go_to_slice(self, number: int | None) -> None:
+        """Show a slice, counted from 0; ``None``: stay."""
+        if number is not None:
+            self.slices.go_to_slice(number)
 
     def _show_slice(self, place: int, image: DisplayImage) -> None:
         self.view.show_slice(image)

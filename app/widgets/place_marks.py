@@ -72,12 +72,18 @@ def draw_place_marks(
             draw_letter(painter, at, letter, is_chosen=letter == marks.chosen)
 
 
-def draw_frame(painter: QPainter, box: QRectF) -> None:
-    """A line around ``box``, in widget pixels, with a dark edge. Nothing inside the box is covered."""
+def draw_frame(painter: QPainter, box: QRectF, within: QRectF | None = None) -> None:
+    """A line around ``box``, in widget pixels, with a dark edge. Nothing inside the box is covered, unless the line
+    would leave ``within``."""
     # On the middle of pixels a line is sharp.
-    left, top = floor(box.left()) - 1.5, floor(box.top()) - 1.5
+    line = QRectF(
+        QPointF(floor(box.left()) - 1.5, floor(box.top()) - 1.5),
+        QPointF(ceil(box.right()) + 1.5, ceil(box.bottom()) + 1.5),
+    )
+    if within is not None:
+        line &= within.adjusted(2, 2, -2, -2)
     path = QPainterPath()
-    path.addRect(QRectF(left, top, ceil(box.right()) + 1.5 - left, ceil(box.bottom()) + 1.5 - top))
+    path.addRect(line)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
     stroke(painter, path, theme().region)
 

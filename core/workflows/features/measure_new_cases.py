@@ -1,4 +1,4 @@
-"""Measure the cases that were added to a library with the extractor that a metric needs."""
+"""Measure what cases lack: those that were added to a library, with the extractor that a metric needs; places."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from semblance.core.features.registry import extractor_class
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.features.extract_features import extract_features
+from semblance.core.workflows.features.extract_features import ExtractResult, extract_features
 from semblance.core.workflows.features.fuse_features import fused_features
+from semblance.core.workflows.features.suitable_extractors import OF_IMAGES
 
 
 def measure_new_cases(
@@ -39,3 +40,23 @@ def measure_new_cases(
         )
     if is_fused:
         fused_features(library, features, reporter)
+
+
+def measure_places(
+    library: LibraryLocation, *, workers: int | None = None, reporter: Reporter = SILENT
+) -> ExtractResult:
+    """Describe the places of all images of ``library`` that have none yet, in the pass of the first feature set of the
+    encoder, which is made if there is none.
+
+    Raises:
+        BadArguments: the feature set was made by another version.
+        SemblanceError: the encoder cannot run, or the library cannot be written to.
+    """
+    with open_library(library) as opened:
+        known = next(
+            (one for one in opened.features.all() if one.extractor == OF_IMAGES and not one.part), None
+        )
+    name, settings = (None, None) if known is None else (known.name, known.settings)
+    return extract_features(
+        library, OF_IMAGES, settings=settings, name=name, workers=workers, reporter=reporter
+    )

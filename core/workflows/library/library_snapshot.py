@@ -22,6 +22,7 @@ from semblance.core.library.patient_tree import PatientTree, patient_tree
 from semblance.core.library.records import ADMINISTRATOR, CURATOR, RIGHTS, Edit
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.features.suitable_extractors import (
+    OF_IMAGES,
     ExtractorSuitability,
     extractor_suitabilities,
 )
@@ -90,6 +91,13 @@ class LibrarySnapshot:
     outdated_indexes: tuple[str, ...] = ()
     #: Where the server does not answer: when the copy on this computer, which was read, was the library (UTC).
     copied: str = ""
+    #: Whether the places of cases are described, so that a region is found inside their images.
+    has_places: bool = False
+
+    @property
+    def can_have_places(self) -> bool:
+        """Whether places of the cases can be described: there are images that the encoder can measure."""
+        return any(one.name == OF_IMAGES and one.is_suitable for one in self.extractors)
 
     @property
     def editable(self) -> bool:
