@@ -151,14 +151,14 @@ def agreeing_by_place(metric: Metric, query: Matrix, case: Matrix) -> tuple[Matr
 
     A place has the share of a bit that it has in how far the image lies beyond the threshold, u . e_a - b / p.
     """
-    parts = through_steps(metric.steps, query), through_steps(metric.steps, case)
+    of_query, of_case = through_steps(metric.steps, query), through_steps(metric.steps, case)
     distance = metric.distance
-    if parts[0] is None or parts[1] is None or not isinstance(distance, BitDistance):
+    if of_query is None or of_case is None or not isinstance(distance, BitDistance):
         return None
-    bits = distance.bits(np.stack([one.sum(axis=0) for one in parts]))
+    bits = distance.bits(np.stack([of_query.sum(axis=0), of_case.sum(axis=0)]))
     amounts = np.where(bits[0] == bits[1], 4.0 * distance.weights, 0.0)
     found = []
-    for one in parts:
+    for one in (of_query, of_case):
         beyond = one @ distance.directions - distance.thresholds / len(one)
         found.append(beyond @ _quotient(amounts, beyond.sum(axis=0)))
     return found[0], found[1]

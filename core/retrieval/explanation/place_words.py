@@ -19,8 +19,8 @@ _INNER, _OUTER = 1.5, 3.5
 #: Least differences, in standard deviations of the grey of the image: of an area from what surrounds it, between the
 #: two sides of an edge, and of a part of one image from the same part of the other.
 _APART, _EDGE, _PART = 0.5, 1.0, 0.75
-#: An area is smooth or has strong texture if its texture is below or above these shares of the image's, and a part of one image is
-#: stronger than that of the other if its texture is at least so many times as strong.
+#: An area is smooth or has strong texture if its texture is below or above these shares of the image's, and a part of
+#: one image has a stronger texture than that of the other if it is at least so many times as strong.
 _SMOOTH, _STRONG, _STRONGER = 0.6, 1.5, 1.75
 #: A part is named as unlike from so many times its even share of the distance.
 _FAR = 1.5
@@ -123,7 +123,9 @@ def sentence_of_places(
             by_word.setdefault(word, []).append(letter)
     phrases = [
         tr_lazy("{what} ({letters})", what=_ALIKE[word], letters=", ".join(letters))
-        for word, letters in sorted(by_word.items(), key=lambda item: (-len(item[1]), list(_ALIKE).index(item[0])))
+        for word, letters in sorted(
+            by_word.items(), key=lambda item: (-len(item[1]), list(_ALIKE).index(item[0]))
+        )
     ][:3]
     if not phrases:
         alike = tr_lazy("These places match best.")
@@ -140,10 +142,7 @@ def _unlike(query: MeasuredGrey, case: MeasuredGrey, shares: Matrix) -> str:
     thirds = np.array([len(part) for part in np.array_split(np.arange(len(shares)), 3)])
     ends = np.concatenate([[0], np.cumsum(thirds)])
     amounts = np.array(
-        [
-            [shares[ends[r] : ends[r + 1], ends[c] : ends[c + 1]].sum() for c in range(3)]
-            for r in range(3)
-        ]
+        [[shares[ends[r] : ends[r + 1], ends[c] : ends[c + 1]].sum() for c in range(3)] for r in range(3)]
     )
     even = np.outer(thirds, thirds) / shares.size * max(float(shares.sum()), 0.0)
     deviation = max(query.deviation, case.deviation, 1e-6)

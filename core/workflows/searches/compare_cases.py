@@ -23,6 +23,7 @@ from semblance.core.metrics.distance import Matrix
 from semblance.core.retrieval.explanation.matching_places import ImageFeatures, ImagePlaces, places_of
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
+from semblance.core.searches.similar_cases import MatchedPlace
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.searches.compare_places import PlaceComparison, compare_places, has_places
 from semblance.core.workflows.searches.explain_distance import ExplanationContext
@@ -125,9 +126,15 @@ def _open_case_image(loaded: LoadedMetric, query: Query) -> _OpenedImage | str:
 
 
 def compare_images(
-    library: LibraryLocation, search: Search, case: str, *, reporter: Reporter = SILENT
+    library: LibraryLocation,
+    search: Search,
+    case: str,
+    *,
+    place: MatchedPlace | None = None,
+    reporter: Reporter = SILENT,
 ) -> ImageComparison:
-    """The images of ``search``'s query and of ``case``, with the regions in which their features agree.
+    """The images of ``search``'s query and of ``case``, with the regions in which their features agree. ``place``: where
+    a search by place found the query in the case.
 
     An image that cannot be shown is a :attr:`ComparedImage.problem`. Of the encoder the places are compared, and their
     shares are those of the distance with all judgements. For other features judgements and concepts are ignored, because
