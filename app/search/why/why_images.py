@@ -154,7 +154,7 @@ class WhyImages(QWidget):
         for number, (image, side) in enumerate(((self.query, found.query), (self.case, found.case))):
             image.show_image(_annotated(side, None if found.shown is None else found.shown[number]))
         self.note.setText(found.note)
-        self.note.setVisible(bool(found.note))
+        self.note.setVisible(bool(found.note) or found.places is not None)
         shown = any(side.pixels is not None or side.problem for side in (found.query, found.case))
         for image in (self.query, self.case):
             image.setVisible(shown)

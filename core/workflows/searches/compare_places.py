@@ -30,7 +30,7 @@ from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.searches.explain_distance import ExplanationContext
 
 #: Names of the parts of a distance that have no letter.
-IN_FRAMES, ELSEWHERE = tr_lazy("Other places in the frames"), tr_lazy("Places outside the frames")
+IN_FRAMES, ELSEWHERE = tr_lazy("Rest of frames"), tr_lazy("Outside frames")
 #: Features read from the image again differ from those of the library by less than this, as a share of their length,
 #: unless the image or the encoder is another.
 SAME = 1e-3
