@@ -98,7 +98,8 @@ class ExtractDialog(Dialog):
         total = len(self._library.columns)
         for feature_set in self._library.feature_sets:
             index = self._extractor_box.findData(feature_set.extractor)
-            if feature_set.cases + feature_set.failed < total and index >= 0:
+            measured = feature_set.cases - feature_set.incomplete + feature_set.failed
+            if measured < total and index >= 0 and not feature_set.part_of:
                 self._extractor_box.setCurrentIndex(index)
                 self._name.setText(feature_set.name)
                 return
@@ -115,6 +116,14 @@ class ExtractDialog(Dialog):
                     "Features of {n} case will be extracted.",
                     "Features of {n} cases will be extracted.",
                     total,
+                )
+            )
+        elif existing.cases == total and existing.incomplete:
+            self._count_label.setText(
+                tr_n(
+                    "{n} case has these features, but not its places. It will be measured again, once.",
+                    "{n} cases have these features, but not their places. They will be measured again, once.",
+                    existing.incomplete,
                 )
             )
         elif existing.cases < total:

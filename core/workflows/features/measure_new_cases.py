@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from semblance.core.features.fusion import Fusion, fused_sets
-from semblance.core.features.registry import extractor_class
+from semblance.core.features.places import PLACES, SLICES
+from semblance.core.features.registry import extractor_class, make_extractor
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 from semblance.core.tasks import SILENT, Reporter
@@ -27,13 +28,14 @@ def measure_new_cases(
         is_fused = feature_set.extractor == Fusion.name
         names = [one.name for one in fused_sets(feature_set.settings)] if is_fused else [features]
         sets = [opened.features.get(name) for name in names]
-        lacking = [
-            one
-            for one in sets
-            if len(
-                opened.features.cases_to_extract(one, images=extractor_class(one.extractor).measures_images())
-            )
-        ]
+        lacking = []
+        for one in sets:
+            # What belongs to another set is measured in its pass.
+            whole, parts = opened.features.whole(one), [one.part] if one.part else []
+            images = extractor_class(one.extractor).measures_images()
+            rows = opened.features.cases_to_extract(whole, images=images, parts=parts)
+            if len(rows) and whole not in lacking:
+                lacking.append(whole)
     for one in lacking:
         extract_features(
             library, one.extractor, settings=one.settings, name=one.name, workers=workers, reporter=reporter
@@ -45,18 +47,24 @@ def measure_new_cases(
 def measure_places(
     library: LibraryLocation, *, workers: int | None = None, reporter: Reporter = SILENT
 ) -> ExtractResult:
-    """Describe the places of all images of ``library`` that have none yet, in the pass of the first feature set of the
-    encoder, which is made if there is none.
+    """Describe the places of all images of ``library`` that have none yet, in the pass of the first feature set whose
+    encoder gives some; that of the shipped one is made if there is none.
 
     Raises:
         BadArguments: the feature set was made by another version.
         SemblanceError: the encoder cannot run, or the library cannot be written to.
     """
     with open_library(library) as opened:
-        known = next(
-            (one for one in opened.features.all() if one.extractor == OF_IMAGES and not one.part), None
-        )
-    name, settings = (None, None) if known is None else (known.name, known.settings)
-    return extract_features(
-        library, OF_IMAGES, settings=settings, name=name, workers=workers, reporter=reporter
-    )
+        own = [one for one in opened.features.all() if not one.part]
+    for one in own:
+        extractor = make_extractor(one.extractor, **one.extractor_settings)
+        if not {PLACES, SLICES}.isdisjoint(extractor.parts):
+            return extract_features(
+                library,
+                one.extractor,
+                settings=one.settings,
+                name=one.name,
+                workers=workers,
+                reporter=reporter,
+            )
+    return extract_features(library, OF_IMAGES, workers=workers, reporter=reporter)
