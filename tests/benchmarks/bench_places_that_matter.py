@@ -1,10 +1,10 @@
 """Whether the places that the reason frames matter: hidden, they lower the similarity more than other places do.
 
-Of each pair of a query and its nearest image a frame of 5 x 5 places is hidden by a blur, first in the query, then in the
-case, and as often squares of the same size at random. The similarity is the cosine of the encoder's features, and that of
+Of each pair of a query and its nearest image a frame of 5 x 5 places is hidden by a blur, first in the query, then in
+the case, and squares of the same size at random. The similarity is the cosine of the encoder's features, and that of
 the coordinates that the plain distance compares (length 1, 64 components). The frames were chosen with another blur and
-with squares of a coarser grid; how much the match of two frames counts was chosen on busi_masks_a, mias_a and the test
-images of pneumoniamnist_official.
+with squares of a coarser grid. The method and how much the match of two frames counts were chosen on busi_masks_a,
+mias_a and images of pneumoniamnist_official.
 
 ``python -m tests.benchmarks.bench_places_that_matter`` prints the table of this benchmark alone.
 """
@@ -78,8 +78,8 @@ def shown_images(container: Path, count: int) -> list[Bytes]:
 
 
 def falls_of_pairs(images: list[Bytes], pairs: int) -> Falls:
-    """(pairs, 2, 2): of each pair, the mean over both of its images, the fall of both cosines while the frame and while a
-    random square is hidden."""
+    """(pairs, 2, 2): of each pair, the mean over both of its images, the fall of both cosines while the frame and while
+    a random square is hidden."""
     extractor = Encoder()
     features, maps = [], []
     for start in range(0, len(images), 16):

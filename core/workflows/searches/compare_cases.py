@@ -133,12 +133,12 @@ def compare_images(
     place: MatchedPlace | None = None,
     reporter: Reporter = SILENT,
 ) -> ImageComparison:
-    """The images of ``search``'s query and of ``case``, with the regions in which their features agree. ``place``: where
-    a search by place found the query in the case.
+    """The images of ``search``'s query and of ``case``, with the regions in which their features agree. ``place``:
+    where a search by place found the query in the case.
 
     An image that cannot be shown is a :attr:`ComparedImage.problem`. Of the encoder the places are compared, and their
-    shares are those of the distance with all judgements. For other features judgements and concepts are ignored, because
-    their effect has no position in an image.
+    shares are those of the distance with all judgements. For other features judgements and concepts are ignored,
+    because their effect has no position in an image.
 
     Raises:
         BadArguments: no such metric or group of features.

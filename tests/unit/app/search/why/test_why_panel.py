@@ -230,7 +230,7 @@ def test_both_breakdowns_have_the_same_total(panel_with_query, context, qtbot):
     assert panel_with_query.shown.kind == "Bits"
     assert len(panel_with_query.waterfall.contributions) <= MAX_ROWS
     assert all(not line.key for line in panel_with_query.waterfall.contributions)
-    shown = context.state.ranking.ranked[0].distance
+    shown = context.state.ranking.ranked[-1].distance
     assert sum(line.amount for line in panel_with_query.waterfall.contributions) == pytest.approx(
         shown, rel=1e-9, abs=1e-12
     )
