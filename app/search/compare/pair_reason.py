@@ -17,7 +17,7 @@ from semblance.core.errors import SemblanceError
 from semblance.core.language import tr, translate
 from semblance.core.searches.similar_cases import RankedCase
 from semblance.core.workflows.searches.compare_cases import ImageComparison
-from semblance.core.workflows.searches.compare_places import ComparedPlace, PlaceComparison
+from semblance.core.workflows.searches.compare_places import PlaceMatch, ComparedPlaces
 from semblance.core.workflows.searches.rank_cases import RankedSearch
 
 #: Channel of the comparison of places.
@@ -33,9 +33,9 @@ class PairReason(QWidget):
         super().__init__()
         self._context = context
         self._pair: tuple[RankedSearch, str] | None = None
-        self._places: PlaceComparison | None = None
+        self._places: ComparedPlaces | None = None
         self._letter = ""
-        self._pointed: ComparedPlace | None = None
+        self._pointed: PlaceMatch | None = None
         self.reason = PlaceReason()
         self.note = WrappedLabel(role="small")
         self.copy_details = CopyDetailsButton()
@@ -81,13 +81,13 @@ class PairReason(QWidget):
         return marks_of(self._places, image, self._letter, self._pointed)
 
     @property
-    def places(self) -> PlaceComparison | None:
+    def places(self) -> ComparedPlaces | None:
         """What is alike in places, ``None`` where it is not known."""
         return self._places
 
     def point(self, image: int, at: tuple[float, float] | None) -> None:
         """The pointer is at a pixel of the query or of the case, or at none."""
-        pair: ComparedPlace | None = None
+        pair: PlaceMatch | None = None
         if self._places is not None and at is not None:
             pair = self._places.pair_at(image, *at)
         if pair == self._pointed:

@@ -17,7 +17,7 @@ from semblance.core.imaging.region import Box
 from semblance.core.language import format_number, tr, translate
 from semblance.core.reports.formatting import signed_text
 from semblance.core.workflows.searches.compare_cases import ImageComparison
-from semblance.core.workflows.searches.compare_places import ComparedPlace, PlaceComparison
+from semblance.core.workflows.searches.compare_places import PlaceMatch, ComparedPlaces
 
 _ROW, _CROP, _BAR, _VALUE, _GAP = 34, 28, 10, 40, 6
 #: A crop shows so many times the side of the place: a place alone says little to the eye.
@@ -82,7 +82,7 @@ class PlaceReason(QWidget):
             row.set_chosen(row.letter == letter and bool(letter))
         self.pointed_at.emit(letter)
 
-    def show_pointed(self, places: PlaceComparison | None, pair: ComparedPlace | None) -> None:
+    def show_pointed(self, places: ComparedPlaces | None, pair: PlaceMatch | None) -> None:
         """Say what the place under the pointer on an image matches."""
         for row in self.rows:
             row.set_chosen(pair is not None and bool(pair.letter) and row.letter == pair.letter)
@@ -97,7 +97,7 @@ class PlaceReason(QWidget):
             self.rows[focused + step].setFocus(Qt.FocusReason.TabFocusReason)
 
 
-def pair_text(places: PlaceComparison, pair: ComparedPlace) -> str:
+def pair_text(places: ComparedPlaces, pair: PlaceMatch) -> str:
     """How alike a pair of places is, and its share in the whole."""
     alike = tr("similarity {value}", value=format_number(pair.similarity, ".2f"))
     if pair.share is None:
@@ -112,7 +112,7 @@ def _share_text(share: float) -> str:
 
 
 def marks_of(
-    places: PlaceComparison | None, image: int, chosen: str = "", pointed: ComparedPlace | None = None
+    places: ComparedPlaces | None, image: int, chosen: str = "", pointed: PlaceMatch | None = None
 ) -> PlaceMarks:
     """What is drawn on the query (``image`` 0) or the case (1): the frame, the letters, and the place pointed at."""
     if places is None:
@@ -153,7 +153,7 @@ class PlaceRow(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._pair: ComparedPlace | None = None
+        self._pair: PlaceMatch | None = None
         self._crops = QImage(), QImage()
         self._is_chosen = False
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -164,7 +164,7 @@ class PlaceRow(QWidget):
     def letter(self) -> str:
         return "" if self._pair is None else self._pair.letter
 
-    def show_pair(self, pair: ComparedPlace, crops: tuple[QImage, QImage], text: str) -> None:
+    def show_pair(self, pair: PlaceMatch, crops: tuple[QImage, QImage], text: str) -> None:
         self._pair, self._crops = pair, crops
         self.setAccessibleName(tr("Place {letter}: {text}", letter=pair.letter, text=text))
         self.setToolTip(plain_tip(text[:1].upper() + text[1:]))
@@ -246,7 +246,7 @@ class PlaceRow(QWidget):
         painter.end()
 
 
-def parts_of_places(places: PlaceComparison) -> Sequence[tuple[str, float, str]]:
+def parts_of_places(places: ComparedPlaces) -> Sequence[tuple[str, float, str]]:
     """Name, amount and tip of each part of the whole."""
     details = dict(places.details)
     return [

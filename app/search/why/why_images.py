@@ -28,7 +28,7 @@ from semblance.core.language import tr, visible
 from semblance.core.searches.similar_cases import RankedCase
 from semblance.core.workflows.searches import compare_cases
 from semblance.core.workflows.searches.compare_cases import ComparedImage, ImageComparison
-from semblance.core.workflows.searches.compare_places import ComparedPlace, PlaceComparison
+from semblance.core.workflows.searches.compare_places import PlaceMatch, ComparedPlaces
 from semblance.core.workflows.searches.rank_cases import RankedSearch
 
 #: Channel of the images.
@@ -52,7 +52,7 @@ class WhyImages(QWidget):
         self.note = WrappedLabel(role="small")
         #: The pairs of places that match, of the features of an encoder.
         self.reason = PlaceReason()
-        self._places: PlaceComparison | None = None
+        self._places: ComparedPlaces | None = None
         #: Whether the images of another pair are awaited.
         self.is_comparing = False
         grid = QGridLayout()
@@ -116,7 +116,7 @@ class WhyImages(QWidget):
         self._update_switch()
 
     @property
-    def places(self) -> PlaceComparison | None:
+    def places(self) -> ComparedPlaces | None:
         """What is alike in places, of the images shown."""
         return self._places
 
@@ -127,7 +127,7 @@ class WhyImages(QWidget):
         self._draw_places("")
         self.compared.emit()
 
-    def _draw_places(self, letter: str, pointed: ComparedPlace | None = None) -> None:
+    def _draw_places(self, letter: str, pointed: PlaceMatch | None = None) -> None:
         for side, image in enumerate((self.query, self.case)):
             image.show_places(marks_of(self._places, side, letter, pointed))
 

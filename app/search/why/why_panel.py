@@ -35,7 +35,7 @@ from semblance.core.searches.similar_cases import RankedCase
 from semblance.core.workflows.evaluation import scored_metrics
 from semblance.core.workflows.library.library_snapshot import MetricFacts
 from semblance.core.workflows.searches import explain_distance
-from semblance.core.workflows.searches.compare_places import PlaceComparison
+from semblance.core.workflows.searches.compare_places import ComparedPlaces
 from semblance.core.workflows.searches.explain_distance import Explanation, GroupPart, nearest_mark
 from semblance.core.workflows.searches.rank_cases import RankedSearch
 
@@ -224,7 +224,7 @@ class WhyPanel(Panel):
         self._show_contributions()
         self._pages.setCurrentWidget(self._body)
 
-    def _breakdowns(self, explanation: Explanation, places: PlaceComparison | None) -> list[tuple[str, str]]:
+    def _breakdowns(self, explanation: Explanation, places: ComparedPlaces | None) -> list[tuple[str, str]]:
         """The ways to break the distance down. One part alone explains nothing."""
         groups = {part.name for part in explanation.groups}
         found = []
@@ -281,7 +281,7 @@ class WhyPanel(Panel):
         self.header.set_note("" if left_out or not by_group else tr("untick to leave out"))
         self.header.set_action(tr("Reset") if left_out else "")
 
-    def _show_places(self, places: PlaceComparison, explanation: Explanation) -> None:
+    def _show_places(self, places: ComparedPlaces, explanation: Explanation) -> None:
         contributions = [Contribution(*part) for part in parts_of_places(places)]
         total = places.total
         for part in explanation.groups:

@@ -25,7 +25,7 @@ from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.searches.similar_cases import MatchedPlace
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.searches.compare_places import PlaceComparison, compare_places, has_places
+from semblance.core.workflows.searches.compare_places import ComparedPlaces, compare_places, has_places
 from semblance.core.workflows.searches.explain_distance import ExplanationContext
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.open_metrics import open_search_metric
@@ -60,7 +60,7 @@ class ImageComparison:
     query: ComparedImage
     case: ComparedImage
     note: str
-    places: PlaceComparison | None = None
+    places: ComparedPlaces | None = None
     shown: tuple[Box, Box] | None = None
 
 

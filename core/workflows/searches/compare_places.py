@@ -39,7 +39,7 @@ _MAP = level_map(PLACE_BLOCK)
 
 
 @dataclass(frozen=True)
-class ComparedPlace:
+class PlaceMatch:
     """A place of the query and the place of the case that matches it, each a rectangle in pixels of its image, with the
     cosine of both and their ``share`` in the whole (``None``: not known). ``letter``: empty if it is none of the
     strongest."""
@@ -51,7 +51,7 @@ class ComparedPlace:
 
 
 @dataclass(frozen=True, eq=False)
-class PlaceComparison:
+class ComparedPlaces:
     """What is alike in a query and a case, in places.
 
     ``frames``: the part of each image that matters most, or that was searched with and found, in pixels. ``pairs``: the
@@ -61,7 +61,7 @@ class PlaceComparison:
     """
 
     frames: tuple[Box, Box]
-    pairs: tuple[ComparedPlace, ...]
+    pairs: tuple[PlaceMatch, ...]
     sentence: str
     summary: str
     grids: tuple[PlaceGrid, PlaceGrid]
@@ -76,7 +76,7 @@ class PlaceComparison:
     details: tuple[tuple[str, str], ...] = ()
     note: str = ""
 
-    def pair_at(self, image: int, x: float, y: float) -> ComparedPlace | None:
+    def pair_at(self, image: int, x: float, y: float) -> PlaceMatch | None:
         """The pair of the place at a pixel of the query (``image`` 0) or of the case (1), ``None`` where none is."""
         grid = self.grids[image]
         left, top, right, bottom = grid.box
@@ -91,7 +91,7 @@ class PlaceComparison:
         boxes = (grid.place_box(place), self.grids[1 - image].place_box(partner))
         boxes = boxes if image == 0 else (boxes[1], boxes[0])
         named = next((pair for pair in self.pairs if pair.boxes == boxes), None)
-        return named or ComparedPlace(
+        return named or PlaceMatch(
             "",
             boxes,
             float(self.similarity[image, place]),
@@ -117,7 +117,7 @@ def compare_places(
     mean: Floats | None = None,
     *,
     reporter: Reporter = SILENT,
-) -> PlaceComparison:
+) -> ComparedPlaces:
     """Compare the places of the query and of the case. ``images``: both with the measured region; ``rows`` (2, d):
     their features in the library; ``mean`` (c,): the mean place of the library, if it is known.
 
@@ -169,10 +169,10 @@ def compare_places(
             "This metric is no function of projections, so places have no exact shares in its distance."
         )
     agreeing = agreeing_by_place(metric, *by_place) if is_same else None
-    return PlaceComparison(
+    return ComparedPlaces(
         (_frame(boxes[0], framed[0]), _frame(boxes[1], framed[1])),
         tuple(
-            ComparedPlace(
+            PlaceMatch(
                 pair.letter,
                 (boxes[0].place_box(pair.query), boxes[1].place_box(pair.case)),
                 pair.similarity,
