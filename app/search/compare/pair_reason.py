@@ -17,7 +17,7 @@ from semblance.core.errors import SemblanceError
 from semblance.core.language import tr, translate
 from semblance.core.searches.similar_cases import RankedCase
 from semblance.core.workflows.searches.compare_cases import ImageComparison
-from semblance.core.workflows.searches.compare_places import PlaceMatch, ComparedPlaces
+from semblance.core.workflows.searches.compare_places import ComparedPlaces, PlaceMatch
 from semblance.core.workflows.searches.rank_cases import RankedSearch
 
 #: Channel of the comparison of places.

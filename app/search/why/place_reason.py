@@ -17,7 +17,7 @@ from semblance.core.imaging.region import Box
 from semblance.core.language import format_number, tr, translate
 from semblance.core.reports.formatting import signed_text
 from semblance.core.workflows.searches.compare_cases import ImageComparison
-from semblance.core.workflows.searches.compare_places import PlaceMatch, ComparedPlaces
+from semblance.core.workflows.searches.compare_places import ComparedPlaces, PlaceMatch
 
 _ROW, _CROP, _BAR, _VALUE, _GAP = 34, 28, 10, 40, 6
 #: A crop shows so many times the side of the place: a place alone says little to the eye.

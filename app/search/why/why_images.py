@@ -28,7 +28,7 @@ from semblance.core.language import tr, visible
 from semblance.core.searches.similar_cases import RankedCase
 from semblance.core.workflows.searches import compare_cases
 from semblance.core.workflows.searches.compare_cases import ComparedImage, ImageComparison
-from semblance.core.workflows.searches.compare_places import PlaceMatch, ComparedPlaces
+from semblance.core.workflows.searches.compare_places import ComparedPlaces, PlaceMatch
 from semblance.core.workflows.searches.rank_cases import RankedSearch
 
 #: Channel of the images.
