@@ -42,7 +42,8 @@ class ImageDisplay(QWidget):
     Signals: ``region.changed(region)``, ``window_changed(window)``, ``tool_changed(name)``, ``view_changed()`` for
     zoom and position, ``inverted_changed(inverted)``; ``segment_requested(x, y)``: outline what lies at that image
     pixel; ``refine_requested``: outline what lies in the region drawn; ``scrolled(steps)``: so many slices on, if
-    ``scrolls``; ``run_requested``: start or stop running through the slices; ``located(x, y)``: move the cross there.
+    ``scrolls``; ``run_requested``: start or stop running through the slices; ``located(x, y)``: move the cross there;
+    ``pointed_at(at)``: the pixel under the mouse, ``None`` where none is.
     """
 
     window_changed = Signal(object)
@@ -54,6 +55,7 @@ class ImageDisplay(QWidget):
     run_requested = Signal()
     located = Signal(float, float)
     inverted_changed = Signal(bool)
+    pointed_at = Signal(object)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import QPoint, Qt, Signal
@@ -12,6 +13,7 @@ from PySide6.QtWidgets import QBoxLayout, QFrame, QMenu, QPushButton, QScrollAre
 from semblance.app.search.case_panel import CaseNotes
 from semblance.app.search.compare.compared_pair import WIDTH as FACTS
 from semblance.app.search.compare.compared_pair import ComparedPair, CompareFacts, FeatureTable, compared_pair
+from semblance.app.search.compare.pair_reason import PairReason
 from semblance.app.search.compare.same_level import SameLevel, VolumePair
 from semblance.app.search.compare.second_image import SecondImageButtons
 from semblance.app.search.feedback.mark_cards import FeedbackButtons
@@ -37,7 +39,7 @@ from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.message_lines import CopyDetailsButton
 from semblance.app.widgets.panel import FullPage, ImageHeader, header_button, side_by_side
-from semblance.app.widgets.place_marks import NO_PLACE_MARKS, PlaceMarks
+from semblance.app.widgets.place_marks import NO_PLACE_MARKS
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.errors import SemblanceError
 from semblance.core.imaging.image_address import ImageAddress
@@ -131,6 +133,7 @@ class ComparePage(FullPage):
         #: What is searched with and how to see the places, below the images of a search by place.
         self.place_line = ElidedLabel(role="second")
         self._is_zoomed_to_places = False
+        self.reason = PairReason(context)
         self.facts = CompareFacts()
         self.notes = CaseNotes(context.state, self.in_report)
         self.strip = CaseGrid()
@@ -151,7 +154,11 @@ class ComparePage(FullPage):
         self._facts_area.setFrameShape(QFrame.Shape.NoFrame)
         self._facts_area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._facts_area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self._facts_area.setWidget(self.facts)
+        inner = QWidget()
+        column = vbox(inner)
+        column.addWidget(self.reason)
+        column.addWidget(self.facts, 1)
+        self._facts_area.setWidget(inner)
         self._right = QWidget()
         right = vbox(self._right)
         right.addWidget(self._facts_area, 1)
@@ -179,6 +186,7 @@ class ComparePage(FullPage):
         self.previous.clicked.connect(lambda: self.step(-1))
         self.next.clicked.connect(lambda: self.step(1))
         self.linked.toggled.connect(lambda on: self._link() if on else None)
+        self.reason.changed.connect(self._draw_places)
         self.measure.toggled.connect(self._measure)
         self.draw.toggled.connect(self._draw)
         self.feedback.judged.connect(self.judged)
@@ -191,6 +199,7 @@ class ComparePage(FullPage):
             pane.view.customContextMenuRequested.connect(
                 lambda at, side=side: self.make_menu(side).popup(self.panes[side].view.mapToGlobal(at))
             )
+            pane.view.pointed_at.connect(lambda at, side=side: self.reason.point(side, at))
             pane.view.tool_changed.connect(lambda name: self.measure.setChecked(name == RULER))
         self.panes[1].view.tool_changed.connect(lambda name: self.draw.setChecked(name == RECTANGLE))
         query = self.panes[0]
@@ -311,6 +320,8 @@ class ComparePage(FullPage):
             self._open_case(pair)
         else:
             self._draw_case()
+        has_images = self.features.isHidden()
+        self.reason.show_pair(*((pair.ranked_search, pair.case) if has_images else (None, None)))
         if before is None or before.case.row != pair.case.row:
             self.case_changed.emit()
 
@@ -336,6 +347,7 @@ class ComparePage(FullPage):
         for pane in self.panes:
             pane.show_nothing()
         self.features.show_features([], "")
+        self.reason.show_pair(None, None)
         self.facts.clear()
 
     def _open_case(self, pair: ComparedPair) -> None:
@@ -383,11 +395,25 @@ class ComparePage(FullPage):
         parts = [zooms] if region is None else [tr("Region {size}", size=region_size(region)), zooms]
         self.place_line.setText("   ".join(parts))
 
-    def _show_places(self, pair: ComparedPair) -> None:
-        """Draw what a search by place found on the image of the ranked case."""
+    def _draw_places(self) -> None:
+        """Draw the places that match on both images, and what a search by place found in the case."""
+        pair = self._pair
+        if pair is None or not self.features.isHidden():
+            return
         place = pair.case.place
-        marks = NO_PLACE_MARKS if place is None else PlaceMarks((place.box,), slice=place.number)
-        self.panes[1].show_place_marks(marks)
+        for side, pane in enumerate(self.panes):
+            marks = self.reason.marks(side)
+            if side == 1 and place is not None:
+                frames = (place.box, *marks.frames[1:])
+                marks = replace(marks, frames=frames, slice=place.number)
+            elif side == 0 and pair.query.region is not None:
+                # The region is drawn already.
+                marks = replace(marks, frames=marks.frames[1:], slice=pair.query.region.middle_slice)
+            elif pane.place is not None:
+                region = pane.case_region
+                middle = None if region is None else region.middle_slice
+                marks = replace(marks, slice=len(pane.slices) // 2 if middle is None else middle)
+            pane.show_place_marks(marks if self._viewed[side] is not None else NO_PLACE_MARKS)
 
     def zoom_to_places(self) -> None:
         """Zoom both images to the matched place, or show the whole images again."""
@@ -416,7 +442,7 @@ class ComparePage(FullPage):
             self._viewed[1] = None
             self.panes[1].show_nothing()
             self.features.show_features([], "")
-        self._show_places(pair)
+        self._draw_places()
         self.feedback.show_case(pair.case.case_id)
         self.notes.show_case(pair.case.case_id)
         distance = tr("distance {distance}", distance=self.strip.model().distance_text(pair.place))
