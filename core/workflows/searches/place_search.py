@@ -165,7 +165,7 @@ def query_places(loaded: LoadedMetric, stored: LibraryPlaces, query: Query) -> Q
     """
     codes, grid, size = image_places(loaded, stored, query)
     region = query.region
-    if region is None or (region.outline is None and region.clipped(*size).box == (0, 0, *size[::-1])):
+    if region is None or region.covers(*size):
         # How far a place is from the mean one says how much it stands out.
         lengths = np.linalg.norm(codes.astype(np.float64), axis=1)
         every = np.arange(len(codes), dtype=np.int64)
