@@ -25,6 +25,7 @@ from semblance.core.metrics.steps.sequence import chosen_steps
 from semblance.core.parameters import parse_settings
 from semblance.core.research.printed_values import printed_values
 from semblance.core.tasks import SILENT, PartReporter, Reporter
+from semblance.core.workflows.evaluation.region_cases import with_places
 from semblance.core.workflows.features.fuse_features import fused_features
 
 #: Settings of the protocol itself are written ``protocol.key=value``.
@@ -33,7 +34,8 @@ PROTOCOL = "protocol"
 
 @dataclass(frozen=True)
 class EvaluateRequest:
-    """What to score, as on the command line; exactly one of ``library`` and ``table``.
+    """What to score, as on the command line; exactly one of ``library`` and ``table``. Without ``learners`` those of
+    the protocol are scored, if it has some.
 
     ``settings`` are texts ``LEARNER.key=value``, ``protocol.key=value`` for the measuring itself, or ``key=value`` for
     how the table is written.
@@ -132,6 +134,7 @@ def _parsed(request: EvaluateRequest) -> tuple[EvaluationProtocol, list[LearnerS
         raise BadArguments("Specify what to evaluate.", "Give either a library or --table.")
     chosen = protocol_class(request.protocol)
     _table_format(request)
+    request = replace(request, learners=request.learners or chosen.default_learners)
     settings = _settings(request)
     return chosen(**parse_settings(PROTOCOL, chosen.parameters, settings.pop(PROTOCOL))), [
         LearnerSpec(
@@ -154,6 +157,10 @@ def _evaluated(
         features = fused_features(request.library, features, reporter)
     source = CaseSource(request.library, request.table, features, _table_format(request))
     data, extractor, left_out = read_source(source, protocol.attributes)
+    if protocol.needs_places:
+        if request.library is None:
+            raise BadArguments("A table has no images to search in.", "Name a library instead of --table.")
+        data = with_places(request.library, features, data, whole=True, seed=request.seed, reporter=reporter)
     renamed = parse_findings_map(request.findings) if request.findings else None
     data = prepare(data, findings=renamed, max_cases=request.max_cases, seed=request.seed)
     notes = list(data.notes)
