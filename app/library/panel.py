@@ -213,7 +213,7 @@ class LibraryPanel(Panel):
         """Search with the case ``steps`` positions after the query, or after the current case."""
         model = self.grid.model()
         if len(model):
-            start = model.place_of(self.query_row())
+            start = model.position_of(self.query_row())
             start = start if start != NO_PLACE else self.grid.current_place()
             place = min(len(model) - 1, max(0, start + steps))
             self.grid.set_current(model.case_row(place))

@@ -16,6 +16,7 @@ from semblance.app.viewer.rendering import Renderer
 from semblance.app.viewer.view_settings import ViewSettings
 from semblance.app.viewer.viewport import Orientation, Viewport
 from semblance.app.viewer.window_level import PRESETS, Preset, Window, auto_window, preset_window, same_values
+from semblance.app.widgets.place_marks import NO_PLACE_MARKS, PlaceMarks
 from semblance.core.imaging.cut_planes import Edges
 from semblance.core.imaging.display import DisplayImage
 from semblance.core.imaging.region import Region
@@ -65,6 +66,9 @@ class ImageDisplay(QWidget):
         #: Boxes around the burnt-in marks, and whether they are drawn; it stays for the next image.
         self.marks: tuple[Region, ...] = ()
         self.are_marks_shown = False
+        #: The places that the search or its reason is about, and whether they are drawn; it stays for the next image.
+        self.place_marks = NO_PLACE_MARKS
+        self.are_places_shown = True
         self.inverted = False
         self.editable = True
         self.scrolls = False
@@ -114,6 +118,7 @@ class ImageDisplay(QWidget):
         self.pixel_under_mouse = None
         self.case_region, self.notes = None, () if image is None else image.notes
         self.marks = ()
+        self.place_marks = NO_PLACE_MARKS
         self.edges = self.cross = None
         if image is None:
             self.region.begin(0, 0)
@@ -172,6 +177,17 @@ class ImageDisplay(QWidget):
     def set_marks_shown(self, shown: bool) -> None:
         """Show or hide the boxes around burnt-in marks."""
         self.are_marks_shown = shown
+        self.update()
+
+    def show_place_marks(self, marks: PlaceMarks) -> None:
+        """Draw ``marks`` over the image."""
+        if marks != self.place_marks:
+            self.place_marks = marks
+            self.update()
+
+    def set_places_shown(self, shown: bool) -> None:
+        """Show or hide the matched places."""
+        self.are_places_shown = shown
         self.update()
 
     # What can be done

@@ -17,6 +17,7 @@ from semblance.app.viewer.overlay import slice_text
 from semblance.app.viewer.slices import SliceBar, Slices
 from semblance.app.viewer.view_settings import ViewSettings
 from semblance.app.viewer.window_level import Window, window_on_values
+from semblance.app.widgets.place_marks import NO_PLACE_MARKS, PlaceMarks
 from semblance.core.imaging.cut_planes import cut_planes
 from semblance.core.imaging.display import DisplayImage
 from semblance.core.imaging.image import SliceFacts
@@ -57,6 +58,7 @@ class ImagePane(QWidget):
         self.slices = Slices(jobs, self, share=share)
         self.bar = SliceBar(self.slices)
         self._case_region: Region | None = None
+        self._place_marks = NO_PLACE_MARKS
         #: What is shown: a case's row in its library, or an address.
         self.source: tuple[LibraryLocation | None, int | ImageAddress] = (None, 0)
         self._has_histogram = True
@@ -107,7 +109,7 @@ class ImagePane(QWidget):
         self.view.show_image(image, region)
         self.histogram.show_window(self.view.window_level)
         self._fit_histogram()
-        self._case_region = viewed.region
+        self._case_region, self._place_marks = viewed.region, NO_PLACE_MARKS
         stack = viewed.stack
         self.view.edges = None if stack is None else cut_planes(stack.directions)[0].edges
         if viewed.case is not None and not image.notes:
@@ -122,6 +124,11 @@ class ImagePane(QWidget):
         self._show_place(self.slices.place, image.slice_facts)
         self._restore_view(image)
         self._is_showing = False
+
+    def show_place_marks(self, marks: PlaceMarks) -> None:
+        """Draw ``marks`` over the image, of a volume over their slice alone. They go with the image."""
+        self._place_marks = marks
+        self.view.show_place_marks(marks.on_slice(self.place))
 
     def name_image(self, name: str) -> None:
         """Name the image that is shown, for screen readers."""
@@ -175,7 +182,7 @@ class ImagePane(QWidget):
         self._is_showing = True
         self.slices.begin(None, None, 0, None)
         self._fit_bar()
-        self._case_region = None
+        self._case_region, self._place_marks = None, NO_PLACE_MARKS
         self.view.scrolls = False
         self.view.slice_text = ""
         self.view.show_image(None)
@@ -201,10 +208,15 @@ class ImagePane(QWidget):
             return region
         return replace(region, z=self.place, depth=1)
 
-    def go_to_slice_of(self, region: Region | None) -> None:
-        """Show the middle slice of ``region``, if it has slices and the image has no earlier view."""
-        if region is not None and region.middle_slice is not None and not self.is_restored:
-            self.slices.go_to_slice(region.middle_slice)
+    def go_to_slice_of(self, region: Region | None, *, always: bool = False) -> None:
+        """Show the middle slice of ``region``, if it has slices and the image has no earlier view, or ``always``."""
+        if region is not None and (always or not self.is_restored):
+            self.go_to_slice(region.middle_slice)
+
+    def go_to_slice(self, number: int | None) -> None:
+        """Show a slice, counted from 0; ``None``: stay."""
+        if number is not None:
+            self.slices.go_to_slice(number)
 
     def _show_slice(self, place: int, image: DisplayImage) -> None:
         self.view.show_slice(image)
@@ -215,6 +227,7 @@ class ImagePane(QWidget):
         """``facts``: of the slice, once it is read."""
         shown = None if self._case_region is None else self._case_region.on_slice(place)
         self.view.case_region = self._case_region if self.place is None else shown
+        self.view.show_place_marks(self._place_marks.on_slice(self.place))
         text = slice_text(place, len(self.slices), facts or SliceFacts())
         self.view.slice_text = "" if self.place is None else text
         self.view.problem = ""

@@ -9,7 +9,8 @@ from functools import partial
 from PySide6.QtWidgets import QAbstractButton
 
 from semblance.app.viewer.image_pane import ImagePane
-from semblance.app.viewer.linking import is_same_frame, linked_slice, linked_view, linked_window
+from semblance.app.viewer.linking import Point, is_same_frame, linked_slice, linked_view, linked_window
+from semblance.core.imaging.region import Box
 
 
 class LinkedPanes:
@@ -22,6 +23,8 @@ class LinkedPanes:
     def __init__(self, panes: Sequence[ImagePane], switch: QAbstractButton) -> None:
         self._panes, self._switch = tuple(panes), switch
         self._is_paused = False
+        #: The points of the images that are at the same position, by the place of the pane; () for their middles.
+        self._points: tuple[Point, ...] = ()
         #: The slices that were side by side when they were linked, by the place of the pane.
         self._side_by_side: dict[int, int] = {}
         #: The slice at which a pane follows the one that was scrolled, by its place.
@@ -47,18 +50,45 @@ class LinkedPanes:
         one = self._panes[place].view
         if self._is_paused or not self._switch.isChecked() or one.image is None:
             return
+        if one.viewport.fitted:
+            self._points = ()
         with self.paused():
-            for pane in self._panes:
+            for number, pane in enumerate(self._panes):
                 other = pane.view
                 if other is one or other.image is None:
                     continue
-                other.set_view(linked_view(one.viewport, other.viewport))
+                together = (self._points[place], self._points[number]) if self._points else None
+                other.set_view(linked_view(one.viewport, other.viewport, together))
                 if not window:
                     continue
                 # Pixel values in different units, as of CT and MR, cannot be compared.
                 has_same_unit = one.image.unit == other.image.unit
                 if has_same_unit and one.window_level is not None and other.window_level is not None:
                     pane.follow_window(linked_window(one.window_level, one.image, other.image))
+
+    def zoom_to(self, boxes: Sequence[Box | None]) -> None:
+        """Show these places of the images, ``None`` for none, in the middle. While the panes are linked they have one
+        relative zoom, so that sizes can be compared, and the places stay at the same position."""
+        shown = [(pane.view, box) for pane, box in zip(self._panes, boxes, strict=True)]
+        found = [(view, box) for view, box in shown if view.image is not None and box is not None]
+        relative = [view.viewport.around(box).zoom / view.viewport.fit_zoom for view, box in found]
+        is_linked = self._switch.isChecked() and len(found) == len(self._panes)
+        with self.paused():
+            for (view, box), zoom in zip(found, relative, strict=True):
+                relative_zoom = min(relative) if is_linked else zoom
+                view.set_view(view.viewport.centred(*_middle(box), view.viewport.fit_zoom * relative_zoom))
+        self._points = tuple(_middle(box) for _, box in found) if is_linked else ()
+
+    def fit(self) -> None:
+        """Show the whole images."""
+        self.forget_places()
+        with self.paused():
+            for pane in self._panes:
+                pane.view.fit()
+
+    def forget_places(self) -> None:
+        """From now on the middles of the images belong together, as of other images."""
+        self._points = ()
 
     def _share_inversion(self, place: int) -> None:
         """Invert the others where the pane at ``place`` is inverted, each from how its file has it."""
@@ -105,3 +135,7 @@ class LinkedPanes:
                 )
                 self._followed[follower] = linked_slice(one.place, one.facts, other.facts, together)
                 other.go_to_slice(self._followed[follower])
+
+
+def _middle(box: Box) -> Point:
+    return (box[0] + box[2]) / 2, (box[1] + box[3]) / 2

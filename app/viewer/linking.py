@@ -13,17 +13,27 @@ from semblance.core.workflows.imaging.view_images import StackFacts
 _OPPOSITE = {"L": "R", "R": "L", "A": "P", "P": "A", "S": "I", "I": "S"}
 
 
-def linked_view(source: Viewport, target: Viewport) -> Viewport:
-    """``target`` with the rotation, relative zoom and position of ``source``."""
+#: A point in pixels of an image as stored.
+Point = tuple[float, float]
+
+
+def linked_view(source: Viewport, target: Viewport, together: tuple[Point, Point] | None = None) -> Viewport:
+    """``target`` with the rotation, relative zoom and position of ``source``. The points ``together`` of source and
+    target, by default the middles of both images, are at the same position."""
     oriented = target.oriented(source.orientation)
     if source.fitted:
         return oriented.fit()
     source_fit, other = source.fit(), oriented.fit()
+    zoom = other.zoom * source.zoom / source_fit.zoom
+    begin, end = (source_fit.x, source_fit.y), (other.x, other.y)
+    if together is not None:
+        begin = source.orientation.place(*together[0], source.width, source.height)
+        end = oriented.orientation.place(*together[1], oriented.width, oriented.height)
     return replace(
         other,
-        zoom=other.zoom * source.zoom / source_fit.zoom,
-        x=other.x * source.x / source_fit.x,
-        y=other.y * source.y / source_fit.y,
+        zoom=zoom,
+        x=end[0] + (source.x - begin[0]) * other.x / source_fit.x,
+        y=end[1] + (source.y - begin[1]) * other.y / source_fit.y,
         fitted=False,
     )
 

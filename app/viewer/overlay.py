@@ -14,6 +14,7 @@ from PySide6.QtGui import QFontMetricsF, QImage, QPainter, QPainterPath, QPen, Q
 from semblance.app.shell.theme import OUTCOME, SMALL, colour, font, theme
 from semblance.app.viewer.viewport import Viewport
 from semblance.app.viewer.window_level import Window, window_text
+from semblance.app.widgets.place_marks import stroke
 from semblance.core.imaging.display import DisplayImage
 from semblance.core.imaging.image import SliceFacts
 from semblance.core.imaging.outline import Ellipse, MaskOutline, Polygon
@@ -247,9 +248,6 @@ def value_text(image: DisplayImage | None, pixel_under_mouse: tuple[int, int] | 
     return f"x {x}  y {y}   {number} {image.unit}".rstrip().replace("-", "−")
 
 
-_CASING, _LINE = 3.5, 1.5
-
-
 def box_of(region: Region, view: Viewport) -> QRectF:
     """The region's rectangle in widget pixels."""
     left, top, right, bottom = view.box(region.x, region.y, region.x + region.width, region.y + region.height)
@@ -275,19 +273,6 @@ def paint_box(painter: QPainter, box: QRectF, shade: str, *, dashed: bool = Fals
     path.addRect(QRectF(left, top, round(box.right()) - 0.5 - left, round(box.bottom()) - 0.5 - top))
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
     stroke(painter, path, shade, dashed=dashed)
-
-
-def stroke(painter: QPainter, path: QPainterPath, shade: str, *, dashed: bool = False) -> None:
-    """``path``, in widget pixels, as a cased line."""
-    outline_pen, line = QPen(colour("#000000", 0.66), _CASING), QPen(colour(shade), _LINE)
-    for pen in (outline_pen, line):
-        pen.setJoinStyle(Qt.PenJoinStyle.MiterJoin)
-    if dashed:
-        line.setDashPattern([4, 3])
-    painter.setBrush(Qt.BrushStyle.NoBrush)
-    for pen in (outline_pen, line):
-        painter.setPen(pen)
-        painter.drawPath(path)
 
 
 def to_widget(view: Viewport) -> QTransform:

@@ -8,10 +8,10 @@ from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPainterPath
 from semblance.app.shell.theme import theme
 from semblance.app.viewer import tools
 from semblance.app.viewer.image_display import ImageDisplay
-from semblance.app.viewer.overlay import stroke
 from semblance.app.viewer.region_tool import ARROWS, CLICK_DISTANCE, cursor_for
 from semblance.app.viewer.tools import BrushTool, PathTool, Ruler
 from semblance.app.viewer.window_level import Window, dragged
+from semblance.app.widgets.place_marks import stroke
 
 #: Tools for which the arrow keys move the pointer, and Enter or the space bar clicks.
 POINTED_TOOLS = frozenset((tools.SEGMENT, tools.POLYGON))

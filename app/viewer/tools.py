@@ -11,8 +11,9 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QFontMetricsF, QKeyEvent, QPainter, QPainterPath, QPolygonF
 
 from semblance.app.shell.theme import SMALL, font, theme
-from semblance.app.viewer.overlay import draw_outlined_text, stroke, to_widget
+from semblance.app.viewer.overlay import draw_outlined_text, to_widget
 from semblance.app.viewer.viewport import Viewport
+from semblance.app.widgets.place_marks import stroke
 from semblance.core.imaging.outline import Polygon
 from semblance.core.imaging.region import Region, region_of_mask
 from semblance.core.language import localise_number, tr

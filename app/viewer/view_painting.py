@@ -21,6 +21,7 @@ from semblance.app.viewer.overlay import (
 from semblance.app.viewer.pointer import Pointer
 from semblance.app.viewer.rendering import SQUARES_MIN_ZOOM, Renderer
 from semblance.app.viewer.viewport import Orientation, Viewport
+from semblance.app.widgets.place_marks import draw_place_marks
 from semblance.app.widgets.text_cache import CENTRE, text_cache
 from semblance.core.imaging.cut_planes import Edges
 
@@ -42,6 +43,8 @@ def paint_view(painter: QPainter, view: ImageDisplay, pointer: Pointer, renderer
     if view.are_marks_shown:
         for mark in view.marks:
             paint_region(painter, mark, view.viewport, theme().region, dashed=True)
+    if view.are_places_shown and view.is_overlay_text_shown:
+        draw_place_marks(painter, view.place_marks, view.viewport.to_widget)
     if view.cross is not None:
         paint_cross(painter, view.cross, view.viewport)
     pointer.paint(painter)

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from semblance.core.imaging.region import Box
+
 #: Widget pixels an image pixel may become.
 MAX_ZOOM = 64.0
+#: The part of the view that a place fills when it is zoomed to: what lies around it says what it is.
+PLACE_SHARE = 0.45
 
 
 @dataclass(frozen=True)
@@ -92,6 +96,20 @@ class Viewport:
     def fit(self) -> Viewport:
         columns, rows = self._oriented
         return replace(self, zoom=self.fit_zoom, x=columns / 2, y=rows / 2, fitted=True)
+
+    def around(self, box: Box, share: float = PLACE_SHARE) -> Viewport:
+        """A rectangle of the image in the middle, at ``share`` of the widget's width or height, and never smaller than
+        in the whole image."""
+        left, top, right, bottom = self.box(*box)
+        across, down = max(right - left, 1e-6), max(bottom - top, 1e-6)
+        zoom = self.zoom * min(share * self.across / across, share * self.down / down)
+        return self.centred((box[0] + box[2]) / 2, (box[1] + box[3]) / 2, zoom)
+
+    def centred(self, x: float, y: float, zoom: float) -> Viewport:
+        """The point ``x``, ``y`` of the stored image in the middle, at ``zoom`` within its limits."""
+        zoom = min(max(zoom, self.fit_zoom), max(MAX_ZOOM, self.fit_zoom))
+        x, y = self.orientation.place(x, y, self.width, self.height)
+        return replace(self, zoom=zoom, fitted=False)._centred(x, y)
 
     def oriented(self, orientation: Orientation) -> Viewport:
         """The view in another orientation, with the same point in the centre."""

@@ -102,7 +102,9 @@ class CaseLinks(QObject):
         self._is_following = True
         try:
             # What is compared with the query stays current when the query is chosen, or a case that is not ranked.
-            is_compared = row != self._panels.library.query_row() and other.model().place_of(row) != NO_PLACE
+            is_compared = (
+                row != self._panels.library.query_row() and other.model().position_of(row) != NO_PLACE
+            )
             stays = other is self._panels.ranking.grid and not is_compared
             other.mirror(other.current() if stays else row, grid.selection)
         finally:

@@ -25,6 +25,8 @@ Codes = npt.NDArray[np.int8]
 COMPONENTS = 64
 #: A coded number is at most this.
 LARGEST = 127
+#: The share of places whose length is kept: longer ones would make the others coarse.
+_UP_TO_TOP = 0.99
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +44,8 @@ class Descriptions:
 
 @dataclass(frozen=True, eq=False)
 class PlaceCoding:
-    """How places are coded: less ``mean`` (c,), by ``components`` (m, c), of length 1, times 127 / ``top``."""
+    """How places are coded: less ``mean`` (c,), by ``components`` (m, c), times 127 / ``top``; a place with a larger
+    number is scaled to 127, so that its direction is kept."""
 
     mean: Floats
     components: Floats
@@ -59,24 +62,25 @@ class PlaceCoding:
         # The sign of a component is arbitrary: the largest number is positive.
         found *= np.sign(found[np.arange(len(found)), np.abs(found).argmax(axis=1)])[:, np.newaxis]
         coding = cls(mean.astype(np.float32), found.astype(np.float32), 1.0)
-        largest = float(np.quantile(np.abs(coding.unit(places)), 0.9999)) if places.size else 1.0
-        return cls(coding.mean, coding.components, max(largest, 1e-6))
+        largest = np.abs(coding.projected(places)).max(axis=-1, initial=0.0)
+        top = float(np.quantile(largest, _UP_TO_TOP)) if len(largest) else 1.0
+        return cls(coding.mean, coding.components, max(top, 1e-6))
 
     @property
     def width(self) -> int:
         """Numbers that describe a coded place."""
         return len(self.components)
 
-    def unit(self, places: Floats) -> Floats:
-        """(..., m) ``places`` (..., c) projected and of length 1; a place equal to the mean is 0."""
-        projected = (places - self.mean) @ self.components.T
-        length = np.linalg.norm(projected, axis=-1, keepdims=True)
-        return np.asarray(projected / np.maximum(length, 1e-12), dtype=np.float32)
+    def projected(self, places: Floats) -> Floats:
+        """(..., m) ``places`` (..., c) less the mean, by the components."""
+        return np.asarray((places - self.mean) @ self.components.T, dtype=np.float32)
 
     def coded(self, places: Floats) -> Codes:
-        """(..., m) 8-bit numbers of ``places`` (..., c)."""
-        steps = np.rint(self.unit(places) * np.float32(LARGEST / self.top))
-        codes: Codes = np.clip(steps, -LARGEST, LARGEST).astype(np.int8)
+        """(..., m) 8-bit numbers of ``places`` (..., c); a place equal to the mean is 0."""
+        projected = self.projected(places)
+        largest = np.abs(projected).max(axis=-1, keepdims=True, initial=0.0)
+        steps = projected * (np.float32(LARGEST) / np.maximum(largest, np.float32(self.top)))
+        codes: Codes = np.rint(steps).astype(np.int8)
         return codes
 
     def to_settings(self) -> dict[str, Any]:
@@ -102,7 +106,7 @@ class PlaceCoding:
 
 
 def unit_codes(codes: Codes) -> Floats:
-    """(..., m) float32 of length 1 of coded places (..., m)."""
+    """(..., m) float32 of length 1 of coded places (..., m); one equal to the mean stays 0."""
     found = codes.astype(np.float32)
     found /= np.maximum(np.linalg.norm(found, axis=-1, keepdims=True), 1e-12)
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from semblance.core.imaging.region import Box
 from semblance.core.json_document import JsonDocument, JsonKeys
 from semblance.core.retrieval.index import CaseRow, Rank
 
@@ -80,7 +81,8 @@ class Vote(JsonDocument):
 class MatchedPlace(JsonDocument):
     """Where in a case a place search found the query: a rectangle in pixels of the case's image, from ``x``, ``y``, on
     the ``slice`` of a volume, counted from 1 in the order of space (``None`` for an image), and the ``similarity`` of
-    the query's places to their best matches, the mean cosine, at most 1."""
+    the query's places to their best matches, the mean cosine, at most 1. The image has ``image_width`` x
+    ``image_height`` pixels."""
 
     x: float
     y: float
@@ -88,6 +90,18 @@ class MatchedPlace(JsonDocument):
     height: float
     slice: int | None
     similarity: float
+    image_width: int = 0
+    image_height: int = 0
+
+    @property
+    def box(self) -> Box:
+        """Left, top, right and bottom in pixels."""
+        return self.x, self.y, self.x + self.width, self.y + self.height
+
+    @property
+    def number(self) -> int | None:
+        """The slice counted from 0; ``None`` for an image."""
+        return None if self.slice is None else self.slice - 1
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from semblance.core.searches.search import Search
+from semblance.core.searches.similar_cases import MatchedPlace
 from semblance.core.workflows.searches.rank_cases import RankedSearch
 from semblance.core.workflows.searches.search_result import SearchResult
 
@@ -10,6 +13,14 @@ from semblance.core.workflows.searches.search_result import SearchResult
 def unrefined_search(result: SearchResult | None) -> RankedSearch | None:
     """``result`` as the ranked search of a search without refinement."""
     return None if result is None else RankedSearch(Search(result.metric, result.query), result)
+
+
+def with_places(result: SearchResult, *places: MatchedPlace) -> SearchResult:
+    """``result`` as a search by place gives it: the first cases with these places, the others with the last of them."""
+    lines = [
+        replace(case, place=places[min(number, len(places) - 1)]) for number, case in enumerate(result.ranked)
+    ]
+    return replace(result, ranked=tuple(lines))
 
 
 def ids(result: SearchResult) -> list[str]:

@@ -13,6 +13,7 @@ from semblance.app.search.case_panel import CaseNotes
 from semblance.app.search.compare.compared_pair import WIDTH as FACTS
 from semblance.app.search.compare.compared_pair import ComparedPair, CompareFacts, FeatureTable, compared_pair
 from semblance.app.search.feedback.mark_cards import FeedbackButtons
+from semblance.app.search.query.query_facts import region_size
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.event_loop import one_shot
@@ -36,6 +37,7 @@ from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.message_lines import CopyDetailsButton
 from semblance.app.widgets.panel import FullPage, ImageHeader, header_button, side_by_side
+from semblance.app.widgets.place_marks import NO_PLACE_MARKS, PlaceMarks
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.errors import SemblanceError
 from semblance.core.imaging.image_address import ImageAddress
@@ -50,6 +52,7 @@ LINKED = tr("Zoom, pan, window linked")
 #: Below this width the button has no label.
 LABEL_WIDTH = 1000
 NOTES_HEIGHT = 88
+PLACE_LINE = 28
 #: Visible cases where they are rows of a table.
 TABLE_LINES = 4
 
@@ -127,6 +130,9 @@ class ComparePage(FullPage):
         self.headers = (CompareHeader(tr("Query")), CompareHeader(tr("Rank")))
         self.features = FeatureTable()
         self.features.hide()
+        #: What is searched with and how to see the places, below the images of a search by place.
+        self.place_line = ElidedLabel(role="second")
+        self._is_zoomed_to_places = False
         self.facts = CompareFacts()
         self.notes = CaseNotes(context.state, self.in_report)
         self.strip = CaseGrid()
@@ -161,12 +167,14 @@ class ComparePage(FullPage):
         compared = vbox()
         compared.addLayout(self._images, 1)
         compared.addWidget(self.features, 1)
+        compared.addWidget(self.place_line)
         sides.addLayout(compared, 1)
         sides.addWidget(self._right)
         page = vbox(self)
         page.addWidget(self.header)
         page.addLayout(sides, 1)
         page.addWidget(self.strip)
+        self.place_line.setContentsMargins(12, 0, 12, 0)
         self._update_sizes()
 
     def _connect(self) -> None:
@@ -210,6 +218,7 @@ class ComparePage(FullPage):
         self.linked.setText(LINKED if self.width() >= theme().px(LABEL_WIDTH) else "")
         self._right.setFixedWidth(min(theme().px(FACTS), self.width() * 36 // 100))
         self.notes.setFixedHeight(theme().px(NOTES_HEIGHT))
+        self.place_line.setFixedHeight(theme().px(PLACE_LINE))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -290,7 +299,8 @@ class ComparePage(FullPage):
         ):
             self.strip.set_model(pair.cards())
         self.strip.set_current(pair.case.row)
-        self.header.set_subtitle(self._place_text(pair))
+        self.header.set_subtitle(self._rank_text(pair))
+        self._show_place_line(pair)
         self.previous.setEnabled(pair.place > 0)
         self.next.setEnabled(pair.place + 1 < len(pair.ranked))
         if before is None or before.source != pair.source:
@@ -312,6 +322,7 @@ class ComparePage(FullPage):
         self._jobs = [None, None]
         self.strip.set_model(CaseModel(self._state.columns))
         self.header.set_subtitle("")
+        self._show_place_line(None)
         self._clear_images()
         for header in self.headers:
             header.show_nothing()
@@ -342,12 +353,56 @@ class ComparePage(FullPage):
             search = pair.ranked_search.search
             self._open(1, compare_features, pair.library, search, pair.case.case_id, pool=WorkerPool.SEARCH)
 
-    def _place_text(self, pair: ComparedPair) -> str:
-        """The rank of the case, and the marks of the order where distances do not grow with the rank."""
+    def _rank_text(self, pair: ComparedPair) -> str:
+        """What is compared, the rank of the case, and the marks of the order where distances do not grow with the
+        rank."""
         marks = len(pair.ranked_search.result.marks)
-        place = tr("query with rank {rank} of {n}", rank=pair.case.rank, n=len(pair.ranked))
+        rank, n = pair.case.rank, len(pair.ranked)
+        if pair.case.place is None:
+            text = tr("query with rank {rank} of {n}", rank=rank, n=n)
+        elif pair.query.region is None:
+            text = tr("by place: {query}, rank {rank} of {n}", query=pair.query_name, rank=rank, n=n)
+        else:
+            text = tr(
+                "by place: region of {query}, rank {rank} of {n}", query=pair.query_name, rank=rank, n=n
+            )
         ordered = tr_n("ordered by {n} mark", "ordered by {n} marks", marks)
-        return f"{place} · {ordered}" if marks else place
+        return f"{text} · {ordered}" if marks else text
+
+    # Matched places
+
+    def _show_place_line(self, pair: ComparedPair | None) -> None:
+        """Say what a search by place was made with, and how to see its places."""
+        is_shown = pair is not None and pair.case.place is not None and self.features.isHidden()
+        self.place_line.setVisible(is_shown)
+        if pair is None or not is_shown:
+            return
+        zooms = tr("Z zooms both to the matched place")
+        region = pair.query.region
+        parts = [zooms] if region is None else [tr("Region {size}", size=region_size(region)), zooms]
+        self.place_line.setText("   ".join(parts))
+
+    def _show_places(self, pair: ComparedPair) -> None:
+        """Draw what a search by place found on the image of the ranked case."""
+        place = pair.case.place
+        marks = NO_PLACE_MARKS if place is None else PlaceMarks((place.box,), slice=place.number)
+        self.panes[1].show_place_marks(marks)
+
+    def zoom_to_places(self) -> None:
+        """Zoom both images to the matched place, or show the whole images again."""
+        pair = self._pair
+        if pair is None or pair.case.place is None or not self.features.isHidden():
+            return
+        if self._is_zoomed_to_places and not self.panes[1].view.viewport.fitted:
+            self._is_zoomed_to_places = False
+            self._links.fit()
+            return
+        self._is_zoomed_to_places = True
+        with self._links.paused():
+            self.panes[0].go_to_slice_of(pair.query.region, always=True)
+            self.panes[1].go_to_slice(pair.case.place.number)
+        region = pair.query.region
+        self._links.zoom_to((None if region is None else region.box, pair.case.place.box))
 
     def _draw_case(self) -> None:
         """Show the rank, name and distance of the ranked case, and the facts of both."""
@@ -360,6 +415,7 @@ class ComparePage(FullPage):
             self._viewed[1] = None
             self.panes[1].show_nothing()
             self.features.show_features([], "")
+        self._show_places(pair)
         self.feedback.show_case(pair.case.case_id)
         self.notes.show_case(pair.case.case_id)
         distance = tr("distance {distance}", distance=self.strip.model().distance_text(pair.place))
@@ -437,9 +493,16 @@ class ComparePage(FullPage):
         with self._links.paused():
             pane.show_viewed(viewed, pair.library, address, inside(region, viewed.image))
             pane.go_to_slice_of(region or viewed.region)
+            if side == 1 and pair.case.place is not None:
+                pane.go_to_slice(pair.case.place.number)
             pane.view.set_tool(RULER if self.measure.isChecked() else SELECT)
         if side == 1:
-            self._links.share_view(0)
+            self._links.forget_places()
+            if self._is_zoomed_to_places and not self.panes[0].view.viewport.fitted:
+                self._is_zoomed_to_places = False
+                self.zoom_to_places()
+            else:
+                self._links.share_view(0)
         self._links.link_slices()
         self._draw_case()
 
@@ -506,6 +569,7 @@ class ComparePage(FullPage):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         actions: dict[int, Callable[[], object]] = {
             Qt.Key.Key_K: self.linked.toggle,
+            Qt.Key.Key_Z: self.zoom_to_places,
             Qt.Key.Key_R: self.draw.click,
             Qt.Key.Key_O: self.second.blink.click,
             Qt.Key.Key_X: self.second.difference.click,

@@ -71,6 +71,11 @@ class ComparedPair:
         return QuerySource.of(self.library, self.query)
 
     @property
+    def query_name(self) -> str:
+        """The name of the query."""
+        return self.described(self.query.case)[0]
+
+    @property
     def query_row(self) -> int:
         """The catalogue row of the query, -1 for an image from outside."""
         index = -1 if self.query.case is None else self.columns.index_of_id(self.query.case)
@@ -127,7 +132,8 @@ class ComparedPair:
             for case in cases
             if (index := columns.index_of_id(case)) >= 0
         }
-        return CaseModel(columns, order, distances, judgements=judgements)
+        places = {int(case.row): case.place for case in self.ranked if case.place is not None}
+        return CaseModel(columns, order, distances, judgements=judgements, places=places)
 
 
 def compared_pair(

@@ -93,7 +93,7 @@ class QueryFacts(FactList):
 def region_text(drawn: Region | None, case_region: Region | None, *, in_use: bool) -> str:
     """The text for the region ``drawn`` on an image, or for the ``case_region`` of the library."""
     if drawn is not None:
-        region = f"{_shape(drawn)}, {_size(drawn)} px"
+        region = f"{_shape(drawn)}, {region_size(drawn)}"
         return region if in_use else tr("{region}, not used", region=region)
     return tr("none") if case_region is None else tr("the case’s own, {size} px", size=_size(case_region))
 
@@ -105,6 +105,11 @@ def _shape(region: Region) -> str:
     if isinstance(outline, Polygon):
         return tr("polygon")
     return tr("ellipse") if isinstance(outline, Ellipse) else tr("drawn freely")
+
+
+def region_size(region: Region) -> str:
+    """Width and height with their unit."""
+    return f"{_size(region)} px"
 
 
 def _size(region: Region) -> str:

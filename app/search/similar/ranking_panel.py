@@ -275,7 +275,7 @@ class RankingPanel(Panel):
 
     def _select_case(self, case_row: int) -> None:
         """Make a case with a different diagnosis current, if it is ranked."""
-        if self.grid.model().place_of(case_row) >= 0:
+        if self.grid.model().position_of(case_row) >= 0:
             self.grid.set_current(case_row)
 
     def _case_model(self, ranking: SearchResult, columns: CaseColumns) -> CaseModel:
@@ -311,6 +311,7 @@ class RankingPanel(Panel):
                 for case in ranking.ranked
                 if case.near_duplicate_findings
             },
+            places={case.row: case.place for case in ranking.ranked if case.place is not None},
         )
 
     def resizeEvent(self, event: QResizeEvent) -> None:

@@ -156,7 +156,7 @@ class CardView(QAbstractScrollArea):
         self._animation.stop()
         self.is_replacing = True
         self._model = model
-        self._place = model.place_of(before) if before != NONE else NO_PLACE
+        self._place = model.position_of(before) if before != NONE else NO_PLACE
         self._hover = NO_PLACE
         self._lay_out()
         self.verticalScrollBar().setValue(self.verticalScrollBar().value() if keep_scroll else 0)
@@ -187,7 +187,7 @@ class CardView(QAbstractScrollArea):
 
         paths = {}
         for row, start in positions_before.items():
-            place = self._model.place_of(row)
+            place = self._model.position_of(row)
             if place != NO_PLACE:
                 paths[place] = (start, near(self.card_rect(place).topLeft()))
         return paths
@@ -239,7 +239,7 @@ class CardView(QAbstractScrollArea):
 
     def set_current(self, case_row: int) -> None:
         """Make a case current and scroll to it. If it is not shown, no case is current."""
-        self._set_place(self._model.place_of(case_row))
+        self._set_place(self._model.position_of(case_row))
 
     def current_place(self) -> int:
         return self._place

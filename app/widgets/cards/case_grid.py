@@ -60,7 +60,7 @@ class Selection:
         """Select all cases from the anchor to ``place``."""
         if self.anchor == NONE:
             self.anchor = current
-        start = model.place_of(self.anchor) if self.anchor != NONE else place
+        start = model.position_of(self.anchor) if self.anchor != NONE else place
         first, last = sorted((start if start >= 0 else place, place))
         self._select(model.columns, model.order[first : last + 1])
 
@@ -208,7 +208,7 @@ class CaseGrid(CardView):
     def set_model(self, model: CaseModel, *, keep_scroll: bool = True, animate: bool = False) -> None:
         before = self._selection.rows
         self._selection.remove_missing(model)
-        if self.comparison.pending and model.place_of(self.comparison.closer) == NO_PLACE:
+        if self.comparison.pending and model.position_of(self.comparison.closer) == NO_PLACE:
             self.comparison.cancel()
         super().set_model(model, keep_scroll=keep_scroll, animate=animate)
         self._emit_selection(before)

@@ -9,9 +9,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.language import tr, tr_n, visible
+from semblance.core.language import format_number, tr, tr_n, visible
 from semblance.core.library.case_columns import CaseColumns, Indices, Rows, no_cases
 from semblance.core.reports.formatting import MIN_DIGITS, digits_for, distance_text
+from semblance.core.searches.similar_cases import MatchedPlace
 
 #: Judgement -> its text.
 JUDGEMENT_TEXTS = {1: tr("marked more like this"), -1: tr("marked less like this")}
@@ -20,6 +21,18 @@ JUDGEMENT_TEXTS = {1: tr("marked more like this"), -1: tr("marked less like this
 def near_duplicates_text(n: int) -> str:
     """How many near-duplicates are grouped under a case."""
     return tr_n("+{n} near-duplicate", "+{n} near-duplicates", n)
+
+
+def place_text(found: MatchedPlace) -> str:
+    """Where a search by place found the query."""
+    text = tr(
+        "place of {width} × {height} px at {x}, {y}",
+        width=format_number(found.width, ",.0f"),
+        height=format_number(found.height, ",.0f"),
+        x=format_number(found.x, ",.0f"),
+        y=format_number(found.y, ",.0f"),
+    )
+    return text if found.slice is None else tr("{place} on slice {n}", place=text, n=found.slice)
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +44,7 @@ class CaseModel:
     by judgements. A distance of ``full_distance`` fills the bar. ``pending`` (m,): cases whose features are not
     extracted yet. ``judgements``: by catalogue row. ``notes`` (m,): a line below each card and its longer form for
     the tooltip; ``None``: the cards have no such line. ``other_findings``: by catalogue row, what the near-duplicates
-    grouped under a case are and it is not.
+    grouped under a case are and it is not. ``places``: by catalogue row, where a search by place found the query.
     """
 
     columns: CaseColumns = field(default_factory=no_cases)
@@ -45,6 +58,7 @@ class CaseModel:
     judgements: Mapping[int, int] = field(default_factory=dict)
     notes: Sequence[tuple[str, str]] | None = None
     other_findings: Mapping[int, str] = field(default_factory=dict)
+    places: Mapping[int, MatchedPlace] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.order)
@@ -70,7 +84,7 @@ class CaseModel:
         # The last one stands for rows of no case.
         return is_shown[self.columns.indices_of_rows(case_rows)]
 
-    def place_of(self, case_row: int) -> int:
+    def position_of(self, case_row: int) -> int:
         """The place of a catalogue row, -1 if it is not shown."""
         index = self.columns.index_of_row(case_row)
         if index < 0:
@@ -131,6 +145,8 @@ class CaseModel:
             parts.append(tr("patient {patient}", patient=visible(patient)))
         if self.distances is not None:
             parts.append(tr("distance {distance}", distance=self.distance_text(place)))
+        if (found := self.places.get(self.case_row(place))) is not None:
+            parts.append(place_text(found))
         if self.shift(place):
             parts.append(tr("moved {shift}", shift=self.shift(place)))
         if self.near_duplicates is not None and self.near_duplicates[place] > 0:

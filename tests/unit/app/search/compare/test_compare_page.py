@@ -13,13 +13,15 @@ from semblance.app.search.compare import compared_pair
 from semblance.app.search.compare.compare_page import ComparePage
 from semblance.app.viewer.image_display import SecondImage
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
+from semblance.core.imaging.region import Region
 from semblance.core.searches.feedback.judgements import Judgement, JudgementKind, QueryMarks
 from semblance.core.searches.feedback.ledger import LedgerEntry
 from semblance.core.searches.query import Query
+from semblance.core.searches.similar_cases import MatchedPlace
 from semblance.core.workflows.imaging import view_images
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.searches.rank_cases import nearest_cases
-from tests.helpers.ranked_searches import unrefined_search
+from tests.helpers.ranked_searches import unrefined_search, with_places
 from tests.helpers.striped_library import striped_library
 from tests.helpers.tables import PLAIN, table_library
 from tests.helpers.use_language import use_language
@@ -342,3 +344,66 @@ def test_rows_of_a_table_are_compared_by_their_features_largest_difference_first
     jobs.run_pending()
     assert page.current_case() == context.state.ranking.ranked[1].case_id
     assert model.texts(0) != first
+
+
+@pytest.fixture
+def by_place(panel, jobs, trained):
+    """The panel on a search by place: a region of the query, and a place in each case."""
+    state = panel.state
+    query = Query(case=state.query.case, region=Region(2, 4, 12, 8))
+    state.set_query(query)
+    image = panel.panes[1].view.image
+    width, height = image.width, image.height
+    places = [MatchedPlace(x, 6, 10, 8, None, 0.8, width, height) for x in (3, 14, 20)]
+    result = nearest_cases(trained, "plain", replace(query, region=None), k=8)
+    state.set_ranked_search(unrefined_search(replace(with_places(result, *places), query=query)))
+    panel.compare(state.ranking.ranked[1].row)
+    jobs.run_pending()
+    return panel
+
+
+def middle_of(view, box):
+    left, top, right, bottom = view.viewport.box(*box)
+    return (left + right) / 2, (top + bottom) / 2
+
+
+def test_a_search_by_place_frames_its_place_and_says_what_was_searched_with(by_place):
+    query, case = (pane.view for pane in by_place.panes)
+    assert query.region.region == Region(2, 4, 12, 8)
+    assert case.place_marks.frames == ((14, 6, 24, 14),)
+    name = by_place.state.columns.name(by_place.state.columns.index_of_id(by_place.state.query.case))
+    assert by_place.header._subtitle.text() == f"by place: region of {name}, rank 2 of 8"
+    assert by_place.place_line.text() == "Region 12 × 8 px   Z zooms both to the matched place"
+    assert by_place.place_line.isVisible()
+    assert by_place.strip.model().places[by_place.current_row()].x == 14
+
+
+def test_z_zooms_both_images_to_the_place_at_one_scale_and_back(by_place, jobs, qtbot):
+    views = [pane.view for pane in by_place.panes]
+    whole = [view.viewport for view in views]
+    qtbot.keyClick(views[1], Qt.Key.Key_Z)
+    boxes = [(2, 4, 14, 12), (14, 6, 24, 14)]
+    for view, box in zip(views, boxes, strict=True):
+        assert view.viewport.zoom > 1.5 * view.viewport.fit_zoom
+        middle = middle_of(view, box)
+        assert middle == pytest.approx((view.width() / 2, view.height() / 2), abs=2)
+    assert views[0].viewport.zoom == pytest.approx(views[1].viewport.zoom)
+    # Linked images keep the places beside each other.
+    views[0].pan_by(25, -10)
+    assert middle_of(views[1], boxes[1]) == pytest.approx(middle_of(views[0], boxes[0]), abs=2)
+    # So does the next case, with a place of its own.
+    qtbot.keyClick(views[1], Qt.Key.Key_Right)
+    jobs.run_pending()
+    assert middle_of(views[1], (20, 6, 30, 14)) == pytest.approx(
+        (views[1].width() / 2, views[1].height() / 2), abs=2
+    )
+    qtbot.keyClick(views[1], Qt.Key.Key_Z)
+    assert [view.viewport for view in views] == whole
+
+
+def test_without_places_z_does_nothing_and_no_line_is_shown(panel, qtbot):
+    before = [pane.view.viewport for pane in panel.panes]
+    qtbot.keyClick(panel.panes[1].view, Qt.Key.Key_Z)
+    assert [pane.view.viewport for pane in panel.panes] == before
+    assert panel.place_line.isHidden()
+    assert not panel.panes[1].view.place_marks

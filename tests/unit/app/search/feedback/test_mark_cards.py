@@ -84,7 +84,9 @@ def test_several_cases_are_judged_and_undone_together(qtbot, ranking_panel, judg
     ranking_panel.card_feedback.mark_rows(-1)
     jobs.run_pending()
     assert ranking_panel.grid.model().judgements == dict.fromkeys(chosen, -1)
-    assert ranking_panel.grid.selected().tolist() == sorted(chosen, key=ranking_panel.grid.model().place_of)
+    assert ranking_panel.grid.selected().tolist() == sorted(
+        chosen, key=ranking_panel.grid.model().position_of
+    )
     # A mark on one selected case applies to all of them.
     ranking_panel.card_feedback._mark_card(chosen[1], -1)
     jobs.run_pending()

@@ -9,13 +9,15 @@ from PySide6.QtGui import QContextMenuEvent, QDragLeaveEvent, QDragMoveEvent, QD
 from PySide6.QtWidgets import QApplication
 
 from semblance.app.widgets.cards import card_view
-from semblance.app.widgets.cards.card_layout import MARGIN, card_feedback_buttons
+from semblance.app.widgets.cards.card_layout import MARGIN, card_feedback_buttons, image_square
 from semblance.app.widgets.cards.card_view import NONE
 from semblance.app.widgets.cards.case_drag import CASE_MIME, dragged_case, mime_data
 from semblance.app.widgets.cards.case_grid import CaseGrid, Selection
 from semblance.app.widgets.cards.case_model import CaseModel
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.core.library.case_columns import CaseColumns, ImageAvailability, case_columns
+from semblance.core.searches.similar_cases import MatchedPlace
+from semblance.core.workflows.imaging.card_images import CardImage
 from tests.helpers.gallery import answer, sample_cases
 from tests.helpers.widgets import show_widget
 
@@ -180,6 +182,31 @@ def test_images_come_and_are_drawn(qtbot, grid: CaseGrid) -> None:
         grid.viewport().repaint()
     middle = grid.card_rect(0).topLeft() + QPoint(40, 50)
     qtbot.waitUntil(lambda: grid.viewport().grab().toImage().pixel(middle) != well.pixel(middle))
+
+
+def test_the_matched_place_is_framed_where_it_lies_on_a_letterboxed_image(qtbot, grid: CaseGrid) -> None:
+    wide = np.full((40, 160), 90, np.uint8)
+    source = ThumbnailLoader(lambda rows, done: done([CardImage(row, wide) for row in rows]), grid)
+    grid.set_source(source)
+    qtbot.waitUntil(lambda: grid._images.get(1) is not None)
+    model, square = grid.model(), image_square(grid.card_rect(0), grid._layout)
+    before = grid.viewport().grab().toImage()
+    # The right quarter of an image of 1,600 x 400 pixels, from its upper to its lower edge.
+    place = MatchedPlace(1200, 0, 400, 400, None, 0.8, 1600, 400)
+    grid.set_model(replace(model, places={model.case_row(0): place}))
+    after = grid.viewport().grab().toImage()
+    changed = [
+        (x, y)
+        for x in range(square.left(), square.right() + 1)
+        for y in range(square.top(), square.bottom() + 1)
+        if before.pixel(x, y) != after.pixel(x, y)
+    ]
+    xs, ys = [x - square.x() for x, _ in changed], [y - square.y() for _, y in changed]
+    side, height = square.width(), square.width() / 4
+    assert 0.75 * side - 4 <= min(xs) <= 0.75 * side
+    assert side - 4 <= max(xs) < side
+    assert (side - height) / 2 - 1 <= min(ys) < max(ys) <= (side + height) / 2 + 1
+    assert "place of 400 × 400 px at 1,200, 0" in grid.model().describe(0)
 
 
 def test_after_a_jump_all_cards_are_drawn_in_several_frames(qtbot, grid: CaseGrid, monkeypatch) -> None:
