@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.features.places import Codes, Floats, unit_codes
+from semblance.core.retrieval.place_index import PlaceQuery, evenly_sampled
 from semblance.core.tasks import SILENT, Reporter
 
 Matrix = npt.NDArray[np.float64]
@@ -15,8 +16,8 @@ Rows = npt.NDArray[np.intp]
 
 #: A place counts as inside a region if more than this share of it is.
 IN_REGION = 0.25
-#: Places of a query if more than half of each is inside its region, of more a sample.
-IN_QUERY, MOST_PLACES = 0.5, 32
+#: A place belongs to a query if more than this share of it is inside the region.
+_IN_QUERY = 0.5
 #: Cases that are compared at a time (13 MB of places).
 _BLOCK = 256
 
@@ -44,25 +45,21 @@ class CasePlaces:
         """Those of some cases (k,)."""
         return CasePlaces(self.codes[rows], self.own[rows], self.marked[rows], self.whole[rows])
 
-    def query(self, row: int) -> Floats:
-        """(r, m) the places of the region of a case, of length 1."""
-        chosen = np.flatnonzero(self.own[row] > IN_QUERY)
-        if not len(chosen):
-            chosen = np.array([int(self.own[row].argmax())])
-        if len(chosen) > MOST_PLACES:
-            chosen = chosen[np.linspace(0, len(chosen) - 1, MOST_PLACES).round().astype(np.intp)]
-        return unit_codes(self.codes[row, chosen])
+    def query(self, row: int) -> PlaceQuery:
+        """The places of the region of a case, as a search compares them."""
+        inside = np.flatnonzero(self.own[row] > _IN_QUERY)
+        chosen = inside if len(inside) else np.array([int(self.own[row].argmax())])
+        return PlaceQuery.of(self.codes[row, evenly_sampled(chosen)])
 
 
 def found_places(places: CasePlaces, queries: Rows, reporter: Reporter = SILENT) -> tuple[Matrix, Rows]:
     """Squared distances (q, n) of the regions of ``queries`` (q,) to all cases, and the place (q, n) of each case where
     the region is found.
 
-    A case is as similar as the mean over the places of the region of the largest cosine with a place of the case
-    (ColBERT, Khattab and Zaharia 2020, Eq. 3, divided by the number of places), and the squared distance 2 minus twice
-    that. The region is found at the place with the largest mean cosine.
+    They are those of :class:`semblance.core.retrieval.place_index.PlaceIndex`, of all queries at once: each block of
+    cases is read once. The region is found at the place with the largest mean cosine with the places of the region.
     """
-    parts = [places.query(row) for row in queries.tolist()]
+    parts = [places.query(row).places for row in queries.tolist()]
     n, per_case, width = places.codes.shape
     distances = np.empty((len(queries), n))
     found = np.empty((len(queries), n), dtype=np.intp)
@@ -72,7 +69,7 @@ def found_places(places: CasePlaces, queries: Rows, reporter: Reporter = SILENT)
         rows = block.reshape(-1, width)
         for number, part in enumerate(parts):
             cosines = (rows @ part.T).reshape(len(block), per_case, len(part))
-            similarity = cosines.max(axis=1).mean(axis=1, dtype=np.float64)
-            distances[number, start : start + len(block)] = np.maximum(2.0 - 2.0 * similarity, 0.0)
+            best = cosines.max(axis=1).mean(axis=1, dtype=np.float64)
+            distances[number, start : start + len(block)] = np.maximum(2.0 - 2.0 * best, 0.0)
             found[number, start : start + len(block)] = cosines.mean(axis=2).argmax(axis=1)
     return distances, found

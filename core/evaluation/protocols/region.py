@@ -22,7 +22,7 @@ from semblance.core.evaluation.protocols.protocol import (
     failure_text,
     repeated_folds,
 )
-from semblance.core.evaluation.region_queries import IN_REGION, CasePlaces, found_places
+from semblance.core.evaluation.region_queries import IN_REGION, found_places
 from semblance.core.evaluation.result import (
     EvaluationResult,
     FitSeconds,
@@ -42,7 +42,8 @@ from semblance.core.evaluation.scores import (
 )
 from semblance.core.evaluation.significance import ScoreComparison, paired_difference
 from semblance.core.evaluation.splits import patient_codes
-from semblance.core.language import tr_lazy
+from semblance.core.json_document import JsonDocument
+from semblance.core.language import join_texts, tr_lazy
 from semblance.core.metrics.training_data.training_sample import stratified_sample
 from semblance.core.parameters import Parameter
 from semblance.core.tasks import SILENT, Reporter
@@ -77,8 +78,8 @@ class RegionProtocol(EvaluationProtocol):
         "over BERT, SIGIR 2020 (the score)"
     )
     summary: ClassVar[str] = (
-        "The region of each case searches the whole images of the others: same finding among 1 to 10, and how often the "
-        "place found lies inside the region of the other case."
+        "The region of each case searches the whole images of the others: same finding among 1 to 10, and how often "
+        "the place found lies inside the region of the other case."
     )
     repeats: ClassVar[int] = 1
     compared: ClassVar[tuple[str, ...]] = (
@@ -170,6 +171,77 @@ class RegionProtocol(EvaluationProtocol):
             compared=self.compared,
             versions=versions(),
         )
+
+
+@dataclass(frozen=True)
+class RegionSearchScore(JsonDocument):
+    """What search by place finds with regions of a library as queries: the share of the same finding among the 10
+    nearest, and that of places found inside the region of the other case, each with its 95 % interval and chance;
+    ``None`` where it is not defined."""
+
+    JSON_STRICT: ClassVar[bool] = True
+
+    queries: int
+    cases: int
+    accuracy: float
+    accuracy_ci95: tuple[float, float] | None
+    chance: float
+    in_region: float | None
+    in_region_ci95: tuple[float, float] | None
+    in_region_chance: float | None
+
+    @classmethod
+    def of(cls, result: EvaluationResult) -> RegionSearchScore | None:
+        """Of a result of the protocol; ``None`` where it has no such score."""
+        scores = next((one.scores for one in result.results if one.learner == BY_PLACE), {})
+        k = max(
+            (int(name.partition("@")[2]) for name in scores if name.startswith("retrieval_acc")), default=0
+        )
+        if not k:
+            return None
+        accuracy, inside = scores[f"retrieval_accuracy@{k}"], scores.get(PLACE_SCORE)
+        by_chance = scores.get(f"{PLACE_SCORE}_chance")
+        return cls(
+            result.source["queries"],
+            result.source["n_cases"],
+            accuracy.mean,
+            accuracy.ci95,
+            scores[f"chance@{k}"].mean,
+            None if inside is None else inside.mean,
+            None if inside is None else inside.ci95,
+            None if by_chance is None else by_chance.mean,
+        )
+
+    @property
+    def summary(self) -> str:
+        """The score in sentences, with chance, and that it is no better where it is not."""
+        lines = [
+            tr_lazy(
+                "Same finding among the 10 nearest {accuracy:.2f} (chance {chance:.2f}), {n} regions as queries.",
+                accuracy=self.accuracy,
+                chance=self.chance,
+                n=self.queries,
+            )
+        ]
+        if self.in_region is not None and self.in_region_chance is not None:
+            lines.append(
+                tr_lazy(
+                    "Place inside the region of the other case {inside:.2f} (chance {chance:.2f}).",
+                    inside=self.in_region,
+                    chance=self.in_region_chance,
+                )
+            )
+        if not _is_above(self.accuracy, self.accuracy_ci95, self.chance):
+            lines.append(tr_lazy("By place, findings are found no better than by chance here."))
+        if self.in_region is not None and not _is_above(
+            self.in_region, self.in_region_ci95, self.in_region_chance or 0.0
+        ):
+            lines.append(tr_lazy("The place is found no better than by chance here."))
+        return join_texts(lines, " ")
+
+
+def _is_above(value: float, interval: Interval | None, chance: float) -> bool:
+    return (value if interval is None else interval[0]) > chance
 
 
 @dataclass(frozen=True, eq=False)

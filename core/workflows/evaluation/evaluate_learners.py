@@ -160,7 +160,7 @@ def _evaluated(
     if protocol.needs_places:
         if request.library is None:
             raise BadArguments("A table has no images to search in.", "Name a library instead of --table.")
-        data = with_places(request.library, features, data, whole=True, seed=request.seed, reporter=reporter)
+        data = with_places(request.library, features, data, whole=True, reporter=reporter)
     renamed = parse_findings_map(request.findings) if request.findings else None
     data = prepare(data, findings=renamed, max_cases=request.max_cases, seed=request.seed)
     notes = list(data.notes)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.engine import run_parts
-from semblance.core.errors import BadInput, SemblanceError
+from semblance.core.errors import SemblanceError
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.region_queries import CasePlaces
 from semblance.core.features.registry import make_extractor
@@ -18,9 +18,9 @@ from semblance.core.imaging.image_reader import ImageReader
 from semblance.core.language import tr_lazy
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
-from semblance.core.library.records import PLACES
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.features.extract_features import CaseImage, case_images
+from semblance.core.workflows.features.stored_places import read_places
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,7 +40,6 @@ def with_places(
     data: EvaluationData,
     *,
     whole: bool,
-    seed: int = 0,
     reporter: Reporter = SILENT,
 ) -> EvaluationData:
     """``data``, the cases of a feature set of ``library``, with the places of their images; cases without are left out
@@ -62,23 +61,15 @@ def case_places(
     reporter: Reporter = SILENT,
 ) -> EvaluationData:
     """As :func:`with_places`, of an open library."""
-    stored = library.features.part(feature_set, PLACES)
-    if stored is None:
-        raise BadInput(
-            tr_lazy("The feature set '{name}' has no places to search by.", name=feature_set.name),
-            "Measure the images with the encoder: semblance features LIB --extractor encoder --name NAME.",
-        )
     assert data.case_rows is not None
-    rows, codes = library.features.read(stored, data.case_rows)
-    kept = np.flatnonzero(np.isin(data.case_rows, rows))
-    if not len(kept):
-        raise BadInput(
-            tr_lazy("No case of {data} has places yet.", data=data.name), "Prepare the library first."
-        )
+    stored = read_places(library, feature_set, np.sort(data.case_rows))
+    kept = np.flatnonzero(np.isin(data.case_rows, stored.rows))
     missing = data.n_cases - len(kept)
     data = data.rows(kept)
-    codes = codes[np.searchsorted(rows, data.case_rows)]
-    extractor = make_extractor(feature_set.extractor, **feature_set.settings)
+    assert data.case_rows is not None
+    codes = stored.codes[np.searchsorted(stored.rows, data.case_rows)]
+    feature_set = stored.feature_set
+    extractor = make_extractor(feature_set.extractor, **feature_set.extractor_settings)
     details = library.catalogue.details(data.case_rows.tolist())
     grids = {row: extractor.place_grid(*_size(one)) for row, one in details.items()}
     grid = next(one for one in grids.values() if one is not None)
@@ -108,7 +99,7 @@ def case_places(
             *notes,
             tr_lazy("{n} whole images could not be read: their regions were compared.", n=unread),
         )
-    places = CasePlaces(codes.reshape(len(codes), len(grid), -1), own, everywhere, X)
+    places = CasePlaces(codes, own, everywhere, X)
     return replace(data, places=places, notes=notes)
 
 

@@ -40,6 +40,7 @@ from semblance.core.workflows.metrics.choose_learner import (
     LearnerValidation,
     validate_learners,
 )
+from semblance.core.workflows.metrics.measure_places import place_entries
 from semblance.core.workflows.metrics.provisional_metric import store_provisional_metric
 from semblance.core.workflows.metrics.score_metric import held_out_searches
 from semblance.core.workflows.metrics.stored_metric import store_metric, stored_metric
@@ -390,7 +391,8 @@ class LibraryPreparation:
         if record is None:
             request = self._request(PLAIN, _metric_name(library, self.state.feature_set, PLAIN))
             metric, scores = fit_and_score(library, request, make_learner(PLAIN), data, self.inner)
-            store_metric(library, request, metric, data, scores, self.reporter, **{PREPARED: {}})
+            places = place_entries(library, metric, data, seed=self.seed, reporter=self.inner)
+            store_metric(library, request, metric, data, scores, self.reporter, **{PREPARED: {}}, **places)
             self._save_record(library, **{PLAIN: request.name})
             record = library.metric(request.name)
         if self.may_select and library.selected_metric is None:
@@ -479,7 +481,10 @@ class LibraryPreparation:
             )
             metric = metric.with_card(notes=(*metric.card.notes, chosen, _difference_text(plain.name, facts)))
             entries = {**facts, "against": plain.name, "chosen_among": dict(validation.accuracy)}
-            store_metric(library, request, metric, data, scores, self.reporter, **{PREPARED: entries})
+            places = place_entries(library, metric, data, seed=self.seed, reporter=self.inner)
+            store_metric(
+                library, request, metric, data, scores, self.reporter, **{PREPARED: entries}, **places
+            )
             self._save_record(library, trained=request.name)
             trained = library.metric(request.name)
         facts = trained.card[PREPARED]
