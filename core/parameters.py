@@ -20,7 +20,8 @@ class Parameter(JsonDocument):
 
     ``meaning`` is one plain sentence; ``paper`` the value the paper used, where it says one. ``minimum`` and
     ``maximum`` are inclusive. ``choices`` lists the values of a text parameter. ``file``: a text parameter is the
-    path of a required file with this pattern (``*.onnx``).
+    path of a required file with this pattern (``*.onnx``). ``added_later``: feature sets were made before there was
+    this parameter of an extractor; where it has its default, settings leave it out, so that theirs are the same.
     """
 
     JSON_KEYS: ClassVar[JsonKeys] = ("name", "meaning", "default", "minimum", "maximum", "choices", "paper")
@@ -34,6 +35,7 @@ class Parameter(JsonDocument):
     choices: tuple[str, ...] = ()
     paper: Value = None
     file: str = ""
+    added_later: bool = False
 
     @property
     def title(self) -> str:

@@ -115,7 +115,7 @@ def library_data(
         rows, numbers = rows[present], numbers[present]
     if not with_sealed:
         rows, numbers = _unsealed(library, rows, numbers)
-    made_by = {"version": feature_set.version, **feature_set.settings}
+    made_by = {"version": feature_set.version, **feature_set.extractor_settings}
     return read_case_data(library, rows, numbers, feature_set.columns, attributes, made_by)
 
 

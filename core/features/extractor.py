@@ -91,7 +91,11 @@ class Extractor(abc.ABC):
                 setattr(cls, name, _of_visible(vars(cls)[name]))
 
     def __init__(self, **settings: Value) -> None:
-        self.settings = checked(self.name, self.parameters, settings)
+        values = checked(self.name, self.parameters, settings)
+        added = {one.name: one.default for one in self.parameters if one.added_later}
+        self.settings = {
+            name: value for name, value in values.items() if name not in added or value != added[name]
+        }
 
     @property
     @abc.abstractmethod
@@ -118,6 +122,16 @@ class Extractor(abc.ABC):
     def batch(self) -> int:
         """How many images are best measured together."""
         return 1
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """What :meth:`describe` gives besides the features: some of :data:`semblance.core.features.places.PARTS`."""
+        return ()
+
+    @property
+    def level_names(self) -> tuple[FeatureName, ...]:
+        """One entry per number of the levels that :meth:`describe` gives, in order."""
+        return ()
 
     @abc.abstractmethod
     def extract(self, image: Image, region: Region | None = None) -> npt.NDArray[np.float32]:

@@ -21,6 +21,8 @@ Floats = npt.NDArray[np.float32]
 #: Coded places: (..., COMPONENTS) of -127 to 127.
 Codes = npt.NDArray[np.int8]
 
+#: What one pass of an encoder gives besides its features: averages of several depths, places, and those of slices.
+PARTS = LEVELS, PLACES, SLICES = "levels", "places", "slices"
 #: Numbers that describe a place.
 COMPONENTS = 64
 #: A coded number is at most this.

@@ -14,7 +14,13 @@ import sqlalchemy as sa
 
 from semblance.core.language import tr_lazy
 from semblance.core.library.catalogue import Catalogue
-from semblance.core.library.feature_chunks import DESCRIPTION, NO_CASE, chunk_file, create_store
+from semblance.core.library.feature_chunks import (
+    DESCRIPTION,
+    NO_CASE,
+    chunk_file,
+    create_store,
+    empty_rows,
+)
 from semblance.core.library.feature_sets import FeatureSets
 from semblance.core.library.records import CHUNK, FeatureSet
 from semblance.core.library.schema import cases, feature_chunks
@@ -46,7 +52,7 @@ def feature_damage(
     sums = features.chunk_sums(feature_set)
     features.fetch(feature_set, needed, sums)
     store = features.store_of(feature_set)
-    array = _open_array(store, len(feature_set.columns), max(needed, default=-1) + 1)
+    array = _open_array(store, feature_set, max(needed, default=-1) + 1)
     if array is None:
         n_lost = sum(counts.values())
         return FeatureDamage(False, tuple(needed), n_lost, 0)
@@ -60,15 +66,16 @@ def feature_damage(
     return FeatureDamage(True, tuple(damaged), n_lost, sum(counts.values()) - n_lost)
 
 
-def _open_array(store: Path, width: int, chunks: int) -> Any:
+def _open_array(store: Path, feature_set: FeatureSet, chunks: int) -> Any:
     import zarr
 
     try:
         array = zarr.open_array(store, mode="r", zarr_format=3)
     except (OSError, KeyError, ValueError, TypeError):
         return None
+    width = feature_set.width
     fits = (
-        array.dtype.kind == "f"
+        array.dtype.str[1:].startswith("i1" if feature_set.is_packed else "f")
         and array.ndim == 2
         and array.shape[1] == width
         and array.shape[0] >= chunks * CHUNK
@@ -82,8 +89,8 @@ def _is_intact(array: Any, number: int, rows: npt.NDArray[np.int64]) -> bool:
     except Exception:  # noqa: BLE001 - the codecs' own libraries raise what they like
         return False
     there = values[rows >= 0]
-    if there.dtype == np.float32:
-        return not np.isnan(there).all(axis=1).any()
+    if there.dtype != np.float64:
+        return not empty_rows(there).any()
     # A row of a table may have no value at all, so a lost chunk is recognised by its missing file.
     return chunk_file(Path(str(array.store.root)), number).is_file()
 
@@ -139,7 +146,7 @@ def rewrite_description(features: FeatureSets, feature_set: FeatureSet, dtype: s
     The old description must have been moved away.
     """
     rows = (max(features.chunk_rows(feature_set), default=-1) + 1) * CHUNK
-    create_store(features.store_of(feature_set), rows, len(feature_set.columns), dtype)
+    create_store(features.store_of(feature_set), rows, feature_set.width, dtype)
 
 
 def dtype_of(store: Path) -> str | None:
@@ -148,4 +155,4 @@ def dtype_of(store: Path) -> str | None:
         found = json.loads((store / DESCRIPTION).read_text(encoding="utf-8")).get("data_type")
     except (OSError, ValueError, AttributeError):
         return None
-    return found if found in ("float32", "float64") else None
+    return found if found in ("float32", "float64", "int8") else None

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import sqlalchemy as sa
 
 from semblance.core.files import create_folder, make_private
@@ -29,10 +31,19 @@ def create_store(store: Path, rows: int, width: int, dtype: str) -> None:
         shape=(rows, width),
         chunks=(CHUNK, max(1, width)),
         dtype=dtype,
-        fill_value=np.nan,
+        fill_value=np.nan if np.dtype(dtype).kind == "f" else 0,
         compressors=[ZstdCodec(level=0), Crc32cCodec()],
     )
     make_private(store / DESCRIPTION)
+
+
+def empty_rows(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """(n,) which of the rows ``values`` (n, d) of a store hold nothing. A row of a table, which is float64, may."""
+    if values.dtype == np.float32:
+        return np.asarray(np.isnan(values).all(axis=1))
+    return (
+        np.asarray(~values.any(axis=1)) if values.dtype.kind == "i" else np.zeros(len(values), dtype=np.bool_)
+    )
 
 
 def keep_chunks_private(store: Path, numbers: Iterable[int]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,19 @@ from semblance.core.library.feature_chunks import (
     chunk_checksum,
     clear_features,
     create_store,
+    empty_rows,
     keep_chunks_private,
 )
 from semblance.core.library.library_files import LibraryFiles, chunk_name, description_name
-from semblance.core.library.records import CHUNK, DELETED, FeatureSet, MetricRecord
+from semblance.core.library.records import (
+    CHUNK,
+    DELETED,
+    PART,
+    PART_OF,
+    FeatureSet,
+    MetricRecord,
+    unique_name,
+)
 from semblance.core.library.schema import HAS_IMAGE, cases, feature_chunks, feature_failures, feature_sets
 
 #: The folder of the stores among the files of a library.
@@ -37,11 +47,30 @@ class FeatureSets:
         self._catalogue, self._files = catalogue, files
 
     def all(self) -> list[FeatureSet]:
-        """The feature sets, oldest first."""
+        """The feature sets that a metric can use, oldest first."""
+        return [one for one in self.every() if not one.is_packed]
+
+    def every(self) -> list[FeatureSet]:
+        """All feature sets, oldest first, those of packed descriptions among them."""
         return _records(self._catalogue.read(sa.select(feature_sets).order_by(feature_sets.c.id)))
 
+    def part(self, feature_set: FeatureSet, part: str) -> FeatureSet | None:
+        """What the pass of ``feature_set`` described besides: one of :data:`semblance.core.features.places.PARTS`;
+        ``None`` where nothing of it is stored."""
+        return next((one for one in self.parts(feature_set) if one.part == part), None)
+
+    def parts(self, feature_set: FeatureSet) -> list[FeatureSet]:
+        """The sets that were described in the same pass as ``feature_set``."""
+        return [one for one in self.every() if one.part and one.part_of == feature_set.id]
+
+    def whole(self, feature_set: FeatureSet) -> FeatureSet:
+        """The set in whose pass ``feature_set`` was described; itself where it is a set of its own."""
+        if not feature_set.part:
+            return feature_set
+        return next((one for one in self.every() if one.id == feature_set.part_of), feature_set)
+
     def get(self, name: str | None) -> FeatureSet:
-        """The set called ``name``; without a name the only one there is.
+        """The set called ``name``, of those that a metric can use; without a name the only one of its own.
 
         Raises:
             BadArguments: no such set, or none named while there are several (the message lists them).
@@ -55,12 +84,13 @@ class FeatureSets:
             )
         names = ", ".join(feature_set.name for feature_set in found)
         if name is None:
-            if len(found) > 1:
+            own = [feature_set for feature_set in found if not feature_set.part]
+            if len(own) > 1:
                 raise BadArguments(
                     "The library has several feature sets.",
                     tr_lazy("Choose one with --features: {names}.", names=names),
                 )
-            return found[0]
+            return own[0]
         for feature_set in found:
             if feature_set.name == name:
                 return feature_set
@@ -107,24 +137,71 @@ class FeatureSets:
             for known in _records(connection.execute(sa.select(feature_sets)).all()):
                 if known.name == name:
                     return _check_same(known, extractor, version, settings, columns)
-            number = self.free_number(connection)
-            connection.execute(
-                feature_sets.insert().values(
-                    id=number,
-                    name=name,
-                    extractor=extractor,
-                    version=version,
-                    settings=dict(settings),
-                    columns=[list(column) for column in columns],
-                    created=self._catalogue.now(),
-                )
+            new = FeatureSet(
+                self.free_number(connection), name, extractor, version, dict(settings), tuple(columns)
             )
-            made = FeatureSet(number, name, extractor, version, dict(settings), tuple(columns))
-            store = self.store_of(made)
-            shutil.rmtree(store, ignore_errors=True)
-            create_store(store, 0, len(columns), dtype)
-            self._files.store(connection, [description_name(self.store_name(made))])
-        return made
+            self._add(connection, new, dtype)
+        return new
+
+    def make_part(
+        self,
+        feature_set: FeatureSet,
+        part: str,
+        settings: Mapping[str, Any],
+        columns: Sequence[tuple[str, str]] = (),
+        *,
+        dtype: str,
+    ) -> FeatureSet:
+        """The ``part`` of ``feature_set``, created with ``settings`` besides those of its extractor unless there is
+        one, of whatever settings."""
+        with self._catalogue.transaction() as connection:
+            every = _records(connection.execute(sa.select(feature_sets)).all())
+            for known in every:
+                if known.part == part and known.part_of == feature_set.id:
+                    return known
+            new = FeatureSet(
+                self.free_number(connection),
+                unique_name(f"{feature_set.name} {part}", [known.name for known in every]),
+                feature_set.extractor,
+                feature_set.version,
+                {**feature_set.settings, **settings, PART: part, PART_OF: feature_set.id},
+                tuple(columns),
+            )
+            self._add(connection, new, dtype)
+        return new
+
+    def recode(self, feature_set: FeatureSet, settings: Mapping[str, Any]) -> FeatureSet:
+        """Give a set of packed descriptions another coding in ``settings``, and forget what it holds; the set as it
+        is then. Where another program did so first, its coding stays."""
+        with self._catalogue.transaction() as connection:
+            of_set = feature_sets.c.id == feature_set.id
+            found = _records(connection.execute(sa.select(feature_sets).where(of_set)).all())
+            if not found or found[0].settings != feature_set.settings:
+                return found[0] if found else feature_set
+            changed = {**feature_set.settings, **settings}
+            connection.execute(feature_sets.update().where(of_set).values(settings=changed))
+            rows = feature_chunks.c.feature_set == feature_set.id
+            held = connection.execute(sa.select(feature_chunks.c.case_rows).where(rows)).scalars()
+            ids = np.concatenate([np.empty(0, np.int64), *(np.frombuffer(one, np.int64) for one in held)])
+            clear_features(connection, ids[ids >= 0].tolist(), [feature_set.id])
+        return replace(feature_set, settings=changed)
+
+    def _add(self, connection: sa.Connection, new: FeatureSet, dtype: str) -> None:
+        connection.execute(
+            feature_sets.insert().values(
+                id=new.id,
+                name=new.name,
+                extractor=new.extractor,
+                version=new.version,
+                settings=dict(new.settings),
+                columns=[list(column) for column in new.columns],
+                created=self._catalogue.now(),
+            )
+        )
+        store = self.store_of(new)
+        shutil.rmtree(store, ignore_errors=True)
+        create_store(store, 0, new.width, dtype)
+        self._files.store(connection, [description_name(self.store_name(new))])
 
     def free_number(self, connection: sa.Connection) -> int:
         """A number that no set has, nor a deleted one that may come back."""
@@ -147,7 +224,7 @@ class FeatureSets:
     def _open_array(self, feature_set: FeatureSet, mode: str) -> Any:
         import zarr
 
-        store, width = self.store_of(feature_set), len(feature_set.columns)
+        store, width = self.store_of(feature_set), feature_set.width
         try:
             # Only format 3, which we write: others may hold objects, which would have to be unpickled.
             array = zarr.open_array(store, mode=mode, zarr_format=3)
@@ -157,7 +234,8 @@ class FeatureSets:
             raise _read_error(feature_set, store, error) from error
         # The store's own shape is not trusted: an arbitrarily large block would be read whole.
         fits = array.ndim == 2 and array.shape[1] == width and array.chunks == (CHUNK, max(1, width))
-        if not fits or array.dtype.kind != "f":
+        kind = "i1" if feature_set.is_packed else "f"
+        if not fits or not array.dtype.str[1:].startswith(kind):
             raise _damage_error(feature_set, store)
         return array
 
@@ -188,8 +266,8 @@ class FeatureSets:
             raise _damage_error(feature_set, store)
 
     def _check_values(self, feature_set: FeatureSet, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Refuse rows of NaN: extractors never give one, but a lost chunk without a checksum reads as such."""
-        if values.dtype == np.float32 and np.isnan(values).all(axis=1).any():
+        """Refuse rows of nothing: extractors never give one, but a lost chunk without a checksum reads as such."""
+        if empty_rows(values).any():
             raise _damage_error(feature_set, self.store_of(feature_set))
         return values
 
@@ -219,8 +297,11 @@ class FeatureSets:
         """(n,) ids of the cases whose current content has features, ascending."""
         return np.sort(self._positions(feature_set)[0])
 
-    def cases_to_extract(self, feature_set: FeatureSet, *, images: bool | None) -> npt.NDArray[np.int64]:
-        """(n,) ids of cases without features and without a recorded failure on their present content.
+    def cases_to_extract(
+        self, feature_set: FeatureSet, *, images: bool | None, parts: Collection[str] = ()
+    ) -> npt.NDArray[np.int64]:
+        """(n,) ids of cases without features, or without one of the ``parts`` that their pass gives besides, and
+        without a recorded failure on their present content.
 
         ``images``: cases that have an image, or rows of tables; ``None``: all cases.
         """
@@ -234,9 +315,12 @@ class FeatureSets:
                 feature_failures.c.content == cases.c.content,
             )
         )
-        done = np.concatenate(
-            [self.cases_of(feature_set), np.array([r.case for r in failed], dtype=np.int64)]
-        )
+        done = self.cases_of(feature_set)
+        companions = {one.part: one for one in self.parts(feature_set)} if parts else {}
+        for part in parts:
+            known = self.cases_of(companions[part]) if part in companions else done[:0]
+            done = np.intersect1d(done, known, assume_unique=True)
+        done = np.concatenate([done, np.array([r.case for r in failed], dtype=np.int64)])
         rows = np.array(every, dtype=np.int64)
         return rows[~np.isin(rows, done)]
 
@@ -250,14 +334,17 @@ class FeatureSets:
     ) -> int:
         """Add ``rows`` (n,) ids and their ``values`` (n, d) as one chunk for every CHUNK of them; then count these.
 
-        ``failures``: (case id, content, reason); a case with an empty content is tried again next time.
-        ``contents`` are the content hashes of the cases of ``rows`` when they were read: cases that were removed
-        or changed since then are left out. Returns the number of cases that were counted.
+        ``failures``: (case id, content, reason); a case with an empty content is tried again next time, and one that
+        has features is not recorded. ``contents`` are the content hashes of the cases of ``rows`` when they were read:
+        cases that were removed or changed since then are left out. Nothing is added to a set of packed descriptions
+        whose coding has changed. Returns the number of cases that were counted.
 
         The catalogue counts chunks only after their values are written, so a process killed in between leaves
         no incomplete chunk. The write transaction around both keeps two programs from writing the same chunk.
         """
         with self._catalogue.transaction() as connection:
+            if feature_set.is_packed and not _is_coded_so(connection, feature_set):
+                return 0
             known = {
                 r.chunk: np.frombuffer(r.case_rows, dtype=np.int64)
                 for r in connection.execute(
@@ -266,8 +353,8 @@ class FeatureSets:
             }
             current = _current_contents(connection, [*rows.tolist(), *(case for case, _, _ in failures)])
             new = np.array([int(row) in current for row in rows], dtype=bool)
-            if known:
-                new &= ~np.isin(rows, np.concatenate(list(known.values())))
+            held = np.concatenate([np.empty(0, dtype=np.int64), *known.values()])
+            new &= ~np.isin(rows, held)
             if contents is not None:
                 new &= np.array([current.get(int(r)) == c for r, c in zip(rows, contents, strict=True)], bool)
             if new.any():
@@ -296,7 +383,7 @@ class FeatureSets:
             recorded = [
                 {"feature_set": feature_set.id, "case": case, "content": content, "reason": reason}
                 for case, content, reason in failures
-                if case in current
+                if case in current and case not in held
             ]
             if recorded:
                 connection.execute(upsert(connection, feature_failures, ("feature_set", "case")), recorded)
@@ -310,7 +397,7 @@ class FeatureSets:
         needed = (first - (-len(values) // CHUNK)) * CHUNK
         if array.shape[0] < needed:
             array.resize((needed, array.shape[1]))
-        block = np.full((needed - first * CHUNK, array.shape[1]), np.nan, dtype=array.dtype)
+        block = np.full((needed - first * CHUNK, array.shape[1]), array.fill_value, dtype=array.dtype)
         block[: len(values)] = values
         array[first * CHUNK : needed] = block
         keep_chunks_private(self.store_of(feature_set), range(first, needed // CHUNK))
@@ -327,7 +414,7 @@ class FeatureSets:
             sa.select(cases.c.case_id, feature_failures.c.reason)
             .join(cases, cases.c.id == feature_failures.c.case)
             .where(
-                feature_failures.c.feature_set == feature_set.id,
+                feature_failures.c.feature_set == self.whole(feature_set).id,
                 feature_failures.c.content.in_((cases.c.content, "")),
             )
             .order_by(cases.c.case_id)
@@ -435,6 +522,13 @@ def _check_same(
             "Give the new one another name with --name.",
         )
     return known
+
+
+def _is_coded_so(connection: sa.Connection, feature_set: FeatureSet) -> bool:
+    """Whether a set of packed descriptions still has the coding that ``feature_set`` was read with."""
+    query = sa.select(feature_sets.c.settings).where(feature_sets.c.id == feature_set.id)
+    settings = connection.execute(query).scalar()
+    return settings is not None and dict(settings) == feature_set.settings
 
 
 def _current_contents(connection: sa.Connection, rows: Sequence[int]) -> dict[int, str]:

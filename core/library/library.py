@@ -454,13 +454,19 @@ class Library:
         n_patients += sum(n - 1 for (n,) in self.catalogue.read(of_several.having(n_issuers > 1)))
         unknown = counts.pop("", 0)
         findings = dict(sorted(counts.items())) | ({NO_FINDING: unknown} if unknown else {})
+        sets = self.features.every()
         return {
             "library": str(self.location),
             "kinds": sorted({source.kind for source in self.catalogue.sources()}),
             "cases": sum(findings.values()),
             "patients": n_patients or None,
             "findings": findings,
-            "feature_sets": [feature_set.name for feature_set in self.features.all()],
+            "feature_sets": [one.name for one in sets if not one.part],
+            "descriptions": {
+                one.name: [part.part for part in sets if part.part_of == one.id]
+                for one in sets
+                if not one.part
+            },
             "metrics": [record.name for record in self.metrics()],
             "searches": [name for name in self.searches() if not name.startswith("(")],
         }

@@ -62,8 +62,15 @@ Slice = tuple[str, int | None]
 
 #: Cases in a chunk of a store. A finished chunk is never rewritten.
 CHUNK = 256
-#: What the pass of an encoder gives besides its features: averages of several depths, places, and those of slices.
-PARTS = LEVELS, PLACES, SLICES = "levels", "places", "slices"
+#: Settings of a feature set that say what it holds; the others are those of its extractor.
+PART, PART_OF, ROW_BYTES, CODING, GRID, FITTED_FROM = _OF_PART = (
+    "part",
+    "part_of",
+    "row_bytes",
+    "coding",
+    "grid",
+    "fitted_from",
+)
 
 
 def present(ahead: float = 0.0) -> datetime.datetime:
@@ -212,23 +219,29 @@ class FeatureSet:
 
     @property
     def part(self) -> str:
-        """One of :data:`PARTS` where the set was described in the same pass as another set; "" for a set of its own."""
-        return str(self.settings.get("part", ""))
+        """One of :data:`semblance.core.features.places.PARTS` where the set was described in the same pass as another
+        set; "" for a set of its own."""
+        return str(self.settings.get(PART, ""))
 
     @property
-    def part_of(self) -> str:
-        """The name of the set it was described with; "" for a set of its own."""
-        return str(self.settings.get("part_of", ""))
+    def part_of(self) -> int:
+        """The id of the set it was described with; 0 for a set of its own."""
+        return int(self.settings.get(PART_OF, 0))
 
     @property
     def width(self) -> int:
         """Values of a row of the store: the number of features, or of the bytes of packed descriptions."""
-        return int(self.settings.get("row_bytes", len(self.columns)))
+        return int(self.settings.get(ROW_BYTES, len(self.columns)))
 
     @property
     def is_packed(self) -> bool:
         """Whether its rows are packed descriptions in bytes, which no metric compares."""
-        return "row_bytes" in self.settings
+        return ROW_BYTES in self.settings
+
+    @property
+    def extractor_settings(self) -> dict[str, Any]:
+        """The settings of the extractor that measures its features."""
+        return {name: value for name, value in self.settings.items() if name not in _OF_PART}
 
     @property
     def groups(self) -> tuple[str, ...]:

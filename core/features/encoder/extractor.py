@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadInput
 from semblance.core.features.encoder.efficientnet import GRID, LEVEL_CHANNELS, SIDE, WIDTH
+from semblance.core.features.encoder.efficientnet import LEVELS as LEVELS_OF_BLOCKS
 from semblance.core.features.encoder.model_file import (
     RANDOM,
     TRAINED,
@@ -26,7 +27,7 @@ from semblance.core.features.encoder.model_file import (
 )
 from semblance.core.features.extractor import Extractor, FeatureName
 from semblance.core.features.onnx_session import pooled_over_slices
-from semblance.core.features.places import Descriptions, PlaceGrid
+from semblance.core.features.places import LEVELS, PLACES, Descriptions, PlaceGrid
 from semblance.core.features.resampling import finite
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
@@ -35,6 +36,9 @@ from semblance.core.imaging.volume import Stack
 from semblance.core.language import tr_lazy
 from semblance.core.parameters import Parameter, Value
 from semblance.core.tasks import Reporter
+
+#: Which description of an image its numbers are: that of the head, or the levels.
+HEAD = "head"
 
 #: Images run together: more are no faster, and their maps fill the memory.
 _BATCH = 4
@@ -76,17 +80,36 @@ class Encoder(Extractor):
             "Weights trained on ImageNet, or random ones, which show the effect of training.",
             choices=(TRAINED, RANDOM),
         ),
+        Parameter(
+            "description",
+            HEAD,
+            "The averages of the last maps, or levels: the mean and the generalised mean of six depths of the network, "
+            "each of length 1. Any set of the encoder has the levels beside it.",
+            choices=(HEAD, LEVELS),
+            added_later=True,
+        ),
     )
 
     def __init__(self, **settings: Value) -> None:
         super().__init__(**settings)
         self._margin = float(str(self.settings["margin"]))
         self.volumes = self.settings["slices"] == "mean"
+        self._gives_levels = self.settings.get("description") == LEVELS
 
     @property
     def feature_names(self) -> tuple[FeatureName, ...]:
         """The names and groups of the numbers, in order."""
-        return _names()
+        return _level_names() if self._gives_levels else _names()
+
+    @property
+    def level_names(self) -> tuple[FeatureName, ...]:
+        """The names and groups of the levels, in order."""
+        return _level_names()
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Levels and places; nothing besides the levels, nor of the mean over the slices of a volume."""
+        return () if self._gives_levels or self.volumes else (LEVELS, PLACES)
 
     @property
     def batch(self) -> int:
@@ -94,7 +117,7 @@ class Encoder(Extractor):
         return _BATCH
 
     def extract(self, image: Image, region: Region | None = None) -> Floats:
-        """(1280,) float32, at least 0.
+        """(1280,) float32, at least 0; (3456,) of levels.
 
         Raises:
             BadInput: the region lies outside, a pixel is no finite number, or the encoder cannot be run.
@@ -125,7 +148,7 @@ class Encoder(Extractor):
         return pixels if pixels.ndim == 3 else np.repeat(pixels[:, :, np.newaxis], 3, axis=2)
 
     def prepare_stack(self, stack: Stack, region: Region | None = None) -> npt.NDArray[Any]:
-        """What :meth:`prepare` gives for the middle slice, or (1280,) the mean over all slices.
+        """What :meth:`prepare` gives for the middle slice, or (d,) the mean over all slices.
 
         Raises:
             BadInput: as :meth:`extract`, or a slice cannot be read.
@@ -139,14 +162,20 @@ class Encoder(Extractor):
         return pooled_over_slices(of_slices, stack, region, batch=_BATCH, how="mean")
 
     def measure(self, prepared: Sequence[npt.NDArray[Any]]) -> Floats:
-        """(n, 1280) of images as :meth:`prepare` gives them; features of whole volumes are returned unchanged.
+        """(n, d) of images as :meth:`prepare` gives them; features of whole volumes are returned unchanged.
 
         Raises:
             BadInput: the encoder cannot be run.
         """
         images = [one for one in prepared if one.ndim == 3]
-        rows = iter(measured(encoder_session(str(self.settings["weights"])), images) if images else ())
+        rows = iter(self._measured(images) if images else ())
         return np.stack([next(rows) if one.ndim == 3 else one for one in prepared])
+
+    def _measured(self, images: list[Bytes]) -> Floats:
+        session = encoder_session(str(self.settings["weights"]))
+        if not self._gives_levels:
+            return measured(session, images)
+        return _of_unit_length(all_outputs(session, images, (LEVELS,))[0])
 
     def describe(self, prepared: Sequence[npt.NDArray[Any]]) -> Descriptions:
         """The features, levels and places of images as :meth:`prepare` gives them, of one pass of the network.
@@ -154,8 +183,10 @@ class Encoder(Extractor):
         Raises:
             BadInput: the encoder cannot be run.
         """
+        if not self.parts:
+            return Descriptions(self.measure(prepared))
         session = encoder_session(str(self.settings["weights"]))
-        features, levels, places = all_outputs(session, list(prepared), ("features", "levels", "places"))
+        features, levels, places = all_outputs(session, list(prepared), ("features", LEVELS, PLACES))
         return Descriptions(features, _of_unit_length(levels), places.transpose(0, 2, 3, 1))
 
     def place_grid(self, height: int, width: int, region: Region | None = None) -> PlaceGrid:
@@ -166,13 +197,27 @@ class Encoder(Extractor):
         return PlaceGrid(GRID, GRID, (float(left), float(top), float(left + side), float(top + side)))
 
     def extract_many(self, images: Sequence[Image]) -> Floats:
-        """(n, 1280), a few of them at a time."""
+        """(n, d), a few of them at a time."""
         return self.measure([self.prepare(image) for image in images])
 
 
 @functools.cache
 def _names() -> tuple[FeatureName, ...]:
     return tuple(FeatureName(tr_lazy("Encoder {n}", n=n), "Encoder") for n in range(1, WIDTH + 1))
+
+
+@functools.cache
+def _level_names() -> tuple[FeatureName, ...]:
+    groups = [
+        (tr_lazy("Level {n} mean", n=n), tr_lazy("Level {n} generalised mean", n=n)) for n in LEVELS_OF_BLOCKS
+    ]
+    groups.append((tr_lazy("Last level mean"), tr_lazy("Last level generalised mean")))
+    return tuple(
+        FeatureName(tr_lazy("{group} {n}", group=group, n=n), group)
+        for both, channels in zip(groups, LEVEL_CHANNELS, strict=True)
+        for group in both
+        for n in range(1, channels + 1)
+    )
 
 
 def _square(image: Image, region: Region | None, margin: float) -> Image:

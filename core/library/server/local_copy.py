@@ -347,7 +347,7 @@ def _sets_to_copy(library: ServerLibrary) -> list[FeatureSet]:
     current = library.current_metric()
     needed = None if current is None else current.feature_set
     store = library.features.store_name
-    sizes = [(one.id != needed, library.files.size(store(one)), one) for one in library.features.all()]
+    sizes = [(one.id != needed, library.files.size(store(one)), one) for one in library.features.every()]
     chosen, total = [], 0
     for is_other, size, feature_set in sorted(sizes, key=lambda one: one[:2]):
         if not is_other or total + size <= FEATURE_BYTES:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -22,6 +22,7 @@ from semblance.core.engine.cluster import Cluster, ClusterTask, open_engine
 from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.features.clinical import Clinical
 from semblance.core.features.extractor import BURNT_IN_MARKS, HIDE, Extractor
+from semblance.core.features.places import LEVELS, PLACES, Codes, PlaceCoding
 from semblance.core.features.registry import make_extractor
 from semblance.core.imaging.burnt_in_marks import MARKS_ATTRIBUTE, hide_marks, mark_boxes, may_have_marks
 from semblance.core.imaging.image import Image
@@ -47,6 +48,7 @@ from semblance.core.library.records import CHUNK, FeatureSet, checked_name
 from semblance.core.parameters import Value
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.features.clinical_features import configured_columns, write_clinical
+from semblance.core.workflows.features.described_sets import DescribedSets
 from semblance.core.workflows.features.detect_same_lesions import detect_crops
 from semblance.core.workflows.features.measuring_order import STEP, MeasuringOrder, useful_workers
 from semblance.core.workflows.features.suitable_extractors import OF_IMAGES
@@ -125,29 +127,43 @@ class OpenVolumes:
 class ImageBatch:
     """Collects the results of :meth:`Extractor.prepare`, and measures them when a batch is complete.
 
+    ``parts`` are described with the features. Places are coded by ``coding``; without one their maps are kept.
     ``failures``: (case, content, reason) of those that could not be measured; a caller may add its own.
     """
 
-    def __init__(self, extractor: Extractor) -> None:
-        self._extractor, self._size = extractor, extractor.batch
-        self._waiting: list[tuple[int, str, Any]] = []
+    def __init__(
+        self, extractor: Extractor, parts: Collection[str] = (), coding: PlaceCoding | None = None
+    ) -> None:
+        self._extractor, self._size, self._parts, self._coding = extractor, extractor.batch, parts, coding
+        self._waiting: list[tuple[int, str, Any, Any]] = []
         self._measured: list[tuple[int, str]] = []
+        self._described: list[int] = []
         self._values: list[npt.NDArray[np.float32]] = []
+        self._levels: list[npt.NDArray[np.float32]] = []
+        self._places: list[npt.NDArray[Any]] = []
         self.failures: list[tuple[int, str, str]] = []
 
-    def add(self, row: int, content: str, prepared: Any) -> None:
-        """Add a case by its id, and its image."""
-        self._waiting.append((row, content, prepared))
+    def add(self, row: int, content: str, prepared: Any, whole: Any = None) -> None:
+        """Add a case by its id, and its image; ``whole``: the whole image, where its places are described."""
+        self._waiting.append((row, content, prepared, whole))
         if len(self._waiting) >= self._size:
             self._measure_waiting()
 
-    def measured(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32], list[str]]:
-        """Ids (n,), numbers (n, d) and contents of all cases that were added and could be measured."""
+    def measured(self) -> MeasuredCases:
+        """All cases that were added and could be measured, and the failures of the others."""
         self._measure_waiting()
         width = len(self._extractor.feature_names)
         values = np.concatenate([np.empty((0, width), dtype=np.float32), *self._values])
         rows = np.array([row for row, _ in self._measured], dtype=np.int64)
-        return rows, values, [content for _, content in self._measured]
+        found = MeasuredCases(rows, values, self.failures, [content for _, content in self._measured])
+        found.described = np.array(self._described, dtype=np.int64)
+        if self._levels:
+            found.levels = np.concatenate(self._levels)
+        if self._places and self._coding is None:
+            found.maps = np.concatenate(self._places)
+        elif self._places:
+            found.places = np.concatenate(self._places)
+        return found
 
     def _measure_waiting(self) -> None:
         waiting, self._waiting = self._waiting, []
@@ -163,9 +179,25 @@ class ImageBatch:
                 except SemblanceError as error:
                     self.failures.append((one[0], one[1], str(error)))
 
-    def _store(self, waiting: list[tuple[int, str, Any]]) -> None:
-        self._values.append(self._extractor.measure([prepared for _, _, prepared in waiting]))
-        self._measured += [(row, content) for row, content, _ in waiting]
+    def _store(self, waiting: list[tuple[int, str, Any, Any]]) -> None:
+        shown = [prepared for _, _, prepared, _ in waiting]
+        wholes = [(row, whole) for row, _, _, whole in waiting if whole is not None]
+        # Of most cases the whole image is measured, so that one pass gives all.
+        same = len(wholes) == len(shown) and all(a is b for a, (_, b) in zip(shown, wholes, strict=True))
+        found = self._extractor.describe(shown) if LEVELS in self._parts or same else None
+        values = self._extractor.measure(shown) if found is None else found.features
+        maps = None
+        if wholes:
+            described = self._extractor.describe([whole for _, whole in wholes]) if not same else found
+            maps = None if described is None else described.maps
+        self._values.append(values)
+        self._measured += [(row, content) for row, content, _, _ in waiting]
+        if found is not None and found.levels is not None:
+            self._levels.append(found.levels)
+        if maps is not None:
+            codes = maps if self._coding is None else self._coding.coded(maps).reshape(len(maps), -1)
+            self._places.append(codes)
+            self._described += [row for row, _ in wholes]
 
 
 #: Rows of a table that are copied in one transaction.
@@ -239,7 +271,8 @@ def extract_features(
         )
         result.left_out = [{"column": column, "reason": reason} for column, reason in left_out]
         before = set(opened.features.cases_of(feature_set).tolist())
-        rows = opened.features.cases_to_extract(feature_set, images=configured.measures_images())
+        described = DescribedSets(opened, feature_set, configured)
+        rows = described.cases_to_extract()
         reporter.progress(0, len(rows), tr_lazy("Extracting {title}", title=configured.title))
         if configured.needs_image:
             if not cluster:
@@ -251,7 +284,7 @@ def extract_features(
             with open_engine(processes, cluster, paths) as engine:
                 # Cases of one volume stay together, or it would be read again and again.
                 order = MeasuringOrder(rows, engine.workers, first, spread=not configured.volumes)
-                extraction = _Extraction(opened, feature_set, configured, order, engine, growing, reporter)
+                extraction = _Extraction(opened, configured, described, order, engine, growing, reporter)
                 result.extracted, total = extraction.run(), len(order)
             if configured.name == OF_IMAGES and result.extracted:
                 measured = opened.features.cases_of(feature_set)
@@ -265,7 +298,11 @@ def extract_features(
             result.extracted, total = _copy_tables(opened, feature_set, rows, reporter), len(rows)
         reporter.progress(total, total, tr_lazy("Extracting {title}", title=configured.title))
         result.cases = len(opened.features.cases_of(feature_set))
-        result.failed = [{"case_id": c, "reason": r} for c, r in opened.features.failures(feature_set)]
+        failures = dict(opened.features.failures(feature_set))
+        if configured.needs_image:
+            # Cases that had features before, and could not be described now.
+            failures = {**extraction.failures, **failures}
+        result.failed = [{"case_id": c, "reason": r} for c, r in sorted(failures.items())]
     result.seconds = time.monotonic() - start
     return result
 
@@ -349,13 +386,21 @@ class CaseImage:
 @dataclass
 class MeasuredCases:
     """``values`` (n, d) of the cases ``rows`` (n,), whose ``contents`` they show; (case, content, reason) of others;
-    ``marks``: how many burnt-in marks each case has whose image was searched for them."""
+    ``marks``: how many burnt-in marks each case has whose image was searched for them.
+
+    Where the extractor describes them: ``levels`` (n, l); of the cases ``described`` (p,) the ``places`` (p, b), coded,
+    or the ``maps`` (p, rows, columns, c) that are to be coded.
+    """
 
     rows: npt.NDArray[np.int64]
     values: npt.NDArray[np.float32]
     failures: list[tuple[int, str, str]]
     contents: list[str]
     marks: dict[int, int] = field(default_factory=dict)
+    levels: npt.NDArray[np.float32] | None = None
+    described: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    places: Codes | None = None
+    maps: npt.NDArray[np.float32] | None = None
 
 
 @dataclass(frozen=True)
@@ -378,14 +423,14 @@ class _Extraction:
     def __init__(
         self,
         library: Library,
-        feature_set: FeatureSet,
         extractor: Extractor,
+        described: DescribedSets,
         order: MeasuringOrder,
         engine: Engine | Cluster,
         growing: Callable[[], bool] | None,
         reporter: Reporter,
     ) -> None:
-        self._library, self._feature_set, self._extractor = library, feature_set, extractor
+        self._library, self._extractor, self._described = library, extractor, described
         self._order, self._engine, self._growing, self._reporter = order, engine, growing, reporter
         self._next_check = 0.0
         self._suspects: list[npt.NDArray[np.int64]] = []
@@ -393,6 +438,7 @@ class _Extraction:
         self._numbers = itertools.count()
         self._done_counts: dict[int, int] = {}
         self._crashes = self._extracted = 0
+        self._failed: dict[int, str] = {}
 
     def run(self) -> int:
         """Returns how many cases were measured."""
@@ -415,7 +461,14 @@ class _Extraction:
             for part in self._running.values():
                 part.task.cancel()
             raise
+        self._described.finish()
         return self._extracted
+
+    @property
+    def failures(self) -> dict[str, str]:
+        """Case id -> why it could not be measured whole."""
+        details = self._library.catalogue.details(list(self._failed))
+        return {details[row].case_id: reason for row, reason in self._failed.items() if row in details}
 
     def _add_new_cases(self) -> None:
         """Add the cases that were added to the library meanwhile. This takes at most a tenth of the time."""
@@ -424,11 +477,7 @@ class _Extraction:
             return
         # Called before reading the cases, so that the last reading finds every case.
         growing = self._growing()
-        self._order.add(
-            self._library.features.cases_to_extract(
-                self._feature_set, images=self._extractor.measures_images()
-            )
-        )
+        self._order.add(self._described.cases_to_extract())
         self._next_check = begin + max(0.2, 10 * (time.monotonic() - begin))
         if not growing:
             self._growing = None
@@ -438,10 +487,11 @@ class _Extraction:
             if not self._running:
                 self._submit(self._suspects.pop(), alone=True)
             return
-        workers = self._engine.workers
+        workers, growing = self._engine.workers, self._growing is not None
+        ahead = self._described.rows_ahead(self._order, growing=growing)
         # Half as many parts more than workers: no worker is idle, and cases to measure first do not wait long.
         while self._order and len(self._running) < workers + max(1, workers // 2):
-            self._submit(self._order.take(), alone=False)
+            self._submit(self._order.take(ahead), alone=False)
 
     def _submit(self, rows: npt.NDArray[np.int64], *, alone: bool) -> None:
         number = next(self._numbers)
@@ -450,6 +500,8 @@ class _Extraction:
             self._extractor.name,
             self._extractor.settings,
             case_images(self._library, rows),
+            parts=self._described.parts,
+            coding=self._described.coding,
             listener=partial(self._record_progress, number),
         )
         self._running[task.future] = _SubmittedChunk(number, rows, task, alone)
@@ -467,9 +519,8 @@ class _Extraction:
             return
         self._crashes = 0
         self._done_counts[part.number] = len(chunk.rows) + len(chunk.failures)
-        self._extracted += self._library.features.write_chunk(
-            self._feature_set, chunk.rows, chunk.values, chunk.failures, chunk.contents
-        )
+        self._failed.update((row, reason) for row, _, reason in chunk.failures)
+        self._extracted += self._described.write(part.rows, chunk)
         self._library.catalogue.set_attribute(
             MARKS_ATTRIBUTE, {row: str(n) if n else "" for row, n in chunk.marks.items()}
         )
@@ -491,8 +542,7 @@ class _Extraction:
             if self._crashes > MAX_CRASHES:
                 raise WorkerEnded
             failures = [(p.row, p.content, CRASHED) for p in case_images(self._library, part.rows)]
-            no_values = np.empty((0, len(self._feature_set.columns)), dtype=np.float32)
-            self._library.features.write_chunk(self._feature_set, part.rows[:0], no_values, failures)
+            self._described.record(part.rows, failures)
             self._done_counts[part.number] = 1
 
 
@@ -507,15 +557,22 @@ def case_images(library: Library, rows: npt.NDArray[np.int64]) -> list[CaseImage
 
 
 def measure_cases(
-    name: str, settings: Mapping[str, Value], images: list[CaseImage], *, reporter: Reporter
+    name: str,
+    settings: Mapping[str, Value],
+    images: list[CaseImage],
+    *,
+    parts: Collection[str] = (),
+    coding: Mapping[str, Any] | None = None,
+    reporter: Reporter,
 ) -> MeasuredCases:
-    """Measure ``images`` with the extractor ``name``; runs in a worker.
+    """Measure ``images`` with the extractor ``name``, and describe the ``parts``; runs in a worker. Places are coded by
+    the settings ``coding``; without them, their maps are returned.
 
     Raises:
         BadArguments: no such extractor or setting.
     """
     extractor = make_extractor(name, **settings)
-    batch = ImageBatch(extractor)
+    batch = ImageBatch(extractor, parts, None if coding is None else PlaceCoding.from_settings(coding))
     marks: dict[int, int] = {}
     with ImageReader() as reader, closing(OpenVolumes(reader)) as volumes:
         for done, image in enumerate(images):
@@ -546,13 +603,23 @@ def measure_cases(
                         else:
                             marks[image.row] = len(mark_boxes(shown))
                     prepared = extractor.prepare(shown, image.region)
-                batch.add(image.row, content, prepared)
+                whole = _whole(extractor, shown, image.region, prepared) if PLACES in parts else None
+                batch.add(image.row, content, prepared, whole)
             except SemblanceError as error:
                 # A missing or changed image, for example on an unplugged disk, is tried again by the next call.
                 known = "" if isinstance(error, SliceUnavailable) else content
                 batch.failures.append((image.row, known, str(error)))
-    rows, values, contents = batch.measured()
-    return MeasuredCases(rows, values, batch.failures, contents, marks)
+    measured = batch.measured()
+    measured.marks = marks
+    return measured
+
+
+def _whole(extractor: Extractor, shown: Image | Stack, region: Region | None, prepared: Any) -> Any:
+    """What the extractor needs of the whole image, or of the slice that represents a volume, to describe its places;
+    ``prepared`` with ``region``."""
+    if isinstance(shown, Stack):
+        return extractor.prepare(shown.image(shown.middle(region)))
+    return prepared if region is None else extractor.prepare(shown)
 
 
 def _open_all(volumes: OpenVolumes, image: CaseImage, reporter: Reporter) -> tuple[Stack, str]:

@@ -58,7 +58,10 @@ def _fuse(library: Library, names: Sequence[str], reporter: Reporter) -> Feature
                 "Fuse sets that give each image one row of numbers, such as encoder and mass.",
             )
     settings = fusion_settings(
-        [FusedSet(one.name, one.extractor, one.version, len(one.columns), one.settings) for one in sets]
+        [
+            FusedSet(one.name, one.extractor, one.version, len(one.columns), one.extractor_settings)
+            for one in sets
+        ]
     )
     made = Fusion(**settings)
     fused = library.features.make(

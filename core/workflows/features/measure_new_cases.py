@@ -26,13 +26,14 @@ def measure_new_cases(
         is_fused = feature_set.extractor == Fusion.name
         names = [one.name for one in fused_sets(feature_set.settings)] if is_fused else [features]
         sets = [opened.features.get(name) for name in names]
-        lacking = [
-            one
-            for one in sets
-            if len(
-                opened.features.cases_to_extract(one, images=extractor_class(one.extractor).measures_images())
-            )
-        ]
+        lacking = []
+        for one in sets:
+            # What belongs to another set is measured in its pass.
+            whole, parts = opened.features.whole(one), [one.part] if one.part else []
+            images = extractor_class(one.extractor).measures_images()
+            rows = opened.features.cases_to_extract(whole, images=images, parts=parts)
+            if len(rows) and whole not in lacking:
+                lacking.append(whole)
     for one in lacking:
         extract_features(
             library, one.extractor, settings=one.settings, name=one.name, workers=workers, reporter=reporter

@@ -91,15 +91,24 @@ class MeasuringOrder:
         """Whether cases are left."""
         return bool(self._open.any())
 
-    def take(self) -> Rows:
-        """(p,) the ids of the next part, p >= 1 while cases are left."""
+    def take(self, ahead: Rows | Sequence[int] = ()) -> Rows:
+        """(p,) the ids of the next part, p >= 1 while cases are left. While any of ``ahead`` are left, at least half of
+        it are of these, and the others of those that ``first`` returns."""
         size = self._largest
-        chosen = np.empty(0, dtype=np.intp)
+        chosen, early = np.empty(0, dtype=np.intp), self._positions(ahead)
         if self._first is not None:
             size = min(size, STEP << min(self._n_handed_out // self._workers, 16))
-            chosen = self._places(self._first())[:size]
+        if len(early):
+            size = min(size, max(STEP, -(-len(early) // self._workers)))
+        if self._first is not None:
+            chosen = self._positions(self._first())[: size // 2 if len(early) else size]
             self._open[chosen] = False
         self._n_handed_out += 1
+        if len(early):
+            early = early[self._open[early]][: size - len(chosen)]
+            self._open[early] = False
+            if len(chosen) or len(early):
+                return np.asarray(self._rows[np.concatenate([chosen, early])])
         left = np.flatnonzero(self._open)
         rest = min(size - len(chosen), len(left))
         if rest and self._first is not None and self._spread and size < self._largest:
@@ -109,9 +118,11 @@ class MeasuringOrder:
         part: Rows = self._rows[np.concatenate([chosen, others])]
         return part
 
-    def _places(self, ids: Sequence[int]) -> npt.NDArray[np.intp]:
+    def _positions(self, ids: Rows | Sequence[int]) -> npt.NDArray[np.intp]:
         """The positions of those of ``ids`` that are left, in the order of ``ids``."""
-        first_rows = np.array(list(dict.fromkeys(ids)), dtype=np.int64)
-        places = np.minimum(np.searchsorted(self._rows, first_rows), max(len(self._rows) - 1, 0))
-        found: npt.NDArray[np.intp] = places[(self._rows[places] == first_rows) & self._open[places]]
+        first_rows = np.array(list(dict.fromkeys(map(int, ids))), dtype=np.int64)
+        if not len(self._rows):
+            return np.empty(0, dtype=np.intp)
+        at = np.minimum(np.searchsorted(self._rows, first_rows), len(self._rows) - 1)
+        found: npt.NDArray[np.intp] = at[(self._rows[at] == first_rows) & self._open[at]]
         return found

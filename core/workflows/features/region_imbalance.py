@@ -29,7 +29,7 @@ def region_imbalance_warning(
     ``rows`` (n,) are case ids, ``findings`` (n,) their findings. A mass outlined by hand and a whole image differ in
     every feature of size and margin, whatever they show, so the scores are too high.
     """
-    if not make_extractor(feature_set.extractor, **feature_set.settings).needs_image:
+    if not make_extractor(feature_set.extractor, **feature_set.extractor_settings).needs_image:
         return ""
     names = np.asarray(findings)
     shares = {}

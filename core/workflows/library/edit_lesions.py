@@ -75,7 +75,7 @@ def detect_groups(library: LibraryLocation, *, reporter: Reporter = SILENT) -> D
     with open_library(library, writable=True) as opened:
         before = read_groups(opened.catalogue)
         detect_same_lesions(opened, reporter=reporter)
-        encoded = [one for one in opened.features.all() if one.extractor == OF_IMAGES]
+        encoded = [one for one in opened.features.all() if one.extractor == OF_IMAGES and not one.part]
         for feature_set in encoded:
             detect_crops(opened, feature_set, opened.features.cases_of(feature_set).tolist(), reporter)
         groups = read_groups(opened.catalogue)

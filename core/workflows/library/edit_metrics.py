@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from semblance.core.errors import BadArguments
 from semblance.core.language import tr_lazy
 from semblance.core.library.location import LibraryLocation
-from semblance.core.library.records import checked_name
+from semblance.core.library.records import PART_OF, FeatureSet, checked_name, unique_name
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.library.edit_cases import EditInProgress, EditResult, EditTransaction
 from semblance.core.workflows.library.edit_kinds import EditKind
+
+if TYPE_CHECKING:
+    from semblance.core.library.feature_sets import FeatureSets
 
 
 def rename_metric(
@@ -92,10 +95,10 @@ def delete_metric(
 def rename_features(
     library: LibraryLocation, old: str, new: str, *, dry_run: bool = False, reporter: Reporter = SILENT
 ) -> EditResult:
-    """Give the feature set ``old`` the name ``new``; its metrics stay on it.
+    """Give the feature set ``old`` the name ``new``; its metrics stay on it. What its pass described besides follows.
 
     Raises:
-        BadArguments: no set ``old``, there is one called ``new``, or it cannot be called so.
+        BadArguments: no set ``old`` of its own, there is one called ``new``, or it cannot be called so.
     """
     from semblance.core.library.schema import feature_sets
 
@@ -105,19 +108,28 @@ def rename_features(
     )
     with transaction.edit(outdates=False) as running:
         features = running.library.features
-        feature_set = features.get(old)
-        _refuse_known([one.name for one in features.all()], new)
+        feature_set = _own_set(features, old)
+        _refuse_known([one.name for one in features.every()], new)
         running.recorder.update(feature_sets, {feature_set.id: {"name": new}})
+        taken = [new, *(one.name for one in features.every())]
+        running.recorder.update(
+            feature_sets,
+            {
+                one.id: {"name": unique_name(f"{new} {one.part}", taken)}
+                for one in features.parts(feature_set)
+            },
+        )
     return transaction.result
 
 
 def duplicate_features(
     library: LibraryLocation, old: str, new: str, *, dry_run: bool = False, reporter: Reporter = SILENT
 ) -> EditResult:
-    """Make a copy of the feature set ``old`` with all its values, called ``new``, without its metrics.
+    """Make a copy of the feature set ``old`` with all its values, called ``new``, without its metrics. What its pass
+    described besides is copied too.
 
     Raises:
-        BadArguments: no set ``old``, there is one called ``new``, or it cannot be called so.
+        BadArguments: no set ``old`` of its own, there is one called ``new``, or it cannot be called so.
         SemblanceError: the library cannot be written to, or its disk is full.
     """
     from semblance.core.library.schema import feature_chunks, feature_failures, feature_sets
@@ -128,42 +140,65 @@ def duplicate_features(
     )
     with transaction.edit(outdates=False) as running:
         features, recorder = running.library.features, running.recorder
-        feature_set = features.get(old)
-        _refuse_known([one.name for one in features.all()], new)
-        number = features.free_number(recorder.connection)
-        row = _row(running, feature_sets, feature_set.id)
-        recorder.insert(
-            feature_sets, [row | {"id": number, "name": new, "created": running.library.catalogue.now()}]
-        )
-        for table in (feature_chunks, feature_failures):
-            found = recorder.connection.execute(table.select().where(table.c.feature_set == feature_set.id))
-            recorder.insert(table, [dict(r._mapping) | {"feature_set": number} for r in found.all()])
-        if not dry_run:
-            store = features.store_name(feature_set)
-            with running.library.catalogue.errors():
-                running.library.files.copy(recorder.connection, store, f"features/{number}.zarr")
+        feature_set = _own_set(features, old)
+        taken = [one.name for one in features.every()]
+        _refuse_known(taken, new)
+        created = running.library.catalogue.now()
+        whole = features.free_number(recorder.connection)
+        for number, one in enumerate((feature_set, *features.parts(feature_set)), whole):
+            row = _row(running, feature_sets, one.id) | {"id": number, "name": new, "created": created}
+            if one.part:
+                row["name"] = unique_name(f"{new} {one.part}", taken)
+                row["settings"] = {**one.settings, PART_OF: whole}
+            taken.append(row["name"])
+            recorder.insert(feature_sets, [row])
+            for table in (feature_chunks, feature_failures):
+                found = recorder.connection.execute(table.select().where(table.c.feature_set == one.id))
+                recorder.insert(table, [dict(r._mapping) | {"feature_set": number} for r in found.all()])
+            if not dry_run:
+                with running.library.catalogue.errors():
+                    running.library.files.copy(
+                        recorder.connection, features.store_name(one), f"features/{number}.zarr"
+                    )
     return transaction.result
 
 
 def delete_features(
     library: LibraryLocation, name: str, *, dry_run: bool = False, reporter: Reporter = SILENT
 ) -> EditResult:
-    """Delete a feature set and the metrics on it; ``changed`` counts these metrics.
+    """Delete a feature set, what its pass described besides, and the metrics on them; ``changed`` counts the metrics.
 
     The files are kept, so that this can be undone, until deleted files are forgotten.
 
     Raises:
-        BadArguments: no such feature set.
+        BadArguments: no such feature set of its own.
     """
     from semblance.core.library.schema import metrics
 
     transaction = EditTransaction(library, EditKind.DELETE_FEATURES, {"name": name}, dry_run=dry_run)
     with transaction.edit(outdates=False) as running:
-        feature_set = running.library.features.get(name)
-        deleted = running.recorder.delete(metrics, metrics.c.feature_set == feature_set.id)
-        running.changed = len(deleted)
-        running.recorder.delete_feature_set(feature_set.id)
+        feature_set = _own_set(running.library.features, name)
+        for one in (feature_set, *running.library.features.parts(feature_set)):
+            running.changed += len(running.recorder.delete(metrics, metrics.c.feature_set == one.id))
+            running.recorder.delete_feature_set(one.id)
     return transaction.result
+
+
+def _own_set(features: FeatureSets, name: str) -> FeatureSet:
+    """
+    Raises:
+        BadArguments: there is none of this name, or it belongs to another one.
+    """
+    feature_set = features.get(name)
+    if feature_set.part:
+        whole = features.whole(feature_set).name
+        raise BadArguments(
+            tr_lazy(
+                "'{name}' was measured together with '{whole}' and belongs to it.", name=name, whole=whole
+            ),
+            tr_lazy("Choose '{whole}': what belongs to it follows.", whole=whole),
+        )
+    return feature_set
 
 
 def _row(running: EditInProgress, table: Any, number: int) -> dict[str, Any]:

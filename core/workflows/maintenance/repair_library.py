@@ -184,7 +184,8 @@ class Repairer:
         store = library.features.store_of(feature_set)
         extractor = extractor_class(feature_set.extractor)
         if not state.description:
-            dtype = dtype_of(store) or ("float32" if extractor.needs_image else "float64")
+            plain = "float32" if extractor.needs_image else "float64"
+            dtype = dtype_of(store) or ("int8" if feature_set.is_packed else plain)
             if (store / DESCRIPTION).exists():
                 self.move_aside(store / DESCRIPTION)
             with library.catalogue.errors():
@@ -198,11 +199,12 @@ class Repairer:
             return tr_lazy("Its description was written again. All its features can be read."), 0
         before = len(library.features.cases_of(feature_set))
         try:
+            whole = library.features.whole(feature_set)
             extract_features(
                 library.location,
-                feature_set.extractor,
-                settings=feature_set.settings,
-                name=feature_set.name,
+                whole.extractor,
+                settings=whole.settings,
+                name=whole.name,
                 reporter=self._reporter,
             )
         except SemblanceError as error:
@@ -363,7 +365,7 @@ def unused_files(library: Library) -> list[tuple[Path, bool]]:
     folder = library.files.folder
     copy = {record.file.name for record in library.metrics()}
     stems = {Path(name).stem for name in copy}
-    stores = {library.features.store_of(one) for one in library.features.all()}
+    stores = {library.features.store_of(one) for one in library.features.every()}
     found = [file for file in sorted(folder.iterdir()) if file.suffix in _UNFINISHED]
     found += [file for file in _inside(folder / "metrics") if file.name not in copy]
     found += [file for file in _inside(folder / "features") if file not in stores]

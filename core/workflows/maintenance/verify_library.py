@@ -281,7 +281,7 @@ def _verify_features(
 ) -> None:
     from semblance.core.library.feature_checks import feature_damage
 
-    feature_sets = library.features.all()
+    feature_sets = library.features.every()
     result.checked["feature sets"] = len(feature_sets)
     for feature_set in feature_sets:
         state = feature_damage(library.features, feature_set, reporter)

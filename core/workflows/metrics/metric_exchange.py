@@ -288,7 +288,7 @@ def _features(feature_set: FeatureSet) -> dict[str, Any]:
     return {
         "extractor": feature_set.extractor,
         "version": feature_set.version,
-        "settings": dict(feature_set.settings),
+        "settings": feature_set.extractor_settings,
         "columns": [list(column) for column in feature_set.columns],
     }
 

@@ -143,7 +143,7 @@ def compare_images(
         return ImageComparison(query, found, "")
     feature_set = loaded.feature_set
     try:
-        extractor = make_extractor(feature_set.extractor, **feature_set.settings)
+        extractor = make_extractor(feature_set.extractor, **feature_set.extractor_settings)
     except SemblanceError as error:
         # The file of the encoder is missing; the images are shown without regions.
         query, found = (one.side(ImagePlaces()) for one in opened if isinstance(one, _OpenedImage))

@@ -224,7 +224,8 @@ def _measured_by_encoder(loaded: LoadedMetric) -> tuple[FeatureSet, Rows] | None
 
 def _is_of_encoder(feature_set: FeatureSet) -> bool:
     current = feature_set.extractor == Encoder.name and feature_set.version == Encoder.version
-    return current and feature_set.settings.get("weights", TRAINED) == TRAINED
+    is_head = "description" not in feature_set.settings
+    return current and is_head and feature_set.settings.get("weights", TRAINED) == TRAINED
 
 
 def _unit(rows: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:

@@ -211,7 +211,7 @@ def _embed(loaded: LoadedMetric, features: Matrix) -> tuple[Matrix, Matrix | Non
 
 def _measure(loaded: LoadedMetric, query: Query, feature_set: FeatureSet) -> tuple[Matrix, Image | None]:
     """(d,) features measured on the query's image or region, and the image if it is from outside."""
-    extractor = make_extractor(feature_set.extractor, **feature_set.settings)
+    extractor = make_extractor(feature_set.extractor, **feature_set.extractor_settings)
     if extractor.version != feature_set.version:
         raise SemblanceError(
             tr_lazy(

@@ -397,7 +397,8 @@ def test_all_come_back_in_order_by_threes():
         batch = ImageBatch(extractor)
         for n in range(count):
             batch.add(100 + n, f"c{n}", n)
-        rows, values, contents = batch.measured()
+        found = batch.measured()
+        rows, values, contents = found.rows, found.values, found.contents
         assert rows.tolist() == [100 + n for n in range(count)], count
         assert values.shape == (count, 64), count
         assert values[:, 0].tolist() == list(range(count)), count
@@ -410,7 +411,7 @@ def test_one_that_fails_is_recorded_and_the_others_stay():
     batch = ImageBatch(Together())
     for n in (11, 12, 13, 14):
         batch.add(n, f"c{n}", n)
-    rows, values, _ = batch.measured()
-    assert rows.tolist() == [11, 12, 14]
-    assert values[:, 0].tolist() == [11, 12, 14]
+    found = batch.measured()
+    assert found.rows.tolist() == [11, 12, 14]
+    assert found.values[:, 0].tolist() == [11, 12, 14]
     assert batch.failures == [(13, "c13", "Thirteen.")]

@@ -1,0 +1,129 @@
+"""The places that the encoder of a feature set described, of all cases of a library."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from semblance.core.errors import BadInput
+from semblance.core.features.places import PLACES, Codes, PlaceCoding
+from semblance.core.language import tr_lazy, tr_lazy_n
+from semblance.core.library.records import CODING, GRID, FeatureSet
+
+if TYPE_CHECKING:
+    from semblance.core.library.library import Library
+
+Rows = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class StoredPlaces:
+    """The places of the cases ``rows`` (n,), ids ascending: ``codes`` (n, p, m) by ``coding``, of a grid of
+    ``grid_rows`` x ``grid_columns`` = p places, counted along its rows.
+
+    They describe whole images, of a volume the slice that represents it: ``place_grid(height, width)`` of the extractor
+    says where they lie. ``missing``: ids of the cases that have features and no places.
+    """
+
+    feature_set: FeatureSet
+    rows: Rows
+    codes: Codes
+    coding: PlaceCoding
+    grid_rows: int
+    grid_columns: int
+    missing: Rows
+
+    @property
+    def note(self) -> str:
+        """What to do about the cases without places; "" where all have them."""
+        return _note(len(self.missing)) if len(self.missing) else ""
+
+
+def read_places(library: Library, feature_set: FeatureSet, rows: Rows | None = None) -> StoredPlaces:
+    """The places described with ``feature_set`` (itself, or another part of the same pass): of all cases, or of
+    ``rows``.
+
+    Raises:
+        BadInput: no case has places, or they are lost or damaged; the message says what to do.
+    """
+    whole = library.features.whole(feature_set)
+    places = library.features.part(whole, PLACES)
+    if places is None:
+        raise _no_places(whole)
+    coding, (grid_rows, grid_columns) = coding_of(places), places.settings[GRID]
+    every = wanted = library.features.cases_of(places)
+    missing = np.setdiff1d(library.features.cases_of(whole), wanted, assume_unique=True)
+    if rows is not None:
+        wanted, missing = np.intersect1d(wanted, rows), np.intersect1d(missing, rows)
+    if not len(wanted):
+        raise _no_places(whole)
+    if len(wanted) * 4 < len(every):
+        wanted, codes = library.features.read(places, wanted)
+    else:
+        # One array for all of them is filled block by block.
+        codes = np.empty((len(wanted), places.width), dtype=np.int8)
+        found = np.zeros(len(wanted), dtype=np.bool_)
+        for ids, block in library.features.blocks(places):
+            at = np.minimum(np.searchsorted(wanted, ids), len(wanted) - 1)
+            chosen = wanted[at] == ids
+            codes[at[chosen]] = block[chosen]
+            found[at[chosen]] = True
+        # Others may have changed the library meanwhile.
+        wanted, codes = (wanted, codes) if found.all() else (wanted[found], codes[found])
+    shape = (len(codes), grid_rows * grid_columns, coding.width)
+    return StoredPlaces(whole, wanted, codes.reshape(shape), coding, grid_rows, grid_columns, missing)
+
+
+def place_blocks(library: Library, feature_set: FeatureSet, chunks: int = 4) -> Iterator[tuple[Rows, Codes]]:
+    """Yield (ids (n,), codes (n, p, m)) of all cases with places, in the order of the store, ``chunks`` times 256 cases
+    at a time; none where the library has no places.
+
+    Raises:
+        BadInput: they are lost or damaged.
+    """
+    places = library.features.part(library.features.whole(feature_set), PLACES)
+    if places is not None:
+        width = coding_of(places).width
+        for ids, block in library.features.blocks(places, chunks):
+            yield ids, block.reshape(len(block), -1, width)
+
+
+def coding_of(places: FeatureSet) -> PlaceCoding:
+    """How the packed places of a feature set are coded.
+
+    Raises:
+        BadInput: its settings are damaged.
+    """
+    try:
+        coding, grid = PlaceCoding.from_settings(places.settings[CODING]), places.settings[GRID]
+        fits = len(grid) == 2 and grid[0] * grid[1] * coding.width == places.width
+    except (KeyError, TypeError, ValueError):
+        fits = False
+    if not fits:
+        raise BadInput(
+            tr_lazy("The coding of the feature set '{name}' is damaged.", name=places.name),
+            "File > Verify library… (`semblance doctor LIB --repair`), or restore a backup.",
+        )
+    return coding
+
+
+def _no_places(whole: FeatureSet) -> BadInput:
+    return BadInput(
+        tr_lazy("The library has no places of '{name}'.", name=whole.name),
+        tr_lazy(
+            "Metric > Extract features… (semblance features LIB --extractor {extractor}) measures them.",
+            extractor=whole.extractor,
+        ),
+    )
+
+
+def _note(n: int) -> str:
+    return tr_lazy_n(
+        "{n} case has no places: choose Metric > Extract features….",
+        "{n} cases have no places: choose Metric > Extract features….",
+        n,
+    )
