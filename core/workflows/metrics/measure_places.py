@@ -35,16 +35,23 @@ if TYPE_CHECKING:
 #: regions as queries find.
 PLACE_WEIGHT, WEIGHT_CHOICE, REGION_SEARCH = "place_weight", "place_weight_choice", "region_search"
 #: Cases that are compared at most, seeded samples with the findings in proportion, and queries of all splits together.
-MOST_CASES, MOST_QUERIES = 2000, 300
+MOST_CASES, MOST_QUERIES = 2000, 240
 
 
 def place_entries(
-    library: Library, metric: Metric, data: TrainingData, *, seed: int = 0, reporter: Reporter = SILENT
+    library: Library,
+    metric: Metric,
+    data: TrainingData,
+    *,
+    known: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    reporter: Reporter = SILENT,
 ) -> dict[str, Any]:
     """What the card of ``metric``, fitted on the training part of ``data``, says of places; nothing where the library
     has none, or no cases are held out.
 
-    ``place_weight`` is there only where :attr:`PlaceWeight.is_better`.
+    ``place_weight`` is there only where :attr:`PlaceWeight.is_better`. ``known``: the card of another metric of the same
+    cases, which has what regions find.
 
     Raises:
         Cancelled: the reporter was cancelled.
@@ -52,7 +59,7 @@ def place_entries(
     quiet = PartReporter(reporter, stops_early=False)
     reporter.progress(0, 2, tr_lazy("Measuring search by place"))
     try:
-        region = _region_search(library, data, seed, quiet)
+        region = None if known is not None else _region_search(library, data, seed, quiet)
         reporter.progress(1, 2, tr_lazy("Measuring search by place"))
         choice = _choice(library, metric, data, seed, quiet)
     except BadInput:
@@ -65,6 +72,8 @@ def place_entries(
             entries[PLACE_WEIGHT] = choice.weight
     if region is not None:
         entries[REGION_SEARCH] = region.to_json()
+    elif known is not None and REGION_SEARCH in known:
+        entries[REGION_SEARCH] = known[REGION_SEARCH]
     return entries
 
 
