@@ -326,6 +326,37 @@ def show(
     print_document(document, as_json, print_image)
 
 
+@commands.command()
+def align(
+    library: LibraryArgument,
+    case: Annotated[str, typer.Option("--case", metavar="ID", help="A volume of the library.")],
+    other: Annotated[
+        str, typer.Option("--with", metavar="ID", help="The volume in which the same levels are to be found.")
+    ],
+    as_json: Json = False,
+) -> None:
+    """Find the level of each slice of a volume in another volume, of the same patient or of another one."""
+    from semblance.core.workflows.searches.align_volumes import align_cases
+
+    with ConsoleReporter() as reporter:
+        found = align_cases(library, composed(case), composed(other), reporter=reporter)
+    print_document(found.to_json(), as_json, _show_levels)
+
+
+def _show_levels(document: Mapping[str, Any]) -> None:
+    if not document["slices"]:
+        echo("These volumes do not overlap, or too little for the same level to be found.")
+        return
+    table = Table("slice", "same level", box=None, pad_edge=False)
+    for one, other in document["slices"]:
+        table.add_row(str(one), str(other))
+    print_table(table)
+    echo(
+        f"By {document['by']}: {document['overlap']:.0%} of the slices have a counterpart, "
+        f"confidence {document['confidence']:.2f}"
+    )
+
+
 def _pair(text: str, option: str, kind: type[Any]) -> tuple[Any, Any]:
     try:
         first, second = (kind(part) for part in text.split(","))

@@ -24,7 +24,7 @@ from semblance.core.features.registry import extractor_class
 from semblance.core.language import tr, tr_n, tr_name, translate
 from semblance.core.library.location import LibraryLocation
 from semblance.core.parameters import Value
-from semblance.core.workflows.features import extract_features
+from semblance.core.workflows.features import extract_features, measure_new_cases
 from semblance.core.workflows.features.extract_features import ExtractResult
 from semblance.core.workflows.library.library_snapshot import LibrarySnapshot
 
@@ -98,7 +98,8 @@ class ExtractDialog(Dialog):
         total = len(self._library.columns)
         for feature_set in self._library.feature_sets:
             index = self._extractor_box.findData(feature_set.extractor)
-            if feature_set.cases + feature_set.failed < total and index >= 0:
+            measured = feature_set.cases - feature_set.incomplete + feature_set.failed
+            if measured < total and index >= 0 and not feature_set.part_of:
                 self._extractor_box.setCurrentIndex(index)
                 self._name.setText(feature_set.name)
                 return
@@ -115,6 +116,14 @@ class ExtractDialog(Dialog):
                     "Features of {n} case will be extracted.",
                     "Features of {n} cases will be extracted.",
                     total,
+                )
+            )
+        elif existing.cases == total and existing.incomplete:
+            self._count_label.setText(
+                tr_n(
+                    "{n} case has these features, but not its places. It will be measured again, once.",
+                    "{n} cases have these features, but not their places. They will be measured again, once.",
+                    existing.incomplete,
                 )
             )
         elif existing.cases < total:
@@ -217,6 +226,48 @@ def extract(
     # Later, because an extraction that takes the place of this one is not active yet.
     job.cancelled.connect(lambda: QTimer.singleShot(0, context.state, report_cancelled))
     return job
+
+
+def measure_places(context: Context) -> Job | None:
+    """Describe the places of the images of the open library, and search again if a region is the query."""
+    path = context.state.location
+    if path is None:
+        return None
+    context.messages.close(search_operations.PLACES)
+    job = context.jobs.run(
+        tr("Measuring places"), measure_new_cases.measure_places, path, channel=f"extract {path}"
+    )
+
+    def show(result: ExtractResult) -> None:
+        hint = ""
+        if result.failed:
+            hint = tr_n(
+                "{n} case could not be read: {reason}",
+                "{n} cases could not be read, the first because: {reason}",
+                len(result.failed),
+                reason=result.failed[0]["reason"],
+            )
+        message = context.messages.warning if result.failed else context.messages.info
+        message(tr("A region is now found inside the images of this library."), hint, library=path)
+
+        def update_search() -> None:
+            if context.state.query is not None and context.state.query.region is not None:
+                search_operations.rank(context)
+
+        if context.state.location == path:
+            library_operations.renew(context, update_search)
+
+    def report_cancelled() -> None:
+        if context.state.location == path:
+            library_operations.renew(context)
+            context.messages.info(
+                tr("Measuring places was cancelled."),
+                tr("A region is found inside the images that are measured. The others are left out."),
+                [(tr("Resume"), partial(measure_places, context))],
+            )
+
+    job.cancelled.connect(lambda: QTimer.singleShot(0, context.state, report_cancelled))
+    return context.follow(job, show)
 
 
 def _left_out(result: ExtractResult) -> str:

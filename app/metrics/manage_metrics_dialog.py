@@ -70,11 +70,16 @@ class ManageMetricsDialog(Dialog):
         library = state.library
         self.tree.blockSignals(True)
         self.tree.clear()
-        for feature_set in library.feature_sets if library is not None else ():
+        sets = library.feature_sets if library is not None else ()
+        for feature_set in sets:
+            if feature_set.part_of:
+                # It belongs to another one, with its metrics.
+                continue
+            names = {one.name for one in sets if feature_set.name in (one.name, one.part_of)}
             item = _item(feature_set.name, feature_set.extractor, format_number(feature_set.cases, ","))
             self.tree.addTopLevelItem(item)
             for metric in library.metrics if library is not None else ():
-                if metric.features == feature_set.name:
+                if metric.features in names:
                     child = _item(metric.name, metric.learner, format_number(len(metric.training), ","))
                     font = child.font(_NAME)
                     font.setBold(state.metric is not None and state.metric.name == metric.name)
@@ -107,8 +112,10 @@ class ManageMetricsDialog(Dialog):
 
     def _metrics_on(self, feature_set: str) -> int:
         library = self._context.state.library
-        metrics = library.metrics if library is not None else ()
-        return sum(metric.features == feature_set for metric in metrics)
+        if library is None:
+            return 0
+        names = {one.name for one in library.feature_sets if feature_set in (one.name, one.part_of)}
+        return sum(metric.features in names for metric in library.metrics)
 
     def _edit(
         self, workflow: Callable[..., Any], *arguments: str, then: Callable[[], object] | None = None

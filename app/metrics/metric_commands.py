@@ -34,6 +34,7 @@ class MetricCommands(QObject):
         self._manage: ManageMetricsDialog | None = None
         self.commands: dict[str, Callable[[], object]] = {
             "extract": self.extract,
+            "measure_places": lambda: extract_dialog.measure_places(context),
             "prepare_slider": self.prepare_slider,
             "metric_card": self.show_card,
             "export_metric": self.export,

@@ -113,6 +113,7 @@ SYNONYMS = {
     "vault": tr("sealed held-out set lock patients final evaluation open"),
     "compare_encoders": tr("own ONNX network model backbone random weights Gabor pixels benchmark"),
     "score": tr("measure score held-out"),
+    "measure_places": tr("region search inside images patches where localise"),
     "map": tr("t-SNE plot scatter embedding"),
     "data_check": tr("label errors conflicts outliers duplicates quality laterality text blank"),
     "two_metrics": tr("side by side rank shifts"),
@@ -379,6 +380,7 @@ COMMANDS = (
         "undo_concept", tr("Undo concept change"), "Refine", "", "undo", "concepts changed", research=True
     ),
     Command("prepare", tr("Prepare for searching"), "Metric", "", "play", "editable"),
+    Command("measure_places", tr("Measure places"), "Metric", "", "layers", "editable"),
     Command("extract", tr("Extract features…"), "Metric", "Ctrl+E", "layers", "editable"),
     Command("train", tr("Train selected learners"), "Metric", "Ctrl+T", "play", "features", research=True),
     Command(

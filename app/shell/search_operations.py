@@ -30,6 +30,8 @@ from semblance.core.workflows.searches.saved_searches import ReopenedSearch
 PRELOAD = "preload"
 #: Channel of the most different group of features beside each distance.
 DIFFERENCES = "differences"
+#: Topic of the message that places are not measured.
+PLACES = "places"
 _RANKING = "ask"
 #: Channel of the check that a file can be read before it becomes the query.
 _CHECK = "query file"
@@ -44,19 +46,19 @@ FILE_FILTER = ";;".join(
 )
 
 
-def submit_query(context: Context, query: Query) -> None:
-    """Make ``query`` the query and rank the library by it. A file is read first: if it cannot be read, the search stays
-    as it is."""
+def submit_query(context: Context, query: Query, *, match: str | None = None) -> None:
+    """Make ``query`` the query and rank the library by it, by ``match`` or as before. A file is read first: if it
+    cannot be read, the search stays as it is."""
     context.jobs.cancel_channel(_CHECK)
     state = context.state
     library, before = state.location, state.query
     if query.image is None or (before is not None and before.image == query.image):
-        _set_query(context, query)
+        _set_query(context, query, match)
         return
 
     def begin(_none: None) -> None:
         if (state.location, state.query) == (library, before):
-            _set_query(context, query)
+            _set_query(context, query, match)
 
     try:
         job = context.jobs.run(
@@ -74,9 +76,11 @@ def submit_query(context: Context, query: Query) -> None:
     job.failed.connect(lambda error: context.messages.error(error, topic=FAILED_SEARCH))
 
 
-def _set_query(context: Context, query: Query) -> None:
+def _set_query(context: Context, query: Query, match: str | None) -> None:
     context.jobs.cancel_channel(_TRAINING_WITHOUT)
-    context.state.set_query(query)
+    context.state.set_query(query, match)
+    if query.region is not None:
+        offer_places(context)
     rank(context)
 
 
@@ -101,11 +105,35 @@ def submit_pasted_image(context: Context, image: QImage) -> None:
     context.follow(job, lambda path: submit_query(context, Query(image=path)))
 
 
-def submit_region(context: Context, region: Region | None) -> None:
-    """Search with the part of the same query inside ``region``."""
-    if context.state.query is not None and context.state.query.region != region:
-        context.state.set_region(region)
-        rank(context)
+def submit_region(context: Context, region: Region | None, *, match: str | None = None) -> None:
+    """Search with the part of the same query inside ``region``, by ``match`` or as before."""
+    state = context.state
+    if state.query is None or (state.query.region, state.match) == (region, state.match_of(match)):
+        return
+    state.set_region(region, match)
+    if region is not None:
+        offer_places(context)
+    rank(context)
+
+
+def offer_places(context: Context) -> None:
+    """Say once that a region cannot be found inside other images yet, and offer to measure what is missing."""
+    state, library = context.state, context.state.library
+    if library is None or state.has_places or not library.can_have_places:
+        return
+    if state.places_offered_in == library.location:
+        return
+    state.places_offered_in = library.location
+    actions = [(tr("Measure places"), context.actions["measure_places"].trigger)] if state.can_edit else []
+    context.messages.info(
+        tr("The places of the images in this library are not measured yet."),
+        tr(
+            "Until then the region is compared, cut out, with whole images. After measuring them once, a region is "
+            "found inside other images, and every result shows where."
+        ),
+        actions,
+        topic=PLACES,
+    )
 
 
 def set_options(context: Context, **options: Any) -> None:

@@ -18,7 +18,7 @@ from semblance.core.errors import SemblanceError
 from semblance.core.language import tr
 from semblance.core.library.location import LibraryLocation, ServerAddress
 from semblance.core.searches.query import Query
-from semblance.core.searches.search import Search, new_ledger
+from semblance.core.searches.search import BOTH, Search, new_ledger
 
 if TYPE_CHECKING:
     import numpy as np
@@ -123,6 +123,8 @@ class WindowState(QObject):
         self.seen_searches: list[Mapping[str, Any]] = []
         #: Slice and window of the images that were shown.
         self.last_views = LastViews()
+        #: The library in which it was offered to measure places.
+        self.places_offered_in: LibraryLocation | None = None
         #: Why the server of the library does not answer; empty while it does.
         self.server_problem = ""
         #: How the present search is shown; saved with it.
@@ -310,12 +312,12 @@ class WindowState(QObject):
             self.features = name
             self._notify(Change.METRIC)
 
-    def set_query(self, query: Query | None) -> None:
-        """Set the query, or none. Unless only the region changes, its patient is left out of the training no longer,
-        what was noted for the report is removed, and there is no ranking until the query has its own. The ledger
-        stays."""
+    def set_query(self, query: Query | None, match: str | None = None) -> None:
+        """Set the query, or none, and what it is compared by (:meth:`match_of`). Unless only the region changes, its
+        patient is left out of the training no longer, what was noted for the report is removed, and there is no ranking
+        until the query has its own. The ledger stays."""
         before, target = self._search.query, query or _NO_QUERY
-        changes: dict[str, Any] = {"query": target}
+        changes: dict[str, Any] = {"query": target, "match": self.match_of(match)}
         change = Change.QUERY | Change.SEARCH
         if (before.case, before.image) != (target.case, target.image):
             changes |= {"like": (), "unlike": (), "without_patient": False, "notes": (), "in_report": ()}
@@ -326,10 +328,25 @@ class WindowState(QObject):
             self.awaits_ranking = self.search is not None
         self._notify(change)
 
-    def set_region(self, region: Region | None) -> None:
-        """Search with a part of the present query, or with the whole of it."""
-        if self.query is not None and self.query.region != region:
-            self.set_query(replace(self.query, region=region))
+    def set_region(self, region: Region | None, match: str | None = None) -> None:
+        """Search with a part of the present query, or with the whole of it, and compare it by ``match``."""
+        if self.query is not None and (self.query.region, self.match) != (region, self.match_of(match)):
+            self.set_query(replace(self.query, region=region), match)
+
+    @property
+    def match(self) -> str:
+        """What the query is compared by: :attr:`semblance.core.searches.search.Search.match`."""
+        return self._search.match
+
+    def match_of(self, match: str | None) -> str:
+        """``match``, or with ``None`` what a new query or region is compared by: as before, but no longer cut out as a
+        saved search may be."""
+        return match if match is not None else BOTH if self._search.match == BOTH else ""
+
+    @property
+    def has_places(self) -> bool:
+        """Whether a region can be searched for inside the images of the library."""
+        return self.library is not None and self.library.has_places
 
     def change_search(self, **changes: Any) -> None:
         """Change fields of the search other than metric and query."""

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from semblance.app.viewer.viewport import Viewport
 from semblance.app.viewer.window_level import Window
-from semblance.core.imaging.dicom.geometry import SAME_DIRECTION
 from semblance.core.imaging.display import DisplayImage
 from semblance.core.workflows.imaging.view_images import StackFacts
 
@@ -80,11 +79,7 @@ def linked_slice(place: int, one: StackFacts, other: StackFacts, together: tuple
 
 def is_same_frame(one: StackFacts, other: StackFacts) -> bool:
     """Whether positions in two volumes are those of one patient who did not move."""
-    if one.location is None or other.location is None or not one.location.frame_of_reference:
-        return False
-    return one.location.frame_of_reference == other.location.frame_of_reference and all(
-        abs(a - b) < SAME_DIRECTION for a, b in zip(one.location.cosines, other.location.cosines, strict=True)
-    )
+    return one.location is not None and one.location.shares_frame(other.location)
 
 
 def _relative_slice(place: int, one: StackFacts, other: StackFacts) -> int:

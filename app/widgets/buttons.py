@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from PySide6.QtCore import QObject, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QImage, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QAbstractButton, QButtonGroup, QSizePolicy, QToolButton, QWidget
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QHelpEvent, QImage, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QAbstractButton, QButtonGroup, QSizePolicy, QToolButton, QToolTip, QWidget
 
 from semblance.app.shell.actions import Actions
 from semblance.app.shell.icons import icon
-from semblance.app.shell.theme import BASE, SMALL, colour, set_look, theme
+from semblance.app.shell.theme import BASE, SMALL, colour, plain_tip, set_look, theme
 from semblance.app.widgets.layouts import hbox
 from semblance.app.widgets.panel import header_button
 from semblance.app.widgets.text_cache import CENTRE, LEFT, RIGHT, text_cache
@@ -42,13 +42,14 @@ def key_button(icon: str, text: str, actions: Actions, command: str) -> QToolBut
 
 
 class Segmented(QWidget):
-    """``options``: pairs of key and text. ``changed(key)``: the user chose another."""
+    """``options``: pairs of key and text. ``changed(key)``: the user chose another. ``tips``: by key."""
 
     changed = Signal(str)
 
     def __init__(self, options: Sequence[tuple[str, str]], parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._options = list(options)
+        self._tips: Mapping[str, str] = {}
         self._chosen = 0
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
@@ -56,6 +57,17 @@ class Segmented(QWidget):
 
     def value(self) -> str:
         return self._options[self._chosen][0]
+
+    def set_options(self, options: Sequence[tuple[str, str]], tips: Mapping[str, str]) -> None:
+        """Offer other options. What was chosen stays chosen, or else the first one is."""
+        if (list(options), tips) == (self._options, self._tips):
+            return
+        chosen = self.value()
+        self._options, self._tips = list(options), tips
+        keys = [option[0] for option in options]
+        self._chosen = keys.index(chosen) if chosen in keys else 0
+        self.updateGeometry()
+        self._update_accessible_text()
 
     def set_text(self, key: str, text: str) -> None:
         """Change the text of an option.
@@ -99,9 +111,20 @@ class Segmented(QWidget):
             super().keyPressEvent(event)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        for place in range(len(self._options)):
-            if self._part(place).contains(event.position().toPoint()):
-                self._choose(place)
+        if (place := self._option_at(event.position().toPoint())) is not None:
+            self._choose(place)
+
+    def event(self, event: QEvent) -> bool:
+        if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip and self._tips:
+            place = self._option_at(event.pos())
+            tip = "" if place is None else self._tips.get(self._options[place][0], "")
+            QToolTip.showText(event.globalPos(), plain_tip(tip), self)
+            return True
+        return super().event(event)
+
+    def _option_at(self, at: QPoint) -> int | None:
+        parts = (place for place in range(len(self._options)) if self._part(place).contains(at))
+        return next(parts, None)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter, tokens = QPainter(self), theme()
@@ -134,7 +157,9 @@ class Segmented(QWidget):
             self.changed.emit(self.value())
 
     def _update_accessible_text(self) -> None:
-        self.setAccessibleDescription(tr("{name} chosen", name=self._options[self._chosen][1]))
+        key, name = self._options[self._chosen]
+        text = tr("{name} chosen", name=name)
+        self.setAccessibleDescription(f"{text}. {self._tips[key]}" if key in self._tips else text)
         self.update()
 
 

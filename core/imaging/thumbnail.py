@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.raster import load
-from semblance.core.imaging.region import Region
+from semblance.core.imaging.region import Box, Region
 from semblance.core.imaging.shown_range import shown_bytes
 from semblance.core.limits import MAX_PIXELS
 
@@ -44,6 +44,30 @@ def region_thumbnail(image: Image, region: Region, longest: int) -> bytes:
     pixels[edge] = _LINE
     out = io.BytesIO()
     PILImage.fromarray(pixels).save(out, "PNG")
+    return out.getvalue()
+
+
+def framed(encoded: bytes, share: Box) -> bytes:
+    """PNG bytes of the PNG or JPEG ``encoded`` with a frame around the rectangle ``share`` (left, top, right, bottom as
+    shares of its width and height). The frame lies outside the rectangle, where the image has pixels there."""
+    from PIL import Image as PILImage
+    from PIL import ImageDraw
+
+    with PILImage.open(io.BytesIO(encoded)) as opened:
+        image = opened.convert("RGB")
+    width, height = image.size
+    # Wide enough to be seen where a large image is printed small.
+    line = max(1, round(max(width, height) / 240))
+    drawn = ImageDraw.Draw(image)
+    box = (share[0] * width, share[1] * height, share[2] * width - 1, share[3] * height - 1)
+    grown = 2 * line + 1
+    for colour, grow, thick in ((_CASING, grown, 2 * line + 1), (_LINE, grown - line // 2 - 1, line)):
+        left, top = max(0, round(box[0]) - grow), max(0, round(box[1]) - grow)
+        right = min(width - 1, max(left, round(box[2]) + grow))
+        bottom = min(height - 1, max(top, round(box[3]) + grow))
+        drawn.rectangle((left, top, right, bottom), outline=colour, width=thick)
+    out = io.BytesIO()
+    image.save(out, "PNG")
     return out.getvalue()
 
 

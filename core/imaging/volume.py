@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
+from semblance.core.imaging.dicom.geometry import SAME_DIRECTION
 from semblance.core.imaging.image import Image, ValueScale
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy
@@ -68,6 +69,17 @@ class StackLocation:
     def height_of(self, place: int, distance: float) -> float:
         """mm along the normal of slice ``place``, with ``distance`` from each to the next."""
         return self.height + place * (distance if self.is_upwards else -distance)
+
+    def shares_frame(self, other: StackLocation | None) -> bool:
+        """Whether positions here and in ``other`` are those of one patient who did not move."""
+        if (
+            other is None
+            or not self.frame_of_reference
+            or self.frame_of_reference != other.frame_of_reference
+        ):
+            return False
+        cosines = zip(self.cosines, other.cosines, strict=True)
+        return all(abs(a - b) < SAME_DIRECTION for a, b in cosines)
 
 
 class Stack(abc.ABC):

@@ -23,7 +23,13 @@ from semblance.core.language import (
     visible_lines,
 )
 from semblance.core.library.findings import PALETTE, finding_letters
-from semblance.core.reports.formatting import digits_for, library_share_text, prevalence_text, spread_text
+from semblance.core.reports.formatting import (
+    digits_for,
+    library_share_text,
+    prevalence_text,
+    region_text,
+    spread_text,
+)
 from semblance.core.reports.redaction import CaseNames, Redactor, texts_of
 from semblance.core.searches.similar_cases import RankedCase, Vote
 
@@ -108,6 +114,10 @@ class ReportedCase(RankedCase):
     @property
     def _named_parts(self) -> list[dict[str, Any]]:
         return [{"name": name, "amount": amount} for name, amount in self.parts]
+
+    def place_text(self) -> str:
+        """Where a search by place found the query; empty without a place."""
+        return "" if self.place is None else tr_lazy("Place {region}", region=region_text(self.place.region))
 
     def near_duplicates_text(self) -> str:
         """How many near-duplicates are grouped under the case."""

@@ -441,6 +441,8 @@ def _caption(document: ReportDocument, row: ReportedCase, marks: dict[str, Findi
     # The space after the number does not break.
     name = isolated(tr("{rank}. {case}", rank=row.rank, case=case).replace(". ", ".\u00a0", 1))
     lines = [tr("Distance {distance}", distance=distance_text(row.distance, document.digits))]
+    if row.place is not None:
+        lines.append(translate(row.place_text()))
     if row.judgement:
         lines.append(tr("judged {judgement}", judgement=translate(row.judgement)))
     patient = [tr("patient {patient}", patient=row.patient or tr("unknown"))] if document.identified else []
@@ -517,6 +519,8 @@ def _case_notes(document: ReportDocument, row: ReportedCase) -> list[str]:
         lines.append(tr("patient {patient}", patient=row.patient or tr("unknown")))
         if row.path and row.path != row.case_id:
             lines.append(row.path)
+    if row.place is not None:
+        lines.append(translate(row.place_text()))
     if row.judgement:
         lines.append(tr("judged {judgement}", judgement=translate(row.judgement)))
     if row.reason:

@@ -13,6 +13,7 @@ from typing import Any
 from semblance.core.csv_cells import csv_text
 from semblance.core.errors import BadArguments
 from semblance.core.files import write_file
+from semblance.core.imaging.region import Region
 from semblance.core.language import LazyText, current_language, tr, tr_lazy, tr_name, translate
 from semblance.core.purpose import PURPOSE
 from semblance.core.reports.document import (
@@ -24,6 +25,7 @@ from semblance.core.reports.document import (
     with_visible_names,
 )
 from semblance.core.reports.formatting import distance_text, region_text, signed_text, time_text
+from semblance.core.searches.similar_cases import MatchedPlace
 
 _KINDS = (
     (b"\x89PNG", "image/png"),
@@ -138,9 +140,9 @@ def _waterfall_percentages(row: ReportedCase) -> list[tuple[str, float, float, f
 
 
 def report_csv(document: ReportDocument) -> str:
-    """One line for every ranked case; a column for every part of the distances, and with ``identified`` the
-    patient and the path. The last column is the intended purpose. Text that a spreadsheet would run as a formula begins
-    with an apostrophe."""
+    """One line for every ranked case; a column for every part of the distances, with ``identified`` the patient and the
+    path, and for a search by place the region and where it was found. The last column is the intended purpose. Text
+    that a spreadsheet would run as a formula begins with an apostrophe."""
     parts = tuple(dict.fromkeys(name for row in document.ranking for name, _ in row.parts))
     identities = ("patient_id", "path") if document.identified else ()
     header = (
@@ -155,14 +157,39 @@ def report_csv(document: ReportDocument) -> str:
         *identities,
     )
     query = document.query.case_id or document.query.image or ""
+    by_place = any(row.place is not None for row in document.ranking)
     rows = []
     for row in document.ranking:
         shares = dict(row.parts)
         identity = (row.patient, row.path) if document.identified else ()
         case = (row.rank, row.case_id, row.finding, row.distance, row.near_duplicates, row.judgement)
         amounts = (shares.get(name) for name in parts)
-        rows.append((query, document.metric, *case, *identity, *amounts, PURPOSE))
-    return csv_text((*header, *(f"part: {name}" for name in parts), "intended_purpose"), rows)
+        places = (_region_cell(document.query.region), *_place_cells(row.place)) if by_place else ()
+        rows.append((query, document.metric, *case, *identity, *amounts, *places, PURPOSE))
+    names = _PLACE_COLUMNS if by_place else ()
+    return csv_text((*header, *(f"part: {name}" for name in parts), *names, "intended_purpose"), rows)
+
+
+#: The region of the query as ``x,y,width,height``, and where it was found, in pixels; slices are counted from 1.
+_PLACE_COLUMNS = (
+    "query_region",
+    "place_x",
+    "place_y",
+    "place_width",
+    "place_height",
+    "place_slice",
+    "place_similarity",
+)
+
+
+def _region_cell(region: Region | None) -> str:
+    return "" if region is None else f"{region.x},{region.y},{region.width},{region.height}"
+
+
+def _place_cells(place: MatchedPlace | None) -> tuple[object, ...]:
+    if place is None:
+        return ("",) * 6
+    return place.x, place.y, place.width, place.height, place.slice, place.similarity
 
 
 def report_json(document: ReportDocument) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import ceil, floor
 from typing import Any, ClassVar
 
-from semblance.core.imaging.region import Box
+from semblance.core.imaging.region import Box, Region
 from semblance.core.json_document import JsonDocument, JsonKeys
 from semblance.core.retrieval.index import CaseRow, Rank
 
@@ -102,6 +103,30 @@ class MatchedPlace(JsonDocument):
     def number(self) -> int | None:
         """The slice counted from 0; ``None`` for an image."""
         return None if self.slice is None else self.slice - 1
+
+    @property
+    def region(self) -> Region:
+        """The rectangle in whole pixels, which it touches, on its slice."""
+        left, top = max(0, floor(self.x)), max(0, floor(self.y))
+        right, bottom = ceil(self.x + self.width), ceil(self.y + self.height)
+        if self.image_width and self.image_height:
+            right, bottom = min(right, self.image_width), min(bottom, self.image_height)
+        return Region(left, top, max(1, right - left), max(1, bottom - top), z=self.number)
+
+    @property
+    def share(self) -> Box:
+        """Left, top, right and bottom as shares of the image's width and height.
+
+        Raises:
+            ZeroDivisionError: the size of the image is not known.
+        """
+        left, top, right, bottom = self.box
+        return (
+            left / self.image_width,
+            top / self.image_height,
+            right / self.image_width,
+            bottom / self.image_height,
+        )
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 
 from semblance.app.search.feedback.mark_cards import FeedbackButtons
 from semblance.app.search.query.query_facts import QueryFacts, QueryNotice
-from semblance.app.search.query.region_search import REGION, WHOLE, RegionSearch
+from semblance.app.search.query.region_search import RegionSearch, SearchChoice
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.event_loop import one_shot
@@ -32,14 +32,17 @@ from semblance.app.viewer.plane_views import PlaneViews
 from semblance.app.viewer.slice_strip import SliceStrip
 from semblance.app.viewer.slices import RATE, RATES
 from semblance.app.viewer.tool_row import ToolRow
-from semblance.app.widgets.buttons import KeyTip, Segmented
+from semblance.app.widgets.buttons import KeyTip
 from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.widgets.layouts import HLine, hbox, vbox
 from semblance.app.widgets.panel import FullPage
+from semblance.app.widgets.place_marks import NO_PLACE_MARKS, PlaceMarks
 from semblance.core.errors import SemblanceError
 from semblance.core.imaging.image_address import ImageAddress
+from semblance.core.imaging.region import Box
 from semblance.core.language import tr
 from semblance.core.searches.query import Query
+from semblance.core.searches.similar_cases import MatchedPlace
 from semblance.core.workflows.imaging import view_images
 from semblance.core.workflows.imaging.view_images import ViewedImage
 
@@ -78,12 +81,13 @@ class FullSizePage(FullPage):
         self.strip = SliceStrip(context.jobs)
         self.planes = PlaneViews(context.jobs, self.pane)
         self.tools = ToolRow()
-        self.search_with = Segmented(((REGION, tr("region")), (WHOLE, tr("whole image"))))
-        self.search_with.setAccessibleName(tr("Search with"))
+        self.search_with = SearchChoice()
         self.search = QPushButton(tr("Search with this"))
         self.search.setIcon(icon("search"))
         self.facts = QueryFacts()
         self.hint = WrappedLabel(role="second")
+        self.place_hint = WrappedLabel(role="second")
+        self.place_hint.hide()
         self.notice = QueryNotice()
         self._loading_timer = one_shot(self, self._show_loading, SHOW_AFTER_MS)
         self._lay_out()
@@ -98,7 +102,7 @@ class FullSizePage(FullPage):
         self._separator = HLine()
         side.addWidget(self._separator)
         side.addWidget(self._label)
-        for widget in (self.search_with, self.search, self.hint):
+        for widget in (self.search_with, self.search, self.hint, self.place_hint):
             side.addWidget(widget)
         side.addStretch(1)
 
@@ -146,6 +150,7 @@ class FullSizePage(FullPage):
         self._state.on_change(Change.QUERY, self, self._follow_query)
         self._state.on_change(Change.CASES, self, self._show_case)
         self._state.on_change(Change.METRIC, self, self._show_region)
+        self._state.on_change(Change.RANKING, self, self._show_place)
         self._state.on_other_source(self, lambda: self._source, self._follow_source)
         theme_signals.changed.connect(self._fit)
 
@@ -236,6 +241,8 @@ class FullSizePage(FullPage):
         address = viewed.case.row if viewed.case is not None else ImageAddress(source.image or Path())
         self.pane.show_viewed(viewed, self._state.location, address, inside(region, viewed.image))
         self.pane.go_to_slice_of(region)
+        if (place := self._place) is not None:
+            self.pane.go_to_slice(place.number)
         self.strip.begin(viewed.stack, *self.pane.source, viewed.image)
         self.strip.show_place(self.pane.slices.place)
         self._show_window_level()
@@ -286,6 +293,45 @@ class FullSizePage(FullPage):
         self._region.is_query = self._is_query()
         self._region.follow()
         self._show_region()
+        self._show_place()
+
+    @property
+    def _place(self) -> MatchedPlace | None:
+        """Where the present search by place found its query in this image."""
+        source, ranking = self._source, self._state.ranking
+        if source is None or source.case is None or ranking is None:
+            return None
+        return next((one.place for one in ranking.ranked if one.case_id == source.case), None)
+
+    def _show_place(self) -> None:
+        """Draw the matched place, and say how to zoom to it."""
+        place = self._place if self._loaded is not None else None
+        self.pane.show_place_marks(
+            NO_PLACE_MARKS if place is None else PlaceMarks((place.box,), slice=place.number)
+        )
+        self.place_hint.setVisible(self._zoomed_box() is not None)
+        self.place_hint.setText(
+            tr("Z zooms to the region") if place is None else tr("Z zooms to the matched place")
+        )
+
+    def _zoomed_box(self) -> Box | None:
+        """The matched place or, in the image of the query, its region."""
+        if self._loaded is None:
+            return None
+        place, region = self._place, self.view.region.region
+        return place.box if place is not None else None if region is None else region.box
+
+    def zoom_to_place(self) -> None:
+        """Zoom to the matched place or the region, or show the whole image again."""
+        box, place = self._zoomed_box(), self._place
+        if box is None:
+            return
+        if self.view.viewport.fitted:
+            if place is not None:
+                self.pane.go_to_slice(place.number)
+            self.view.set_view(self.view.viewport.around(box))
+        else:
+            self.view.fit()
 
     def _show_region(self) -> None:
         loaded, drawn = self._loaded, self.view.region
@@ -297,6 +343,7 @@ class FullSizePage(FullPage):
         for widget in (self._label, self.search_with, self._separator, self.hint):
             widget.setVisible(loaded is not None)
         if loaded is not None:
+            self.place_hint.setVisible(self._zoomed_box() is not None)
             no_metric = tr("There is no metric yet. Train one to search with this image.")
             follows = tr("The similar cases update while you draw.") if is_query else ""
             self.hint.setText(no_metric if self._state.metric is None else follows)
@@ -326,10 +373,8 @@ class FullSizePage(FullPage):
 
     def _search(self) -> None:
         if self._source is not None:
-            region = self._region.drawn if self.search_with.value() == REGION else None
-            search_operations.submit_query(
-                self._context, Query(case=self._source.case, image=self._source.image, region=region)
-            )
+            query = Query(self._source.case, self._source.image, self._region.chosen_region)
+            search_operations.submit_query(self._context, query, match=self._region.match)
 
     def make_menu(self, view: ImageView | None = None) -> QMenu:
         """The menu of the image, or of the plane in ``view``; it deletes itself when it closes."""
@@ -346,5 +391,7 @@ class FullSizePage(FullPage):
             return
         if event.key() == Qt.Key.Key_X and self.three_planes.isVisible():
             self.three_planes.toggle()
+        elif event.key() == Qt.Key.Key_Z and not event.modifiers():
+            self.zoom_to_place()
         else:
             super().keyPressEvent(event)

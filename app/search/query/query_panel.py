@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from semblance.app.search.query.query_facts import QueryFacts, QueryNotice, region_text
-from semblance.app.search.query.region_search import REGION, WHOLE, RegionSearch
+from semblance.app.search.query.region_search import RegionSearch, SearchChoice
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.event_loop import one_shot
@@ -28,7 +28,7 @@ from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.viewer.image_menu import image_menu
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.viewer.tool_row import ToolRow
-from semblance.app.widgets.buttons import KeyTip, Segmented
+from semblance.app.widgets.buttons import KeyTip
 from semblance.app.widgets.drop_target import DropTarget
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.panel import Panel, PanelHeader
@@ -81,9 +81,8 @@ class QueryPanel(Panel):
         self.view, self.histogram = self.pane.view, self.pane.histogram
         self.tools = ToolRow()
         self.notice = QueryNotice()
-        self.search_with = Segmented(((REGION, tr("region")), (WHOLE, tr("whole image"))))
+        self.search_with = SearchChoice()
         self.search_with.setObjectName("search-with")
-        self.search_with.setAccessibleName(tr("Search with"))
         self.facts = QueryFacts()
         self._drop = DropTarget(tr("Search with this"), self)
         self._lay_out()

@@ -8,6 +8,7 @@ from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job, WorkerPool
 from semblance.app.shell.query_source import inside
+from semblance.app.shell.state import Change
 from semblance.app.viewer import tools
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.viewer.image_view import ImageView
@@ -19,9 +20,40 @@ from semblance.core.imaging.region import Region
 from semblance.core.imaging.segmentation import NoOutline
 from semblance.core.language import tr
 from semblance.core.library.location import LibraryLocation
+from semblance.core.searches.search import BOTH, PLACE, WHOLE
 from semblance.core.workflows.imaging import view_images
 
-REGION, WHOLE = "region", "whole"
+#: Without places the region is compared as an image of its own.
+REGION = "region"
+_TIPS = {
+    PLACE: tr("Find this region inside other images. Every result shows where it was found."),
+    BOTH: tr("Find this region inside other images, and prefer images that are alike as a whole."),
+    REGION: tr(
+        "Compare this region, cut out, with whole images. To find it inside them, measure places: Metric > Measure "
+        "places."
+    ),
+}
+
+
+class SearchChoice(Segmented):
+    """What a query with a region is compared by: its place in other images, the whole image, or both."""
+
+    def __init__(self) -> None:
+        super().__init__(((REGION, tr("region")), (WHOLE, tr("whole image"))))
+        self.setAccessibleName(tr("Search with"))
+
+    def offer(self, *, by_place: bool, has_own_region: bool) -> None:
+        """Offer places where there are some. ``has_own_region``: without a drawn region a case is compared by the one
+        that it has in the library."""
+        whole = tr("own region") if has_own_region else tr("whole image")
+        tip = (
+            tr("Compare by the region that this case has in the library.")
+            if has_own_region
+            else tr("Compare the whole images. The region is not used.")
+        )
+        first = ((PLACE, tr("place")),) if by_place else ((REGION, tr("region")),)
+        last = ((BOTH, tr("both")),) if by_place else ()
+        self.set_options((*first, (WHOLE, whole), *last), {**_TIPS, WHOLE: tip})
 
 
 class RegionSearch(QObject):
@@ -33,10 +65,12 @@ class RegionSearch(QObject):
 
     region_changed = Signal()
 
-    def __init__(self, context: Context, pane: ImagePane, tools: ToolRow, choice: Segmented) -> None:
+    def __init__(self, context: Context, pane: ImagePane, tools: ToolRow, choice: SearchChoice) -> None:
         super().__init__(pane)
         self._context, self._pane, self._tools, self._choice = context, pane, tools, choice
         self.is_query = True
+        #: What an image that is not the query is to be compared by.
+        self._match = ""
         view = pane.view
         view.tool_changed.connect(tools.show_tool)
         view.region.moved.connect(lambda _: self.update_controls())
@@ -47,11 +81,23 @@ class RegionSearch(QObject):
         tools.undo_requested.connect(self._undo)
         tools.auto_requested.connect(view.auto)
         choice.changed.connect(self._set_choice)
+        context.state.on_change(Change.SEARCH | Change.CASES, self, self.update_controls)
 
     @property
     def drawn(self) -> Region | None:
         """The region drawn, with its slice."""
         return self._pane.on_shown_slice(self._pane.view.region.region)
+
+    @property
+    def match(self) -> str:
+        """What the image is compared by: :attr:`semblance.core.searches.search.Search.match`."""
+        return self._context.state.match if self.is_query else self._match
+
+    @property
+    def chosen_region(self) -> Region | None:
+        """The region to search with: that drawn or, to find its place, that of the case in the library."""
+        own = self._pane.case_region if self._choice.value() in (PLACE, BOTH) else None
+        return None if self._choice.value() == WHOLE else self.drawn or own
 
     def set_tool(self, name: str) -> None:
         """One of :data:`semblance.app.viewer.tools.ALL`; the image gets the keyboard."""
@@ -76,11 +122,18 @@ class RegionSearch(QObject):
 
     def update_controls(self) -> None:
         """Update the controls beside the image."""
-        drawn = self._pane.view.region
-        self._choice.setEnabled(drawn.region is not None)
-        # Without a drawn region, the region of the case is used if it has one.
-        by_region = drawn.in_use if drawn.region is not None else self._pane.case_region is not None
-        self._choice.set_value(REGION if by_region else WHOLE)
+        drawn, own = self._pane.view.region, self._pane.case_region
+        # A saved search may compare the region, cut out, where there are places too.
+        by_place = self._context.state.has_places and self.match != WHOLE
+        self._choice.offer(by_place=by_place, has_own_region=by_place and own is not None)
+        self._choice.setEnabled(drawn.region is not None or (by_place and own is not None))
+        if by_place:
+            is_used = drawn.region is not None and drawn.in_use
+            self._choice.set_value((BOTH if self.match == BOTH else PLACE) if is_used else WHOLE)
+        else:
+            # Without a drawn region, the region of the case is used if it has one.
+            by_region = drawn.in_use if drawn.region is not None else own is not None
+            self._choice.set_value(REGION if by_region else WHOLE)
         self._tools.undo.setEnabled(drawn.can_undo)
         self.region_changed.emit()
 
@@ -99,13 +152,16 @@ class RegionSearch(QObject):
             self._pane.view.region.undo()
 
     def _set_choice(self, key: str) -> None:
-        if not self._pane.view.editable:
+        view = self._pane.view
+        if not view.editable:
             return
+        match = BOTH if key == BOTH else ""
         if self.is_query:
-            search_operations.submit_region(self._context, self.drawn if key == REGION else None)
+            search_operations.submit_region(self._context, self.chosen_region, match=match)
         else:
-            self._pane.view.show_region(self._pane.view.region.region, in_use=key == REGION)
-            self.update_controls()
+            self._match = match
+            view.show_region(view.region.region or self.chosen_region, in_use=key != WHOLE)
+        self.update_controls()
 
 
 def outline_mass(

@@ -269,13 +269,10 @@ class CardPainter:
         place = self._model.places.get(case_row)
         if place is None or self._layout.rows or not (place.image_width and place.image_height):
             return
-        across, down = image.width() / place.image_width, image.height() / place.image_height
-        box = QRectF(
-            image.x() + place.x * across,
-            image.y() + place.y * down,
-            place.width * across,
-            place.height * down,
-        )
+        left, top, right, bottom = place.share
+        width, height = image.width(), image.height()
+        box = QRectF(left * width, top * height, (right - left) * width, (bottom - top) * height)
+        box.translate(image.topLeft())
         draw_frame(self._painter, box, image)
         self._painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
 

@@ -9,9 +9,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.language import format_number, tr, tr_n, visible
+from semblance.core.language import tr, tr_n, translate, visible
 from semblance.core.library.case_columns import CaseColumns, Indices, Rows, no_cases
-from semblance.core.reports.formatting import MIN_DIGITS, digits_for, distance_text
+from semblance.core.reports.formatting import MIN_DIGITS, digits_for, distance_text, region_text
 from semblance.core.searches.similar_cases import MatchedPlace
 
 #: Judgement -> its text.
@@ -25,14 +25,7 @@ def near_duplicates_text(n: int) -> str:
 
 def place_text(found: MatchedPlace) -> str:
     """Where a search by place found the query."""
-    text = tr(
-        "place of {width} × {height} px at {x}, {y}",
-        width=format_number(found.width, ",.0f"),
-        height=format_number(found.height, ",.0f"),
-        x=format_number(found.x, ",.0f"),
-        y=format_number(found.y, ",.0f"),
-    )
-    return text if found.slice is None else tr("{place} on slice {n}", place=text, n=found.slice)
+    return tr("place {region}", region=translate(region_text(found.region)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,18 +30,21 @@ Floats = npt.NDArray[np.float32]
 Bytes = npt.NDArray[np.uint8]
 
 #: Rounding differs between processors by less than a tenth of this.
-_TOLERANCE = 2e-3
+_TOLERANCE, _RELATIVE_TOLERANCE = 2e-3, 2e-4
 
 
 @dataclass(frozen=True)
 class _Known:
-    """An image (SIDE, SIDE, 3) and, of its numbers, the Euclidean norm, the third, and the place of the largest."""
+    """An image (SIDE, SIDE, 3) and, of its numbers, the Euclidean norm, the third, and the position of the largest; of
+    its ``levels`` and of its map of ``places``, as the network gives them, the norm and the position of the largest."""
 
     name: str
     pixels: Callable[[], Bytes]
     norm: float
     third: float
     largest: int
+    levels: tuple[float, int]
+    places: tuple[float, int]
 
 
 def ramp() -> Bytes:
@@ -64,9 +67,9 @@ def colours() -> Bytes:
 
 
 _KNOWN = (
-    _Known("ramp", ramp, 15.967, 3.0996, 29),
-    _Known("disc", disc, 14.390, 2.4086, 828),
-    _Known("colours", colours, 14.574, 0.4864, 113),
+    _Known("ramp", ramp, 15.967, 3.0996, 29, (126.368, 781), (664.92, 7251)),
+    _Known("disc", disc, 14.390, 2.4086, 828, (127.415, 781), (748.88, 6729)),
+    _Known("colours", colours, 14.574, 0.4864, 113, (133.140, 35), (642.08, 13733)),
 )
 
 
@@ -81,10 +84,28 @@ def check_encoder(measure: Callable[[list[Bytes]], Floats]) -> None:
         close = abs(float(np.linalg.norm(row)) - known.norm) < _TOLERANCE
         close = close and abs(float(row[2]) - known.third) < _TOLERANCE
         if len(row) != WIDTH or not close or int(row.argmax()) != known.largest:
-            raise BadInput(
-                tr_lazy("The encoder gives wrong numbers for the test image '{name}'.", name=known.name),
-                "Install Semblance again. If it happens again, this version of onnxruntime cannot be used.",
-            )
+            raise _wrong_numbers(known)
+
+
+def check_descriptions(describe: Callable[[list[Bytes]], Sequence[Floats]]) -> None:
+    """Check the levels (n, l) and the maps of places (n, ...) that ``describe`` gives for images (224, 224, 3).
+
+    Raises:
+        BadInput: other numbers than it must.
+    """
+    levels, places = describe([known.pixels() for known in _KNOWN])
+    for known, *both in zip(_KNOWN, levels, places, strict=True):
+        for (norm, largest), numbers in zip((known.levels, known.places), both, strict=True):
+            close = abs(float(np.linalg.norm(numbers)) / norm - 1.0) < _RELATIVE_TOLERANCE
+            if not close or int(numbers.argmax()) != largest:
+                raise _wrong_numbers(known)
+
+
+def _wrong_numbers(known: _Known) -> BadInput:
+    return BadInput(
+        tr_lazy("The encoder gives wrong numbers for the test image '{name}'.", name=known.name),
+        "Install Semblance again. If it happens again, this version of onnxruntime cannot be used.",
+    )
 
 
 _MAGIC = 0x1950A86A20F9469CFC6C
@@ -232,7 +253,12 @@ def check_shipped_encoder() -> None:
         BadInput: as :func:`encoder_session`.
     """
     session = encoder_session()
+    _check(session)
+
+
+def _check(session: Session) -> None:
     check_encoder(lambda images: measured(session, images))
+    check_descriptions(lambda images: all_outputs(session, images, ("levels", "places")))
 
 
 def measured(session: Session, images: list[Bytes]) -> Floats:
@@ -299,7 +325,7 @@ def convert(folder: Path, weights: str = TRAINED) -> Path:
             temporary.write_bytes(content)
             session = Session(temporary, SETTINGS)
             if weights == TRAINED:
-                check_encoder(lambda images: measured(session, images))
+                _check(session)
     except OSError as error:
         raise BadInput(
             tr_lazy(

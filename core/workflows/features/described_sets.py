@@ -18,12 +18,12 @@ from semblance.core.errors import BadInput
 from semblance.core.features.extractor import Extractor
 from semblance.core.features.places import LEVELS, PLACES, Floats, PlaceCoding
 from semblance.core.library.records import CODING, FITTED_FROM, GRID, ROW_BYTES, FeatureSet
+from semblance.core.workflows.features.image_batch import MeasuredCases
 from semblance.core.workflows.features.measuring_order import MeasuringOrder
 from semblance.core.workflows.features.stored_places import coding_of
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library
-    from semblance.core.workflows.features.extract_features import MeasuredCases
 
 #: Images that the coding of places is fitted on: with 196 places each, more hardly change 64 components of 112 numbers.
 SAMPLE = 300

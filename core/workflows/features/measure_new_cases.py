@@ -1,14 +1,16 @@
-"""Measure the cases that were added to a library with the extractor that a metric needs."""
+"""Measure what cases lack: those that were added to a library, with the extractor that a metric needs; places."""
 
 from __future__ import annotations
 
 from semblance.core.features.fusion import Fusion, fused_sets
-from semblance.core.features.registry import extractor_class
+from semblance.core.features.places import PLACES, SLICES
+from semblance.core.features.registry import extractor_class, make_extractor
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.features.extract_features import extract_features
+from semblance.core.workflows.features.extract_features import ExtractResult, extract_features
 from semblance.core.workflows.features.fuse_features import fused_features
+from semblance.core.workflows.features.suitable_extractors import OF_IMAGES
 
 
 def measure_new_cases(
@@ -40,3 +42,29 @@ def measure_new_cases(
         )
     if is_fused:
         fused_features(library, features, reporter)
+
+
+def measure_places(
+    library: LibraryLocation, *, workers: int | None = None, reporter: Reporter = SILENT
+) -> ExtractResult:
+    """Describe the places of all images of ``library`` that have none yet, in the pass of the first feature set whose
+    encoder gives some; that of the shipped one is made if there is none.
+
+    Raises:
+        BadArguments: the feature set was made by another version.
+        SemblanceError: the encoder cannot run, or the library cannot be written to.
+    """
+    with open_library(library) as opened:
+        own = [one for one in opened.features.all() if not one.part]
+    for one in own:
+        extractor = make_extractor(one.extractor, **one.extractor_settings)
+        if not {PLACES, SLICES}.isdisjoint(extractor.parts):
+            return extract_features(
+                library,
+                one.extractor,
+                settings=one.settings,
+                name=one.name,
+                workers=workers,
+                reporter=reporter,
+            )
+    return extract_features(library, OF_IMAGES, workers=workers, reporter=reporter)

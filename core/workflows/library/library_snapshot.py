@@ -11,17 +11,21 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.evaluation.data_sources import sealed_rows
+from semblance.core.features.encoder.extractor import Encoder
+from semblance.core.features.places import PLACES, SLICES
 from semblance.core.language import tr_lazy
 from semblance.core.library.case_columns import CaseColumns, ImageAvailability, case_columns
 from semblance.core.library.case_headers import case_headers
 from semblance.core.library.catalogue import Catalogue
+from semblance.core.library.feature_sets import FeatureSets
 from semblance.core.library.findings import all_styles, stored_styles
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 from semblance.core.library.patient_tree import PatientTree, patient_tree
-from semblance.core.library.records import ADMINISTRATOR, CURATOR, RIGHTS, Edit
+from semblance.core.library.records import ADMINISTRATOR, CURATOR, RIGHTS, Edit, FeatureSet
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.features.suitable_extractors import (
+    OF_IMAGES,
     ExtractorSuitability,
     extractor_suitabilities,
 )
@@ -29,13 +33,19 @@ from semblance.core.workflows.features.suitable_extractors import (
 
 @dataclass(frozen=True)
 class FeatureSetFacts:
-    """A feature set, the number of cases that have it, and the number that its extractor could not read."""
+    """A feature set, the number of cases that have it, and the number that its extractor could not read.
+
+    ``part_of``: the name of the set it was described with, "" for a set of its own. ``incomplete``: cases that have it
+    and lack what its extractor describes besides: they were measured before there was such a description.
+    """
 
     name: str
     extractor: str
     n_features: int
     cases: int
     failed: int
+    part_of: str = ""
+    incomplete: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +100,13 @@ class LibrarySnapshot:
     outdated_indexes: tuple[str, ...] = ()
     #: Where the server does not answer: when the copy on this computer, which was read, was the library (UTC).
     copied: str = ""
+    #: Whether the places of cases are described, so that a region is found inside their images.
+    has_places: bool = False
+
+    @property
+    def can_have_places(self) -> bool:
+        """Whether places of the cases can be described: there are images that the encoder can measure."""
+        return any(one.name == OF_IMAGES and one.is_suitable for one in self.extractors)
 
     @property
     def editable(self) -> bool:
@@ -112,6 +129,17 @@ class LibrarySnapshot:
     def unusable_files(self) -> list[tuple[str, str, str, str]]:
         """(source, path, state, reason) of files that failed or are missing; ignored ones left out."""
         return [line for line in self.files_without_cases if line[2] != "ignored"]
+
+
+def _count_incomplete(features: FeatureSets, feature_set: FeatureSet) -> int:
+    if feature_set.extractor != Encoder.name or feature_set.part:
+        return 0
+    known = {one.part: one for one in features.parts(feature_set)}
+    measured = complete = features.cases_of(feature_set)
+    for part in Encoder(**feature_set.extractor_settings).parts:
+        described = features.cases_of(known[part]) if part in known else complete[:0]
+        complete = np.intersect1d(complete, described, assume_unique=True)
+    return len(measured) - len(complete)
 
 
 def read_snapshot(library: LibraryLocation, *, reporter: Reporter = SILENT) -> LibrarySnapshot:
@@ -148,7 +176,13 @@ def read_snapshot(library: LibraryLocation, *, reporter: Reporter = SILENT) -> L
             columns,
             tuple(
                 FeatureSetFacts(
-                    s.name, s.extractor, len(s.columns), len(features.cases_of(s)), len(features.failures(s))
+                    s.name,
+                    s.extractor,
+                    len(s.columns),
+                    len(features.cases_of(s)),
+                    len(features.failures(s)),
+                    by_id.get(s.part_of, ""),
+                    _count_incomplete(features, s),
                 )
                 for s in sets
             ),
@@ -168,6 +202,7 @@ def read_snapshot(library: LibraryLocation, *, reporter: Reporter = SILENT) -> L
             opened.thumbnails.count_without_outline(),
             opened.outdated_indexes(),
             opened.copied,
+            any(len(features.cases_of(one)) > 0 for one in features.every() if one.part in (PLACES, SLICES)),
         )
     _ = snapshot.tree, snapshot.held_out
     return snapshot

@@ -12,17 +12,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import sqlalchemy as sa
 
 from semblance.core.errors import BadArguments
+from semblance.core.features.registry import extractor_class
 from semblance.core.imaging.pseudonyms import Pseudonyms
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy
 from semblance.core.library.database import in_batches
 from semblance.core.library.location import LibraryLocation, ServerAddress
 from semblance.core.library.open_library import open_library
-from semblance.core.library.records import CaseRecord, FeatureSet, FileRecord
+from semblance.core.library.records import CHUNK, PART_OF, CaseRecord, FeatureSet, FileRecord
 from semblance.core.library.schema import cases, concept_marks, edits, judgements, lesion_groups
 from semblance.core.library.server.library import ServerLibrary
 from semblance.core.library.server.projects import (
@@ -85,6 +85,8 @@ def _in_a_folder() -> BadArguments:
 
 _PART = 2_000
 _IMAGES = 200
+#: Cases whose features are copied in one transaction.
+_COPIED = 16 * CHUNK
 #: Reason of the files of a project, whose images stay where the library has them.
 _NO_IMAGES = "The project has thumbnails and no images."
 
@@ -380,26 +382,39 @@ def _copy_thumbnails(
 def _copy_features(
     source: ServerLibrary, target: ServerLibrary, numbers: Mapping[int, int], reporter: Reporter
 ) -> None:
-    """Features of cases that have none in the project."""
-    for feature_set in source.features.all():
+    """Features of cases that have none in the project, and what was described with them."""
+    for feature_set in source.features.every():
         reporter.check_cancelled()
         reporter.progress(0, None, tr_lazy("Copying the features '{name}'", name=feature_set.name))
-        known, values = source.features.read(feature_set, np.array(sorted(numbers), dtype=np.int64))
+        known = np.array([one for one in source.features.cases_of(feature_set).tolist() if one in numbers])
         if not len(known):
             continue
-        made = _same_set(target, feature_set, values)
+        made = _same_set(source, target, feature_set)
         rows = np.array([numbers[number] for number in known.tolist()], dtype=np.int64)
         new = np.flatnonzero(~np.isin(rows, target.features.cases_of(made)))
-        if len(new):
-            # In the order of the project, which is random.
-            new = new[np.argsort(rows[new])]
-            target.features.write_chunk(made, rows[new], values[new])
+        # In the order of the project, which is random.
+        new = new[np.argsort(rows[new])]
+        for start in range(0, len(new), _COPIED):
+            reporter.check_cancelled()
+            part = new[start : start + _COPIED]
+            found, values = source.features.read(feature_set, known[part])
+            at = np.searchsorted(found, known[part])
+            target.features.write_chunk(made, rows[part], values[at])
 
 
-def _same_set(target: ServerLibrary, one: FeatureSet, values: npt.NDArray[Any]) -> FeatureSet:
-    return target.features.make(
-        one.name, one.extractor, one.version, one.settings, one.columns, dtype=values.dtype.name
-    )
+def _same_set(source: ServerLibrary, target: ServerLibrary, one: FeatureSet) -> FeatureSet:
+    if not one.part:
+        dtype = "float32" if extractor_class(one.extractor).needs_image else "float64"
+        return target.features.make(
+            one.name, one.extractor, one.version, one.settings, one.columns, dtype=dtype
+        )
+    whole = _same_set(source, target, source.features.whole(one))
+    settings = {name: value for name, value in one.settings.items() if name != PART_OF}
+    dtype = "int8" if one.is_packed else "float32"
+    made = target.features.make_part(whole, one.part, settings, one.columns, dtype=dtype)
+    # Packed descriptions compare only where all have one coding.
+    changed = {name: value for name, value in made.settings.items() if name != PART_OF} != settings
+    return target.features.recode(made, settings) if changed and one.is_packed else made
 
 
 def _copy_metrics(

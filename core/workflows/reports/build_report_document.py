@@ -12,7 +12,7 @@ from semblance.core.imaging import ImageAddress, open_image
 from semblance.core.imaging.hide_text import TextHider
 from semblance.core.imaging.image import Image, ValueWindow
 from semblance.core.imaging.region import Region
-from semblance.core.imaging.thumbnail import region_thumbnail, thumbnail
+from semblance.core.imaging.thumbnail import framed, region_thumbnail, thumbnail
 from semblance.core.language import as_lazy, join_texts, tr_lazy, tr_lazy_n
 from semblance.core.library.case_names import date_name
 from semblance.core.library.location import LibraryLocation
@@ -43,8 +43,8 @@ from semblance.core.searches.feedback.judgements import (
     refines,
 )
 from semblance.core.searches.query import Query
-from semblance.core.searches.search import Search
-from semblance.core.searches.similar_cases import RankedCase
+from semblance.core.searches.search import BOTH, Search
+from semblance.core.searches.similar_cases import MatchedPlace, RankedCase
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.evaluation.scored_metrics import (
     ScoredMetric,
@@ -152,7 +152,7 @@ def report_document(
         unclear=result.is_unclear,
         judgements=tuple(_judgement_row(one) for one in in_force),
         plots=() if scored is None else _plots(scored),
-        order=_order(result, None if options.identified else names),
+        order=_order(search, result, None if options.identified else names),
         notes=_notes(search, ranked_search),
         versions=card.versions,
         identified=options.identified,
@@ -190,7 +190,7 @@ def _ranking(
         stored = thumbnails.get(details[case.row].content)
         is_large = case.case_id in large_ids
         case_images.append(
-            images.of_case(details[case.row], stored, is_large=is_large, identified=identified)
+            images.of_case(details[case.row], stored, case.place, is_large=is_large, identified=identified)
         )
     return tuple(
         ReportedCase(
@@ -222,14 +222,23 @@ def _reason(sentence: str, case: RankedCase, result: SearchResult) -> str:
     return join_texts([one for one in (sentence, nearest_mark(case, result.marks, name)) if one], " ")
 
 
-def _order(result: SearchResult, names: CaseNames | None) -> str:
+def _order(search: Search, result: SearchResult, names: CaseNames | None) -> str:
     """What determines the order besides the metric as it was trained; empty for nothing."""
     again = tr_lazy(
         "Ranked by {metric}, trained again without the query and its patient's cases. The scores and plots "
         "are those of the metric trained with them.",
         metric=result.metric,
     )
-    sentences = [again if result.without_patient else "", _order_by_marks(result.marks, names)]
+    by_place = ""
+    if any(case.place is not None for case in result.ranked):
+        by_place = (
+            tr_lazy(
+                "Ordered by the metric and by how well the region is found inside each image. Frames show where."
+            )
+            if search.match == BOTH
+            else tr_lazy("Ordered by how well the region is found inside each image. Frames show where.")
+        )
+    sentences = [again if result.without_patient else "", by_place, _order_by_marks(result.marks, names)]
     return join_texts([one for one in sentences if one], " ")
 
 
@@ -338,6 +347,12 @@ def _overview(image: Image, region: Region | None) -> bytes | None:
     return None if region is None else region_thumbnail(image, region, IMAGE_SIDE)
 
 
+def _framed(image: bytes | None, place: MatchedPlace | None) -> bytes | None:
+    """``image`` with a frame around ``place``; as it is without a place, or where its size in pixels is not known."""
+    has_size = place is not None and place.image_width > 0 and place.image_height > 0
+    return framed(image, place.share) if image is not None and place is not None and has_size else image
+
+
 def _shown_parts(
     parts: tuple[tuple[str, float], ...], distance: float, *, moved: bool
 ) -> tuple[tuple[str, float], ...]:
@@ -373,26 +388,37 @@ class _Images:
         return image
 
     def of_case(
-        self, case: CaseDetails, stored: bytes | None, *, is_large: bool, identified: bool
+        self,
+        case: CaseDetails,
+        stored: bytes | None,
+        place: MatchedPlace | None = None,
+        *,
+        is_large: bool,
+        identified: bool,
     ) -> tuple[bytes | None, bytes | None]:
-        """The thumbnail of a similar case and, if ``is_large``, its image in the size of the first page.
+        """The thumbnail of a similar case and, if ``is_large``, its image in the size of the first page, both with a
+        frame around the ``place`` that a search found, and of a volume on its slice.
 
         Without a file there is the ``stored`` thumbnail only, and none where text is to be hidden, since it is found
         in the whole image. Text is readable in the large image, so there is none of a case that may contain it.
         """
         may_show_text = not identified and not self.hides_text and bool(case.attributes.get("burnt_in_text"))
         is_large = is_large and not may_show_text
+        if place is not None and place.slice is not None:
+            # The stored one may show another slice.
+            stored = None
         if case.address is None:
             return (None if self.hides_text else stored), None
         if stored is not None and not is_large and not self.hides_text:
-            return stored, None
+            return _framed(stored, place), None
         try:
-            image = self.open(case.address, case.region)
+            image = self.open(case.address, case.region if place is None else place.region)
         except SemblanceError:
             # The report names the case; the list of unreadable files has its missing image.
-            return (None if self.hides_text else stored), None
+            return (None if self.hides_text else _framed(stored, place)), None
         small = thumbnail(image) if stored is None or self.hides_text else stored
-        return small, thumbnail(self.windowed(image), IMAGE_SIDE) if is_large else None
+        large = thumbnail(self.windowed(image), IMAGE_SIDE) if is_large else None
+        return _framed(small, place), _framed(large, place)
 
     def windowed(self, image: Image, *, is_query: bool = False) -> Image:
         """``image`` as it is displayed beside the query: with the window of the query if its values are comparable,

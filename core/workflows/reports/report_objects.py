@@ -41,7 +41,7 @@ from semblance.core.reports.redaction import CaseNames
 from semblance.core.searches.feedback.judgements import Judgement, JudgementKind, given_marks, is_mark
 from semblance.core.searches.feedback.ledger import LedgerEntry
 from semblance.core.searches.query import Query
-from semblance.core.searches.similar_cases import RankedCase
+from semblance.core.searches.similar_cases import MatchedPlace, RankedCase
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.reports.build_report_document import report_document
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
@@ -223,22 +223,23 @@ class _Objects:
             return self._outlines(address, region)
         if self._captured_query is None:
             return []
-        # The captured image is the whole one, but smaller.
-        image, header = open_image(address, region), self._captured_query.header
-        x, y = header.Columns / image.width, header.Rows / image.height
-        part = region.on_slice(region.middle_slice or 0) or region
-        return [
-            RegionOutline(header, tuple((x * column, y * row) for column, row in polyline))
-            for polyline in polylines(part, image.height, image.width)
-        ]
+        image = open_image(address, region)
+        return _on_captured(self._captured_query.header, region, image.width, image.height)
 
     def _region_of_case(self, case: RankedCase) -> list[RegionOutline]:
-        """The outlines of a similar case; none where its images must not be referred to, or cannot be read."""
-        details = self._details[case.row]
-        if self._options.identified or details.region is None or details.address is None:
+        """The outlines of the place that was found in a similar case, else of its region in the library; none where its
+        images must not be referred to, or cannot be read."""
+        details, place = self._details[case.row], case.place
+        region = details.region if place is None else place.region
+        if self._options.identified or region is None or details.address is None:
             return []
+        captured = self._captured_cases.get(case.row)
+        if captured is not None:
+            if place is None or not (place.image_width and place.image_height):
+                return []
+            return _on_captured(captured.header, region, place.image_width, place.image_height)
         try:
-            return self._outlines(details.address, details.region)
+            return self._outlines(details.address, region)
         except SemblanceError:
             # As in :meth:`_source_of`.
             return []
@@ -330,7 +331,7 @@ class _Objects:
         found: list[SourceObject | None] = []
         for case, row in zip(self._result.ranked, self._document.ranking, strict=True):
             details, image = self._details[case.row], row.image or row.thumbnail
-            source = self._source_of(details, all_slices=all_slices)
+            source = self._source_of(details, case.place, all_slices=all_slices)
             if source is None and image is not None:
                 if case.row not in self._captured_cases:
                     self._captured_cases[case.row] = self._capture(image, str(row.case_id), self._stub(""))
@@ -338,12 +339,17 @@ class _Objects:
             found.append(source)
         return found
 
-    def _source_of(self, case: CaseDetails, *, all_slices: bool) -> SourceObject | None:
-        """The DICOM headers of a similar case, ``None`` if it has none or its files are missing."""
+    def _source_of(
+        self, case: CaseDetails, found: MatchedPlace | None = None, *, all_slices: bool
+    ) -> SourceObject | None:
+        """The DICOM headers of a similar case, of a volume only the slice on which a place was ``found``; ``None`` if
+        it has none or its files are missing."""
         if case.address is None:
             return None
         try:
             place = case.region.middle_slice if case.region is not None else None
+            if found is not None and found.number is not None:
+                place, all_slices = found.number, False
             return self._read(case.address, place, all_slices=all_slices)
         except SemblanceError:
             # The report still names the case; the list of unreadable files has the missing ones.
@@ -448,6 +454,17 @@ def _frames(reader: ImageReader, address: ImageAddress) -> tuple[ImageAddress, .
         images = DicomImages(file, str(address))
         order = images.order if len(images) > 1 else ()
     return tuple(replace(address, frame=frame) for frame in order) or (address,)
+
+
+def _on_captured(header: Dataset, region: Region, width: int, height: int) -> list[RegionOutline]:
+    """The outlines of ``region`` of an image of ``width`` x ``height`` pixels on its Secondary Capture, which shows the
+    whole image, but smaller."""
+    x, y = header.Columns / width, header.Rows / height
+    part = region.on_slice(region.middle_slice or 0) or region
+    return [
+        RegionOutline(header, tuple((x * column, y * row) for column, row in polyline))
+        for polyline in polylines(part, height, width)
+    ]
 
 
 def _on_slice(region: Region) -> Region:

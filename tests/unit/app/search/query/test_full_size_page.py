@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from PIL import Image
@@ -14,9 +16,12 @@ from semblance.core.errors import BadInput
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.region import Region
 from semblance.core.searches.query import Query
+from semblance.core.searches.similar_cases import MatchedPlace, RankedCase
 from semblance.core.workflows.imaging import view_images, view_planes
 from semblance.core.workflows.imaging.view_images import view_file
 from semblance.core.workflows.library.library_snapshot import read_snapshot
+from semblance.core.workflows.searches.search_result import SearchResult
+from tests.helpers.ranked_searches import unrefined_search
 from tests.helpers.striped_library import striped_library
 from tests.helpers.widgets import show_widget
 
@@ -118,6 +123,31 @@ def test_unused_region_is_not_searched_with(show, context):
     assert not panel.view.region.in_use
     QTest.mouseClick(panel.search, LEFT)
     assert context.state.query == Query(case=context.state.columns.ids[3])
+
+
+def test_the_matched_place_of_a_result_is_framed_and_z_zooms_to_it(show, context):
+    context.state.set_query(Query(case=context.state.columns.ids[0], region=Region(4, 4, 9, 9)))
+    place = MatchedPlace(20, 10, 12, 8, None, 0.7, 48, 40)
+    line = RankedCase(
+        1, int(context.state.columns.case_row[2]), context.state.columns.ids[2], 0.6, None, None, ""
+    )
+    result = SearchResult(context.state.query, "", (replace(line, place=place),), 7, 0, 0, {}, False)
+    context.state.set_ranked_search(unrefined_search(result))
+    panel = show(2)
+    assert panel.view.place_marks.frames == ((20, 10, 32, 18),)
+    assert panel.place_hint.text() == "Z zooms to the matched place"
+    whole = panel.view.viewport
+    QTest.keyClick(panel.view, Qt.Key.Key_Z)
+    left, top, right, bottom = panel.view.viewport.box(20, 10, 32, 18)
+    assert ((left + right) / 2, (top + bottom) / 2) == pytest.approx(
+        (panel.view.width() / 2, panel.view.height() / 2), abs=2
+    )
+    assert max((right - left) / panel.view.width(), (bottom - top) / panel.view.height()) > 0.4
+    QTest.keyClick(panel.view, Qt.Key.Key_Z)
+    assert panel.view.viewport == whole
+    panel = show(3)
+    assert not panel.view.place_marks
+    assert panel.place_hint.isHidden()
 
 
 def test_missing_image_shows_the_reason(show, jobs, monkeypatch):

@@ -19,6 +19,7 @@ from semblance.app.viewer.tools import BRUSH, RECTANGLE, SELECT
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.region import Region
 from semblance.core.searches.query import Query
+from semblance.core.workflows.features.suitable_extractors import ExtractorSuitability
 from semblance.core.workflows.imaging.view_images import view_file
 from tests.helpers.query_panel import LEFT, PART, case_of, draw, image_file, shows_image
 
@@ -100,6 +101,73 @@ def test_region_of_another_image_is_not_drawn(panel, context, jobs, tmp_path):
     jobs.run_pending()
     assert panel.view.region.region is None
     assert shows_image(panel)
+
+
+# By place
+
+
+def choose(panel, number):
+    """Press one of the parts of "Search with"."""
+    control, parts = panel.search_with, len(panel.search_with._options)
+    QTest.mouseClick(control, LEFT, pos=QPoint(control.width() * (2 * number + 1) // (2 * parts), 8))
+
+
+@pytest.fixture
+def with_places(library, context):
+    """The open library, with places of its images."""
+    context.state.renew_library(replace(library, has_places=True))
+    return library
+
+
+def test_with_places_a_drawn_region_is_searched_by_place_or_both(with_places, panel_with_query, context):
+    panel, state = panel_with_query, context.state
+    draw(panel, PART)
+    texts = [text for _, text in panel.search_with._options]
+    assert texts == ["place", "whole image", "both"]
+    assert (panel.search_with.value(), state.query.region, state.match) == ("place", PART, "")
+    choose(panel, 2)
+    assert (panel.search_with.value(), state.query.region, state.match) == ("both", PART, "both")
+    choose(panel, 1)
+    assert (panel.search_with.value(), state.query.region) == ("whole", None)
+    choose(panel, 0)
+    assert (panel.search_with.value(), state.query.region, state.match) == ("place", PART, "")
+
+
+def test_the_region_of_a_case_in_the_library_is_found_by_place_on_request(
+    with_places, panel_with_query, context
+):
+    panel = panel_with_query
+    panel._show_image(replace(view_file(context.state.query.image), region=PART))
+    assert panel.search_with.isEnabled()
+    assert panel.search_with._options[1] == ("whole", "own region")
+    assert panel.search_with.value() == "whole"
+    choose(panel, 0)
+    assert context.state.query.region == PART
+    assert panel.view.region.region == PART
+
+
+def test_a_saved_search_with_the_region_cut_out_stays_so_until_another_region_is_drawn(
+    with_places, panel_with_query, context
+):
+    context.state.set_query(replace(context.state.query, region=PART), "whole")
+    assert panel_with_query.search_with.value() == "region"
+    draw(panel_with_query, Region(20, 20, 10, 10))
+    assert (panel_with_query.search_with.value(), context.state.match) == ("place", "")
+
+
+def test_without_places_it_is_said_once_and_measuring_them_is_offered(
+    library, panel_with_query, context, qtbot
+):
+    context.state.renew_library(replace(library, extractors=(ExtractorSuitability("encoder"),)))
+    draw(panel_with_query, PART)
+    said = [one for one in context.messages.history if one.topic == search_operations.PLACES]
+    assert [text for text, _ in said[0].actions] == ["Measure places"]
+    with qtbot.waitSignal(context.actions["measure_places"].triggered):
+        said[0].actions[0][1]()
+    draw(panel_with_query, Region(20, 20, 10, 10))
+    assert len([one for one in context.messages.history if one.topic == search_operations.PLACES]) == 1
+    context.state.renew_library(replace(library, has_places=True))
+    assert panel_with_query.search_with.value() == "place"
 
 
 # Tools, keys, menu

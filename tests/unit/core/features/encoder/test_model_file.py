@@ -20,6 +20,8 @@ from semblance.core.errors import BadInput
 from semblance.core.features.encoder import efficientnet, model_file
 from semblance.core.features.encoder.model_file import (
     SETTINGS,
+    all_outputs,
+    check_descriptions,
     check_encoder,
     colours,
     encoder_session,
@@ -248,8 +250,25 @@ def test_photographs_are_recognised(weights, name, classes, chances):
     assert probabilities[classes] == pytest.approx(chances, abs=0.006)
 
 
+def check_parts(session):
+    check_descriptions(lambda images: all_outputs(session, images, ("levels", "places")))
+
+
 def test_the_encoder_as_it_is_passes():
     check(encoder_session())
+    check_parts(encoder_session())
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("EXPONENT", 2.0), ("LEAST", 1.0), ("LEVELS", (2, 3, 7, 10, 14))]
+)
+def test_other_levels_or_places_are_caught(monkeypatch, tmp_path, weights, name, value):
+    monkeypatch.setattr(efficientnet, name, value)
+    (tmp_path / "wrong.onnx").write_bytes(efficientnet.onnx_model(weights))
+    session = Session(tmp_path / "wrong.onnx", SETTINGS)
+    check(session)
+    with pytest.raises(BadInput, match="wrong numbers"):
+        check_parts(session)
 
 
 @pytest.mark.parametrize(

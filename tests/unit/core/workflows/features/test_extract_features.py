@@ -11,14 +11,13 @@ from scipy.ndimage import gaussian_filter
 
 from semblance.core.engine import WorkerEnded
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
-from semblance.core.features.pixels import Pixels
 from semblance.core.features.registry import make_extractor
 from semblance.core.imaging import open_image
 from semblance.core.library.library import Library
 from semblance.core.tasks import Cancelled
 from semblance.core.workflows.features import extract_features as module
 from semblance.core.workflows.features import measuring_order
-from semblance.core.workflows.features.extract_features import ImageBatch, extract_features
+from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.features.suitable_extractors import suitable_extractors
 from semblance.core.workflows.library.import_source import import_source
 from tests.helpers.bad_images import encoded, pattern, write_zip
@@ -371,47 +370,3 @@ def test_a_set_measured_with_marks_is_continued_with_them(tmp_path):
     np.testing.assert_array_equal(after["copy"], before[next(c for c in before if "marked" in c)])
     with pytest.raises(BadArguments, match="other settings"):
         extract_features(library, "pixels", settings={"burnt_in_marks": "hide"})
-
-
-class Together(Pixels):
-    """Measures 3 at a time; 13 cannot be measured."""
-
-    def __init__(self):
-        super().__init__(size=8)
-        self.sizes = []
-
-    @property
-    def batch(self):
-        return 3
-
-    def measure(self, prepared):
-        self.sizes.append(len(prepared))
-        if 13 in prepared:
-            raise BadInput("Thirteen.")
-        return np.array([[n] * 64 for n in prepared], dtype=np.float32)
-
-
-def test_all_come_back_in_order_by_threes():
-    for count in [0, 1, 3, 7]:
-        extractor = Together()
-        batch = ImageBatch(extractor)
-        for n in range(count):
-            batch.add(100 + n, f"c{n}", n)
-        found = batch.measured()
-        rows, values, contents = found.rows, found.values, found.contents
-        assert rows.tolist() == [100 + n for n in range(count)], count
-        assert values.shape == (count, 64), count
-        assert values[:, 0].tolist() == list(range(count)), count
-        assert contents == [f"c{n}" for n in range(count)], count
-        assert extractor.sizes == [3] * (count // 3) + [count % 3] * (count % 3 > 0), count
-        assert batch.failures == [], count
-
-
-def test_one_that_fails_is_recorded_and_the_others_stay():
-    batch = ImageBatch(Together())
-    for n in (11, 12, 13, 14):
-        batch.add(n, f"c{n}", n)
-    found = batch.measured()
-    assert found.rows.tolist() == [11, 12, 14]
-    assert found.values[:, 0].tolist() == [11, 12, 14]
-    assert batch.failures == [(13, "c13", "Thirteen.")]

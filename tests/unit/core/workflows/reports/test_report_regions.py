@@ -20,11 +20,13 @@ from semblance.core.library.library import Library
 from semblance.core.reports.options import ReportOptions
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
+from semblance.core.searches.similar_cases import MatchedPlace
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.imaging.deidentify_files import deidentify_files
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
+from semblance.core.workflows.reports import write_reports
 from semblance.core.workflows.reports.write_reports import write_report_files
 from tests.helpers.dicom_files import CT, ROOT, image, save, sequence_of
 
@@ -261,6 +263,69 @@ def test_regions_of_similar_cases_are_in_the_de_identified_report_only(tmp_path,
     assert found[0] == {}
     file = report_of(library, tmp_path / "own.dcm", Query(case=other), identified=True)
     assert [coordinates(file, group) for group in range(4)] == [[]] * 4
+
+
+def found_at(monkeypatch, case: str, place: MatchedPlace):
+    """Let searches be by place, and find the query at ``place`` of ``case`` and nowhere else."""
+    real = write_reports.rank_cases
+
+    def ranked(*args, **options):
+        by_place = real(*args, **options)
+        lines = tuple(
+            replace(line, place=place if line.case_id == case else None) for line in by_place.result.ranked
+        )
+        return replace(by_place, result=replace(by_place.result, ranked=lines))
+
+    monkeypatch.setattr(write_reports, "rank_cases", ranked)
+
+
+@pytest.mark.parametrize("kind", ["single", "series", "frames"])
+def test_a_matched_place_is_a_coordinate_on_its_slice_of_the_similar_case(tmp_path, monkeypatch, kind):
+    number = 0 if kind == "single" else 3
+    library = made_library(tmp_path, kind, {number: shape("rectangle")})
+    planted_case = first_patient(library)
+    with Library.open(library) as opened:
+        other = next(row.case_id for row in opened.catalogue.all_cases() if row.case_id != planted_case)
+    place = MatchedPlace(4, 6, 21, 8, None if kind == "single" else number + 1, 0.7, COLUMNS, ROWS)
+    found_at(monkeypatch, planted_case, place)
+    query = Query(case=other, region=Region(2, 3, 10, 10))
+    file = report_of(library, tmp_path / "sr.dcm", query, identified=False)
+    deidentify_files(library, tmp_path / "out")
+    found = [coordinates(file, group) for group in range(4)]
+    assert len(found[0]) == 1
+    (case,) = [items for items in found[1:] if items]
+    assert len(selected(case, tmp_path / "out")) == 1
+    # An object for a patient's record does not refer to images of others.
+    file = report_of(library, tmp_path / "own.dcm", query, identified=True)
+    assert [len(coordinates(file, group)) for group in range(4)] == [1, 0, 0, 0]
+
+
+def test_a_place_in_an_image_that_is_no_dicom_file_is_on_its_capture(tmp_path, monkeypatch):
+    for number in range(3):
+        pixels = np.random.default_rng(number).integers(0, 255, (600, 900)).astype(np.uint8)
+        (tmp_path / "in").mkdir(exist_ok=True)
+        Image.fromarray(pixels).save(tmp_path / "in" / f"{number}.png")
+    library = tmp_path / "images.semblance"
+    import_source(tmp_path / "in", library)
+    extract_features(library, "pixels", workers=1)
+    train_metric(library, TrainRequest("euclidean", "plain"))
+    with Library.open(library) as opened:
+        first, second, *_ = (row.case_id for row in opened.catalogue.all_cases())
+    found_at(monkeypatch, second, MatchedPlace(90, 150, 360, 150, None, 0.7, 900, 600))
+    query = Query(case=first, region=Region(90, 150, 360, 150))
+    options = ReportOptions(dicom="sr")
+    file, *others = write_report_files(library, Search("plain", query), tmp_path / "sr.dcm", options)
+    assert errors(file) == []
+    (case,) = [items for items in (coordinates(file, group) for group in (1, 2)) if items]
+    points = np.array(case[0].GraphicData).reshape(-1, 2)
+    (instance,) = case[0].ContentSequence[0].ReferencedSOPSequence
+    capture = next(
+        one for one in map(dcmread, others) if one.SOPInstanceUID == instance.ReferencedSOPInstanceUID
+    )
+    scale = capture.Columns / 900
+    assert (*points.min(axis=0), *points.max(axis=0)) == pytest.approx(
+        [scale * end for end in (90, 150, 450, 300)]
+    )
 
 
 def test_on_an_image_that_is_in_no_dicom_file_the_coordinates_are_those_of_its_capture(tmp_path):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import csv
 import io
 import json
+import re
 import shutil
 from dataclasses import replace
 
+import numpy as np
 import pydicom
 import pypdf
 import pytest
@@ -20,13 +24,16 @@ from semblance.core.reports.options import MAX_COMMENT, ReportOptions, read_logo
 from semblance.core.searches.feedback.judgements import comparison_judgement, likeness_judgement
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
+from semblance.core.searches.similar_cases import MatchedPlace
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
+from semblance.core.workflows.reports import write_reports as reports
 from semblance.core.workflows.reports.embedded_search import reopen_report
 from semblance.core.workflows.reports.write_reports import write_reports, write_search_report
 from semblance.core.workflows.searches.batch_queries import all_cases, held_out_cases, listed_cases
 from semblance.core.workflows.searches.feedback import refine_metric
 from semblance.core.workflows.searches.rank_cases import rank_cases
+from tests.helpers.ranked_searches import with_places
 from tests.helpers.striped_library import striped_library
 from tests.helpers.tables import PLAIN, table_library
 
@@ -100,6 +107,50 @@ def test_a_report_says_that_marks_ordered_its_cases(table, tmp_path):
     before = write_search_report(table, search, tmp_path / "before.json")
     assert json.loads(before.read_text())["order"] == ""
     assert "10 nearest: " in words(write_search_report(table, search, tmp_path / "before.pdf"))
+
+
+def test_a_report_of_a_search_by_place_prints_and_frames_both_places(images, tmp_path, monkeypatch):
+    with Library.open(images) as opened:
+        first = opened.catalogue.all_cases()[0]
+        one = opened.catalogue.details([first.id])[first.id]
+    place = MatchedPlace(8.5, 10, 16, 12, None, 0.71, one.width, one.height)
+    ranked = rank_cases(images, Search("plain", Query(case=first.case_id)), k=20)
+    search = Search("plain", Query(case=first.case_id, region=Region(3, 4, 20, 15)))
+
+    results = [replace(one, query=search.query) for one in (ranked.result, with_places(ranked.result, place))]
+    found = [replace(ranked, search=search, result=result) for result in results]
+    monkeypatch.setattr(reports, "rank_cases", lambda *_given, **_options: found[0])
+    plain = write_search_report(images, search, tmp_path / "plain.html").read_text()
+    monkeypatch.setattr(reports, "rank_cases", lambda *_given, **_options: found[1])
+    document = json.loads(write_search_report(images, search, tmp_path / "r.json").read_text())
+    assert document["query"]["region"]["x"] == 3
+    assert document["results"][0]["place"]["x"] == 8.5
+    assert (
+        document["order"] == "Ordered by how well the region is found inside each image. Frames show where."
+    )
+    header, line, *_ = csv.reader(
+        write_search_report(images, search, tmp_path / "r.csv").read_text().splitlines()
+    )
+    row = dict(zip(header, line, strict=True))
+    assert (row["query_region"], row["place_x"], row["place_similarity"]) == ("3,4,20,15", "8.5", "0.71")
+    html = write_search_report(images, search, tmp_path / "r.html").read_text()
+    said = "Place 17 × 12 px at 8, 10"
+    assert said in html
+    assert said in words(write_search_report(images, search, tmp_path / "r.pdf"))
+    shown, framed = (pictures(text)[-1] for text in (plain, html))
+    assert shown.size == framed.size
+    scale = framed.width / one.width
+    changed = np.argwhere((np.asarray(shown, int) != np.asarray(framed, int)).any(axis=2))
+    assert len(changed)
+    (top, left), (bottom, right) = changed.min(axis=0), changed.max(axis=0)
+    ends = [scale * end for end in (8.5, 10, 24.5, 22)]
+    assert (left, top, right, bottom) == pytest.approx(ends, abs=6)
+
+
+def pictures(html: str) -> list[Image.Image]:
+    """The PNG and JPEG images of a report, in their order."""
+    data = re.findall(r'src="data:image/(?:png|jpeg);base64,([^"]+)"', html)
+    return [Image.open(io.BytesIO(base64.b64decode(one))).convert("RGB") for one in data]
 
 
 def test_chosen_cases_and_notes_are_in_the_report_at_any_rank(table, tmp_path):
