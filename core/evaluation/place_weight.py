@@ -31,8 +31,9 @@ class PlaceWeight(JsonDocument):
     """The ``weight`` of places beside a metric that found most of the same finding, and what it changes.
 
     ``accuracy``: the retrieval accuracy @ 10 of ``queries``, as the mean over findings, of the metric alone and with
-    the places; ``difference`` with its 95 % interval ``ci95`` over patients, as wide as the best of several weights
-    needs (Bonferroni); ``worse``: findings that are found less often. ``held_out``: the difference on held-out patients, ``None`` where it was not measured.
+    the places; ``difference`` with its 95 % interval ``ci95`` over patients, as wide as the best of several
+    weights needs (Bonferroni); ``worse``: findings that are found less often. ``held_out``: the difference on held-out
+    patients, ``None`` where it was not measured.
     """
 
     JSON_STRICT: ClassVar[bool] = True

@@ -38,8 +38,7 @@ class CasePlaces:
     @property
     def has_region(self) -> npt.NDArray[np.bool_]:
         """(n,) whether a region of the case is known."""
-        known: npt.NDArray[np.bool_] = ~np.isnan(self.own).any(axis=1)
-        return known
+        return np.asarray(~np.isnan(self.own).any(axis=1), dtype=np.bool_)
 
     def rows(self, rows: Rows) -> CasePlaces:
         """Those of some cases (k,)."""

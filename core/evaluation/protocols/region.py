@@ -12,7 +12,7 @@ import numpy as np
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.evaluation.data import EvaluationData, prepare
 from semblance.core.evaluation.intervals import Interval, ScoreSummary, over_findings, over_queries
-from semblance.core.evaluation.neighbours import GivenDistances, metric_distances
+from semblance.core.evaluation.neighbours import GivenDistances, PairDistances, metric_distances
 from semblance.core.evaluation.protocols.protocol import (
     FAILURES,
     PLAIN,
@@ -324,7 +324,7 @@ class _RegionSearches:
     def _lesions(self) -> Rows | None:
         return self.data.lesions_of(np.arange(self.data.n_cases))
 
-    def _accuracy(self, distances: GivenDistances, queries: Rows, reporter: Reporter) -> Matrix:
+    def _accuracy(self, distances: PairDistances, queries: Rows, reporter: Reporter) -> Matrix:
         return retrieval_accuracy(distances, self.findings, self.units, MAX_K, reporter, queries=queries)
 
     def _by_metric(

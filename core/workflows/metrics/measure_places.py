@@ -48,10 +48,10 @@ def place_entries(
     reporter: Reporter = SILENT,
 ) -> dict[str, Any]:
     """What the card of ``metric``, fitted on the training part of ``data``, says of places; nothing where the library
-    has none, or no cases are held out.
+    has none, or its cases are too few.
 
-    ``place_weight`` is there only where :attr:`PlaceWeight.is_better`. ``known``: the card of another metric of the same
-    cases, which has what regions find.
+    ``place_weight`` is there only where :attr:`PlaceWeight.is_better`. ``known``: the card of another metric of the
+    same cases, which has what regions find.
 
     Raises:
         Cancelled: the reporter was cancelled.
