@@ -9,8 +9,16 @@ from functools import partial
 from PySide6.QtWidgets import QAbstractButton
 
 from semblance.app.viewer.image_pane import ImagePane
-from semblance.app.viewer.linking import Point, is_same_frame, linked_slice, linked_view, linked_window
+from semblance.app.viewer.linking import (
+    LevelLink,
+    Point,
+    is_same_frame,
+    linked_slice,
+    linked_view,
+    linked_window,
+)
 from semblance.core.imaging.region import Box
+from semblance.core.retrieval.slice_alignment import Alignment
 
 
 class LinkedPanes:
@@ -27,6 +35,9 @@ class LinkedPanes:
         self._points: tuple[Point, ...] = ()
         #: The slices that were side by side when they were linked, by the place of the pane.
         self._side_by_side: dict[int, int] = {}
+        #: By what slices of two volumes are linked (``None``: by position, else by hand), and the levels found.
+        self._link: LevelLink | None = None
+        self._levels: tuple[Alignment, Alignment] | None = None
         #: The slice at which a pane follows the one that was scrolled, by its place.
         self._followed: dict[int, int] = {}
         for place, pane in enumerate(panes):
@@ -107,9 +118,24 @@ class LinkedPanes:
         self._side_by_side = {place: pane.slices.place for place, pane in enumerate(self._panes)}
         self._followed = {}
         facts = first.facts
-        if facts is not None and any(
+        is_same = facts is not None and any(
             other.facts is not None and is_same_frame(facts, other.facts) for other in others
-        ):
+        )
+        if is_same and self._link in (None, LevelLink.POSITION):
+            self._share_slice(0)
+
+    def link_levels(
+        self, link: LevelLink | None, levels: Alignment | None = None, *, moves: bool = True
+    ) -> None:
+        """Let the slices of two panes follow each other by ``link``; ``levels`` of the first one's in the other, which
+        count for ``LevelLink.CONTENT``. If it ``moves``, the second pane goes to the level of the first, unless that
+        is by hand; else with the next scrolling."""
+        self._link = link
+        self._levels = None if levels is None else (levels, levels.inverse())
+        self._followed = {}
+        if link is LevelLink.HAND:
+            self._side_by_side = {place: pane.slices.place for place, pane in enumerate(self._panes)}
+        elif moves and link in (LevelLink.CONTENT, LevelLink.POSITION):
             self._share_slice(0)
 
     def forget_slices(self) -> None:
@@ -118,7 +144,8 @@ class LinkedPanes:
 
     def _share_slice(self, place: int) -> None:
         one = self._panes[place].slices
-        if self._is_paused or not self._switch.isChecked() or one.facts is None:
+        is_linked = self._switch.isChecked() and self._link is not LevelLink.OFF
+        if self._is_paused or not is_linked or one.facts is None:
             return
         if one.place == self._followed.get(place):
             # It arrived where another one sent it, as at the end of a shorter volume.
@@ -133,8 +160,23 @@ class LinkedPanes:
                     self._side_by_side.get(place, one.facts.place),
                     self._side_by_side.get(follower, other.facts.place),
                 )
-                self._followed[follower] = linked_slice(one.place, one.facts, other.facts, together)
-                other.go_to_slice(self._followed[follower])
+                if self._link is LevelLink.CONTENT and self._levels is not None:
+                    found = _level(self._levels[place], one.place)
+                else:
+                    uses_positions = self._link is not LevelLink.HAND
+                    found = linked_slice(
+                        one.place, one.facts, other.facts, together, uses_positions=uses_positions
+                    )
+                if found is not None:
+                    self._followed[follower] = found
+                    other.go_to_slice(found)
+
+
+def _level(levels: Alignment, place: int) -> int | None:
+    """The counterpart of ``place``, or that of the nearest slice that has one."""
+    if not len(levels.slices):
+        return None
+    return levels.counterpart(min(max(place, int(levels.slices[0])), int(levels.slices[-1])))
 
 
 def _middle(box: Box) -> Point:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from enum import Enum
 
 from semblance.app.viewer.viewport import Viewport
 from semblance.app.viewer.window_level import Window
@@ -51,16 +52,32 @@ def linked_window(source: Window, one: DisplayImage, other: DisplayImage) -> Win
     return replace(source, low=low, high=high)
 
 
-def linked_slice(place: int, one: StackFacts, other: StackFacts, together: tuple[int, int]) -> int:
+class LevelLink(Enum):
+    """By what the slices of two volumes follow each other."""
+
+    CONTENT = "content"
+    POSITION = "position"
+    HAND = "hand"
+    OFF = "off"
+
+
+def linked_slice(
+    place: int,
+    one: StackFacts,
+    other: StackFacts,
+    together: tuple[int, int],
+    *,
+    uses_positions: bool = True,
+) -> int:
     """The slice of ``other`` that belongs to slice ``place`` of ``one``.
 
-    At the same position in the patient where both have one frame of reference and orientation. Else as many mm from
-    the slices ``together`` (of one and other), which were shown side by side, where both distances are known and the
-    slices run along one axis. Else as far into the volume.
+    At the same position in the patient where both have one frame of reference and orientation, if ``uses_positions``.
+    Else as many mm from the slices ``together`` (of one and other), which were shown side by side, where both distances
+    are known and the slices run along one axis. Else as far into the volume.
     """
     if one.spacing_mm is not None and other.spacing_mm is not None:
         step, other_step = one.spacing_mm[0], other.spacing_mm[0]
-        if is_same_frame(one, other):
+        if uses_positions and is_same_frame(one, other):
             assert one.location is not None
             assert other.location is not None
             way = 1 if other.location.is_upwards else -1

@@ -22,7 +22,8 @@ NORMAL_95 = 1.959964
 class ScoreSummary(JsonDocument):
     """One score over the repeats; ``values`` are ``None`` for repeats without this score.
 
-    ``std`` (n - 1) and ``ci95`` are ``None`` with fewer than two values.
+    ``std`` (n - 1) and ``ci95`` are ``None`` with fewer than two values; the protocols that have an interval over the
+    queries give it as ``ci95`` of a single repeat.
     """
 
     mean: float

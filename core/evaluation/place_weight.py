@@ -72,7 +72,7 @@ def shares_with_places(
     their standard deviations. The 100 cases nearest by the metric are ordered. NaN for a query with no case to find.
     """
     rng = np.random.default_rng(0)
-    lengths = PlaceIndex(codes).inverse_lengths
+    index = PlaceIndex(codes)
     shares = np.full((len(weights), len(queries), n_findings), np.nan)
     for number, query in enumerate(queries.tolist()):
         reporter.check_cancelled()
@@ -85,8 +85,7 @@ def shares_with_places(
         both = np.concatenate([rows, some])
         own = codes[query]
         standing_out = np.linalg.norm(own.astype(np.float64), axis=1)
-        index = PlaceIndex(codes[both], inverse_lengths=lengths[both])
-        by_place = index.all_distances(PlaceQuery.of(own, standing_out))
+        by_place = index.nearly_exact_distances(PlaceQuery.of(own, standing_out), both)
         by_metric = distances[number, both]
         # All of a small library, else the sample, which the nearest would narrow.
         sample = slice(None) if not len(some) else slice(len(rows), None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -194,6 +194,14 @@ def _summaries(measured: Sequence[MeasuredScores]) -> dict[str, ScoreSummary]:
         values = [number_or_none(one.scores.get(name, math.nan)) for one in measured]
         if any(value is not None for value in values):
             found[name] = over_repeats(values)
+    if len(measured) == 1:
+        # One repeat has no spread over repeats, but may have an interval over its queries.
+        ends = {
+            name: by_method["bootstrap"]
+            for name, by_method in measured[0].intervals.items()
+            if "bootstrap" in by_method
+        }
+        found |= {name: replace(found[name], ci95=ends[name]) for name in found.keys() & ends.keys()}
     return found
 
 

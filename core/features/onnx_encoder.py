@@ -14,6 +14,7 @@ from semblance.core.errors import BadArguments, BadInput
 from semblance.core.features.extractor import Extractor, FeatureName
 from semblance.core.features.onnx_file import identity, read_settings
 from semblance.core.features.onnx_session import Floats, Session, cached_session, pooled_over_slices
+from semblance.core.features.places import PLACES, Descriptions, PlaceGrid
 from semblance.core.features.resampling import finite, resampled
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
@@ -53,7 +54,11 @@ class OnnxEncoder(Extractor):
         self._model = Path(model).expanduser().absolute()
         file = Path(described).expanduser().absolute()
         self._how = read_settings(file)
-        self._identity = identity(self._model, json.dumps(dataclasses.asdict(self._how), sort_keys=True))
+        how = dataclasses.asdict(self._how)
+        if not self._how.map:
+            # As before there were maps: the numbers are the same.
+            del how["map"]
+        self._identity = identity(self._model, json.dumps(how, sort_keys=True))
         if known not in ("", self._identity):
             raise BadInput(
                 tr_lazy(
@@ -78,6 +83,37 @@ class OnnxEncoder(Extractor):
     def batch(self) -> int:
         """How many images the model is given at a time."""
         return self._session().batch
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Places, where its settings name a map."""
+        return (PLACES,) if self._how.map else ()
+
+    def describe(self, prepared: Sequence[Floats]) -> Descriptions:
+        """The features and the places of images as :meth:`prepare` gives them, of one pass of the model.
+
+        Raises:
+            BadInput: as :meth:`measure`.
+        """
+        if not self._how.map:
+            return Descriptions(self.measure(prepared))
+        features, maps = self._session().run_with_map(np.stack(prepared))
+        return Descriptions(self._checked_finite(features, ""), maps=self._checked_finite(maps, ""))
+
+    def place_grid(self, height: int, width: int, region: Region | None = None) -> PlaceGrid | None:
+        """The places of its map, over the whole image or over ``region``: both are stretched to the input.
+
+        Raises:
+            BadInput: the encoder cannot be loaded.
+        """
+        grid = self._session().grid
+        if grid is None:
+            return None
+        if region is None:
+            return PlaceGrid(*grid, (0.0, 0.0, float(width), float(height)))
+        part = region.clipped(height, width)
+        box = (part.x, part.y, part.x + part.width, part.y + part.height)
+        return PlaceGrid(*grid, (float(box[0]), float(box[1]), float(box[2]), float(box[3])))
 
     def extract(self, image: Image, region: Region | None = None) -> Floats:
         """(d,) float32.

@@ -32,7 +32,9 @@ class EncoderSettings:
     to ``white``, less ``mean``, divided by ``deviation`` (one a channel). ``layout``: "NCHW" or "NHWC".
     ``window``: level and width shown of images whose numbers have a unit (CT), ``None``: as displayed.
     ``output``: its name, "" for the only one. ``reduce``: of an output that is a table an image, its "first"
-    row or the "mean". ``slices``: of a volume the "mean" or the "max" over its slices.
+    row or the "mean". ``slices``: of a volume the "mean" or the "max" over its slices. ``map``: the name of the output
+    with a map of places, in ``layout``, or with the tokens (n, t, c) of a square grid, whose first may be a class
+    token; "" for none.
     """
 
     height: int
@@ -46,6 +48,7 @@ class EncoderSettings:
     output: str
     reduce: str
     slices: str
+    map: str = ""
 
     def scaled(self, pixels: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
         """(..., channels) of 0 black to ``white`` as the encoder takes them; ``pixels`` themselves are changed."""
@@ -102,6 +105,7 @@ class _Reader:
             self._text("output"),
             self._choice("reduce", "none", ("none", "first", "mean")),
             self._choice("slices", "mean", ("mean", "max")),
+            self._text("map"),
         )
         if any(one <= 0.0 for one in (*found.deviation, found.white)):
             raise self._refused(tr_lazy("deviation and white"), tr_lazy("greater than 0"))

@@ -31,6 +31,8 @@ Floats = npt.NDArray[np.float32]
 _MOST_IMAGES, _MOST_BATCH_BYTES = 16, 32 << 20
 #: Numbers a case, at most: more are no features but an image.
 _WIDEST = 65_536
+#: Sides of a grid of places, at most: a larger one is averaged. And of the numbers of a place.
+_LARGEST_GRID, _MOST_CHANNELS = 16, 2048
 #: The quickest first. Not among them: Azure's, which sends the images away, and those that run libraries or
 #: engines found beside the model.
 _PROVIDERS = (
@@ -59,7 +61,8 @@ def cached_session(model: Path, settings: EncoderSettings, identity: str) -> Ses
 
 
 class Session:
-    """``width`` is how many numbers an image gives, ``batch`` how many images are run together."""
+    """``width`` is how many numbers an image gives, ``batch`` how many images are run together, ``grid`` the rows and
+    columns of places of a model whose settings name a map."""
 
     def __init__(self, model: Path, settings: EncoderSettings) -> None:
         self._model, self._settings = model, settings
@@ -72,7 +75,12 @@ class Session:
         self.batch = fixed or max(1, min(_MOST_IMAGES, _MOST_BATCH_BYTES // size))
         self.width = 0
         shape = (min(2, self.batch), settings.height, settings.width, settings.channels)
-        self.width = self.run(np.zeros(shape, dtype=np.float32)).shape[1]
+        blank = np.zeros(shape, dtype=np.float32)
+        self.width = self.run(blank).shape[1]
+        self.grid: tuple[int, int] | None = None
+        if settings.map:
+            maps = self.run_with_map(blank)[1]
+            self.grid = (maps.shape[1], maps.shape[2])
 
     def run(self, pixels: Floats) -> Floats:
         """(n, h, w, c) ready pixels -> (n, width).
@@ -82,6 +90,19 @@ class Session:
         """
         rows = [self._run(pixels[start : start + self.batch]) for start in range(0, len(pixels), self.batch)]
         return np.concatenate(rows)
+
+    def run_with_map(self, pixels: Floats) -> tuple[Floats, Floats]:
+        """(n, h, w, c) ready pixels -> (n, width), and (n, rows, columns, m), the map of places named in the settings.
+
+        Raises:
+            BadInput: as :meth:`run`, or there is no such map.
+        """
+        rows, maps = [], []
+        for start in range(0, len(pixels), self.batch):
+            out, map_ = self._outputs(pixels[start : start + self.batch], [self._output, self._settings.map])
+            rows.append(self._rows(out))
+            maps.append(self._as_map(map_))
+        return np.concatenate(rows), np.concatenate(maps)
 
     def run_outputs(self, pixels: Floats, outputs: Sequence[str]) -> list[Floats]:
         """(n, h, w, c) ready pixels -> each of ``outputs`` by name, (n, ...) as the model gives it.
@@ -94,7 +115,9 @@ class Session:
         return [np.concatenate(found).astype(np.float32) for found in zip(*parts, strict=True)]
 
     def _run(self, pixels: Floats) -> Floats:
-        (out,) = self._outputs(pixels, [self._output])
+        return self._rows(self._outputs(pixels, [self._output])[0])
+
+    def _rows(self, out: npt.NDArray[Any]) -> Floats:
         rows = self._reduced(out)
         if not 1 <= rows.shape[1] <= _WIDEST or self.width not in (0, rows.shape[1]):
             raise BadInput(
@@ -120,7 +143,11 @@ class Session:
         options = _run_options()
         try:
             with _limited_time(options) as expired:
-                found = self._session.run(list(outputs), {self._input: given}, options)
+                names = list(dict.fromkeys(outputs))
+                by_name = dict(
+                    zip(names, self._session.run(names, {self._input: given}, options), strict=True)
+                )
+                found = [by_name[name] for name in outputs]
         except Exception as error:
             # onnxruntime's errors have no common class but Exception.
             if expired.is_set():
@@ -164,6 +191,34 @@ class Session:
             ),
             "Set 'reduce' in its settings to 'first' (of a table of tokens) or 'mean', or name an 'output'.",
         )
+
+    def _as_map(self, out: npt.NDArray[Any]) -> Floats:
+        """(n, rows, columns, m) of an output that is a map or the tokens of a square grid."""
+        found = out
+        if out.ndim == 3:
+            # A class token comes before the places.
+            side = math.isqrt(out.shape[1])
+            if side * side == out.shape[1] - 1:
+                found = out[:, 1:]
+            if side * side == found.shape[1]:
+                found = found.reshape(len(out), side, side, out.shape[2])
+        elif out.ndim == 4 and self._settings.layout == "NCHW":
+            found = out.transpose(0, 2, 3, 1)
+        if found.ndim != 4 or min(found.shape[1:]) < 1 or found.shape[3] > _MOST_CHANNELS:
+            raise BadInput(
+                tr_lazy(
+                    "The output '{name}' of the encoder '{model}' gives {shape} numbers an image, which is no map.",
+                    name=self._settings.map,
+                    model=self._model,
+                    shape=" x ".join(map(str, out.shape[1:])),
+                ),
+                tr_lazy(
+                    "Name in its settings as 'map' an output of channels, rows and columns (in the order of 'layout'), "
+                    "or the tokens of a square grid, with at most {most} channels. Or leave 'map' out.",
+                    most=_MOST_CHANNELS,
+                ),
+            )
+        return _at_most(found.astype(np.float32), _LARGEST_GRID)
 
     def _checked_input(self) -> tuple[str, Any, int]:
         """Its name, its type, and the number of images it insists on (0: any)."""
@@ -216,6 +271,22 @@ class Session:
         return one.name, _TYPES[one.type], fixed
 
     def _checked_output(self) -> str:
+        outputs = {output.name for output in self._session.get_outputs()}
+        if self._settings.map and self._settings.map not in outputs:
+            raise BadInput(
+                tr_lazy(
+                    "The encoder '{model}' has no output '{name}' with a map.",
+                    model=self._model,
+                    name=self._settings.map,
+                ),
+                tr_lazy(
+                    "Name one in its settings as 'map': {outputs}. Or leave 'map' out.",
+                    outputs=", ".join(sorted(outputs)),
+                ),
+            )
+        return self._output_of_features()
+
+    def _output_of_features(self) -> str:
         outputs = {output.name: output.type for output in self._session.get_outputs()}
         name = self._settings.output or (next(iter(outputs)) if len(outputs) == 1 else "")
         if name not in outputs:
@@ -239,6 +310,21 @@ class Session:
                 tr_lazy("Name another in its settings as 'output': {outputs}.", outputs=", ".join(outputs)),
             )
         return str(name)
+
+
+def _at_most(maps: Floats, side: int) -> Floats:
+    """``maps`` (n, rows, columns, m), averaged to at most ``side`` rows and columns; each place of the result covers as
+    much of the image as the others."""
+    for axis in (1, 2):
+        count = maps.shape[axis]
+        if count > side:
+            # How much of each of the old rows lies in each of the new ones.
+            ends = np.arange(side + 1) * (count / side)
+            old = np.arange(count)
+            share = np.minimum(ends[1:, np.newaxis], old + 1) - np.maximum(ends[:-1, np.newaxis], old)
+            weights = (np.clip(share, 0.0, None) * (side / count)).astype(np.float32)
+            maps = np.moveaxis(np.tensordot(weights, maps, axes=(1, axis)), 0, axis)
+    return np.ascontiguousarray(maps)
 
 
 @contextlib.contextmanager

@@ -25,6 +25,8 @@ Codes = npt.NDArray[np.int8]
 PARTS = LEVELS, PLACES, SLICES = "levels", "places", "slices"
 #: Numbers that describe a place.
 COMPONENTS = 64
+#: Places that are centred together.
+_BLOCK = 4096
 #: A coded number is at most this.
 LARGEST = 127
 #: The share of places whose length is kept: longer ones would make the others coarse.
@@ -57,8 +59,12 @@ class PlaceCoding:
     def fitted(cls, places: Floats, components: int = COMPONENTS) -> PlaceCoding:
         """The coding of ``places`` (p, c), a sample of a library; p and c may be less than ``components``."""
         mean = places.mean(axis=0, dtype=np.float64)
-        centred = places.astype(np.float64) - mean
-        values, vectors = np.linalg.eigh(centred.T @ centred)
+        scatter = np.zeros((len(mean), len(mean)))
+        for start in range(0, len(places), _BLOCK):
+            # In blocks, because a double of all of them is large.
+            centred = places[start : start + _BLOCK] - mean
+            scatter += centred.T @ centred
+        values, vectors = np.linalg.eigh(scatter)
         kept = np.argsort(-values, kind="stable")[:components]
         found = vectors[:, kept].T
         # The sign of a component is arbitrary: the largest number is positive.

@@ -58,6 +58,13 @@ class PlaceQuery:
     def __len__(self) -> int:
         return len(self.places)
 
+    @property
+    def coordinates(self) -> Matrix:
+        """(q * m,) the places one after the other, each times the root of its weight; see
+        :meth:`PlaceIndex.matched`."""
+        found: Matrix = (self.places.astype(np.float64) * np.sqrt(self.weights)[:, np.newaxis]).reshape(-1)
+        return found
+
 
 def evenly_sampled(numbers: Rows, most: int = MOST_PLACES) -> Rows:
     """At most so many of ``numbers`` (p,), evenly spread over them."""
@@ -234,14 +241,14 @@ class PlaceIndex:
         )
         return found
 
-    def all_distances(self, query: PlaceQuery) -> Matrix:
-        """(n,) distances of ``query`` to all images, with an error up to 2e-5.
+    def nearly_exact_distances(self, query: PlaceQuery, rows: Rows | None = None) -> Matrix:
+        """(r,) distances of ``query`` to some ``rows`` (r,), or to all images, with an error up to 2e-5.
 
         Raises:
             BadInput: a query that does not fit the index.
         """
         self._check(query)
-        found: Matrix = 2.0 * query.weights.sum() - 2.0 * self._similarities(query, None).astype(np.float64)
+        found: Matrix = 2.0 * query.weights.sum() - 2.0 * self._similarities(query, rows).astype(np.float64)
         return found
 
     def best_matches(
@@ -262,6 +269,24 @@ class PlaceIndex:
             places[at] = cosine.argmax(axis=0)
             cosines[at] = cosine[places[at], np.arange(len(query))]
         return BestMatches(places, cosines)
+
+    def matched(
+        self, query: PlaceQuery, rows: Rows, among: Sequence[npt.NDArray[np.intp] | None] | None = None
+    ) -> Matrix:
+        """(r, q * m) the best matches of ``query`` in some ``rows`` (r,), of length 1, each times the root of the
+        weight: the squared Euclidean distance from :attr:`PlaceQuery.coordinates` is the distance of the image.
+
+        ``among`` as :meth:`best_matches` takes it. No weight may be negative.
+
+        Raises:
+            BadInput: a query that does not fit the index.
+        """
+        places = self.best_matches(query, rows, among).places
+        found = np.empty((len(rows), query.places.size))
+        roots = np.sqrt(query.weights)[:, np.newaxis]
+        for at, row in enumerate(rows.tolist()):
+            found[at] = (unit_codes(self._codes[row][places[at]]) * roots).reshape(-1)
+        return found
 
     def maps(self, query: PlaceQuery, rows: Rows) -> Matrix:
         """(r, p) for each place of some ``rows`` (r,) the weighted mean of its cosines with all places of ``query``.

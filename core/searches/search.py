@@ -78,7 +78,8 @@ class Search(JsonDocument):
     @classmethod
     def _read(cls, data: Mapping[str, Any]) -> Search:
         marked = {key: _marked(data[key]) for key in ("like", "unlike") if key in data}
-        return super()._read({**data, **marked})
+        # Searches saved before there were places compared whole images or regions.
+        return super()._read({"match": WHOLE, **data, **marked})
 
     @property
     def is_shifted(self) -> bool:

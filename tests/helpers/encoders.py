@@ -52,6 +52,26 @@ def averages(path, *, batch="n", size=4, channels=3, external=None, kind=1):
     )
 
 
+def mapped(path, *, size=4, channels=3):
+    """Means of each channel as ``features``, the pixels themselves as ``map`` (n, channels, size, size), and as
+    ``tokens`` (n, 1 + size * size, channels) behind a class token of their means."""
+    from onnx import helper
+
+    node = helper.make_node
+    nodes = [
+        node("ReduceMean", ["pixels"], ["features"], axes=[2, 3], keepdims=0),
+        node("Identity", ["pixels"], ["map"]),
+        node("Transpose", ["pixels"], ["last"], perm=[0, 2, 3, 1]),
+        node("Reshape", ["last", "shape"], ["places"]),
+        node("Unsqueeze", ["features", "axis"], ["class"]),
+        node("Concat", ["class", "places"], ["tokens"], axis=1),
+    ]
+    square = ["n", channels, size, size]
+    outputs = [("features", ["n", channels]), ("map", square), ("tokens", ["n", 1 + size * size, channels])]
+    weights = [("shape", np.array([0, -1, channels])), ("axis", np.array([1]))]
+    return save(path, nodes, [("pixels", square)], outputs, weights)
+
+
 def transformer(path, *, size=16, patch=8, width=6, seed=0):
     """A vision transformer of one block: patches and a class token attend to each other; (n, tokens, width)."""
     from onnx import helper

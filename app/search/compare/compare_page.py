@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QBoxLayout, QFrame, QMenu, QPushButton, QScrollAre
 from semblance.app.search.case_panel import CaseNotes
 from semblance.app.search.compare.compared_pair import WIDTH as FACTS
 from semblance.app.search.compare.compared_pair import ComparedPair, CompareFacts, FeatureTable, compared_pair
+from semblance.app.search.compare.same_level import SameLevel, VolumePair
 from semblance.app.search.feedback.mark_cards import FeedbackButtons
 from semblance.app.search.query.query_facts import region_size
 from semblance.app.shell import search_operations
@@ -86,8 +87,8 @@ class ComparePage(FullPage):
         self.linked.setChecked(True)
         self.linked.setToolTip(
             tr(
-                "Link zoom, position, window and slices of both images (K). Slices are linked by their position in the "
-                "patient, else in mm from those side by side now."
+                "Link zoom, position, window and slices of both images (K). Same level, beside this button, says by "
+                "what slices are linked."
             )
         )
         self.in_report = header_button("export", tr("Show this case on the first page of the report (A)"))
@@ -122,10 +123,11 @@ class ComparePage(FullPage):
             policy.setRetainSizeWhenHidden(True)
             pane.histogram.setSizePolicy(policy)
         self._links = LinkedPanes(self.panes, self.linked)
+        self.level = SameLevel(context, self.panes, self._links, self)
         self.second = SecondImageButtons(self, self.panes[0].view, self.panes[1].view)
         buttons = (self.search_region, self.in_report, self.feedback, self.previous, self.next)
         self._image_tools = (self.draw, self.measure, self.second.blink, self.second.difference, self.linked)
-        for widget in (*buttons, *self._image_tools, self.detach):
+        for widget in (*buttons, *self._image_tools, self.level.button, self.detach):
             self.header.add_action(widget)
         self.headers = (CompareHeader(tr("Query")), CompareHeader(tr("Rank")))
         self.features = FeatureTable()
@@ -330,6 +332,7 @@ class ComparePage(FullPage):
         self.notes.show_case(None)
 
     def _clear_images(self) -> None:
+        self.level.begin(None)
         self._late_timer.stop()
         self._viewed = [None, None]
         for pane in self.panes:
@@ -504,7 +507,15 @@ class ComparePage(FullPage):
             else:
                 self._links.share_view(0)
         self._links.link_slices()
+        self.level.begin(self._volume_pair(pair), moves=pair.case.place is None)
         self._draw_case()
+
+    def _volume_pair(self, pair: ComparedPair) -> VolumePair | None:
+        """The volumes that both images are slices of, once both are shown."""
+        if any(one is None or one.stack is None for one in self._viewed):
+            return None
+        one, other = (pane.source[1] for pane in self.panes)
+        return VolumePair(pair.library, one, other)
 
     def _link(self) -> None:
         """Link the views from now on, with the slices that are side by side."""
@@ -569,6 +580,7 @@ class ComparePage(FullPage):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         actions: dict[int, Callable[[], object]] = {
             Qt.Key.Key_K: self.linked.toggle,
+            Qt.Key.Key_L: self.level.link_shown_slices,
             Qt.Key.Key_Z: self.zoom_to_places,
             Qt.Key.Key_R: self.draw.click,
             Qt.Key.Key_O: self.second.blink.click,

@@ -11,7 +11,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QStackedWidget, QToolButton, QWidget
 
 from semblance.app.search.feedback.mark_cards import CardFeedback
-from semblance.app.search.similar.card_images import CardSlices, QueryWindowLevel
+from semblance.app.search.similar.card_images import CardSlices, RankingThumbnails
 from semblance.app.search.similar.other_diagnoses import OtherDiagnoses
 from semblance.app.search.similar.ranking_bars import MarksBar, NoMatchNotice, OtherMarksBar, TrainingBar
 from semblance.app.search.similar.ranking_options import CountedSwitch, RankingOptions
@@ -92,9 +92,9 @@ class RankingPanel(Panel):
         self.others.menu_requested.connect(self.menu_requested)
         self.grid = CaseGrid()
         self.grid.set_source(thumbnails)
-        self._query_window_level = QueryWindowLevel(context, thumbnails, self)
-        self._query_window_level.source_changed.connect(self.grid.set_source)
-        self.window_level.toggled.connect(self._query_window_level.set_enabled)
+        self._thumbnails = RankingThumbnails(context, thumbnails, self)
+        self._thumbnails.source_changed.connect(self.grid.set_source)
+        self.window_level.toggled.connect(self._thumbnails.set_enabled)
         self.grid.setAccessibleName(tr("Similar cases, nearest first"))
         self.card_feedback = CardFeedback(context, self.grid, self)
         self.card_slices = CardSlices(context, self.grid)
@@ -219,6 +219,10 @@ class RankingPanel(Panel):
             return
         is_same_query, self._shown = ranking.query == self._shown, ranking.query
         self._expanded &= {case.row for case in ranking.ranked} if is_same_query else set()
+        places = {int(case.row): case.place for case in ranking.ranked if case.place is not None}
+        self.card_slices.show_places(places)
+        slices = {row: place.number for row, place in places.items() if place.number is not None}
+        self._thumbnails.show_slices(slices)
         animate = is_same_query and self._context.settings.flag(ANIMATE_REORDERING, default=True)
         self.grid.set_model(self._case_model(ranking, columns), keep_scroll=is_same_query, animate=animate)
         if not is_same_query and self.grid.current_place() not in self.grid.visible_places():
@@ -311,7 +315,7 @@ class RankingPanel(Panel):
                 for case in ranking.ranked
                 if case.near_duplicate_findings
             },
-            places={case.row: case.place for case in ranking.ranked if case.place is not None},
+            places=self.card_slices.visible_places,
         )
 
     def resizeEvent(self, event: QResizeEvent) -> None:

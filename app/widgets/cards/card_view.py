@@ -29,6 +29,7 @@ from semblance.app.widgets.cards.case_model import CaseModel
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr
 from semblance.core.library.case_columns import ImageAvailability
+from semblance.core.searches.similar_cases import MatchedPlace
 
 LONGEST_MS = 150
 #: More cards are not animated.
@@ -196,6 +197,11 @@ class CardView(QAbstractScrollArea):
         """Judgements by catalogue row: 1 more like this, -1 less like this."""
         self._model = replace(self._model, judgements=judgements)
         self.setAccessibleDescription(self._description())
+        self.viewport().update()
+
+    def set_places(self, places: Mapping[int, MatchedPlace]) -> None:
+        """Where a search by place found the query, by catalogue row."""
+        self._model = replace(self._model, places=places)
         self.viewport().update()
 
     def set_source(self, source: ThumbnailSource | None) -> None:

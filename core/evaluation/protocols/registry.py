@@ -6,6 +6,7 @@ from semblance.core.errors import BadArguments
 from semblance.core.evaluation.protocols.feedback import FeedbackProtocol
 from semblance.core.evaluation.protocols.full import FullProtocol
 from semblance.core.evaluation.protocols.matching import MatchingProtocol
+from semblance.core.evaluation.protocols.medmnist import MedMNISTProtocol
 from semblance.core.evaluation.protocols.pairs import PairsProtocol
 from semblance.core.evaluation.protocols.papers import (
     BDMProtocol,
@@ -30,6 +31,7 @@ _PROTOCOLS: tuple[type[EvaluationProtocol], ...] = (
     FullProtocol,
     FeedbackProtocol,
     RegionProtocol,
+    MedMNISTProtocol,
 )
 
 

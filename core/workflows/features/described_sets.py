@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 #: Images that the coding of places is fitted on: with 196 places each, more hardly change 64 components of 112 numbers.
 SAMPLE = 300
+#: Fewer where their maps would be larger: they are in memory until all are measured.
+_SAMPLE_BYTES = 96 << 20
 #: A coding that was fitted on fewer is fitted anew where the library has grown so many times.
 _GROWN = 2
 
@@ -71,7 +73,11 @@ class DescribedSets:
 
         Where a coding replaces one that was fitted on few images, the cases that have that one join ``order``.
         """
-        if PLACES not in self.parts or self._coding is not None or (growing and len(self._held) < SAMPLE):
+        if (
+            PLACES not in self.parts
+            or self._coding is not None
+            or (growing and len(self._held) < self._sample_size())
+        ):
             return np.empty(0, dtype=np.int64)
         if not self._candidates:
             self._choose(order)
@@ -138,7 +144,12 @@ class DescribedSets:
         return np.union1d(lacking, features.cases_of(self._feature_set))
 
     def _sample(self) -> list[int]:
-        return list(itertools.islice((row for row in self._candidates if row not in self._failed), SAMPLE))
+        usable = (row for row in self._candidates if row not in self._failed)
+        return list(itertools.islice(usable, self._sample_size()))
+
+    def _sample_size(self) -> int:
+        of_one = next((one.nbytes for _, one in self._held.values()), 1)
+        return min(SAMPLE, max(1, _SAMPLE_BYTES // of_one))
 
     def _fit(self) -> None:
         sample = sorted(row for row in self._sample() if row in self._held)

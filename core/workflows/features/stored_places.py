@@ -89,7 +89,7 @@ def place_blocks(library: Library, feature_set: FeatureSet, chunks: int = 4) -> 
     if places is not None:
         width = coding_of(places).width
         for ids, block in library.features.blocks(places, chunks):
-            yield ids, block.reshape(len(block), -1, width)
+            yield ids, block.reshape(len(block), places.width // width, width)
 
 
 def coding_of(places: FeatureSet) -> PlaceCoding:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from semblance.core.imaging.display import DisplayImage, display_image, grey_tab
 from semblance.core.imaging.hide_text import TextHider
 from semblance.core.imaging.image import Curve
 from semblance.core.imaging.raster import decode
+from semblance.core.imaging.region import Region
 from semblance.core.imaging.thumbnail import LONGEST, thumbnail
 from semblance.core.language import tr_lazy
 from semblance.core.library.records import CaseDetails
@@ -59,13 +60,15 @@ def card_images(
     rows: Sequence[int],
     longest: int,
     window_level: WindowLevel | None = None,
+    slices: Mapping[int, int] | None = None,
     *,
     reporter: Reporter = SILENT,
 ) -> list[CardImage]:
     """Thumbnails of the cases ``rows``, their longest side ``longest`` pixels; one entry for every row.
 
     The stored ones have at most ``LONGEST`` pixels. Larger ones are made from the images and not stored, and so are
-    those with ``window_level``, which colour images, and images whose values have another unit or depth, do without.
+    those with ``window_level``, which colour images, and images whose values have another unit or depth, do without,
+    and those of the slices (from 0) that ``slices`` has for rows of volumes.
     """
     opened = cached_library(library)
     details = opened.catalogue.details([int(row) for row in rows])
@@ -78,16 +81,21 @@ def card_images(
         if case is None:
             out.append(CardImage(int(row), None, tr_lazy("no longer in the library")))
             continue
+        other_slice = None if slices is None else slices.get(int(row))
+        if other_slice is not None:
+            # A region says which slice of a volume is shown.
+            case = replace(case, region=Region(0, 0, 1, 1, z=other_slice))
         try:
             windowed = _windowed_image(case, window_level, longest) if window_level is not None else None
             if windowed is not None:
                 out.append(CardImage(int(row), windowed))
                 continue
             is_larger = longest > LONGEST < max(case.width or 0, case.height or 0)
-            data = None if is_larger else stored.get(case.content)
+            is_own = is_larger or other_slice is not None
+            data = None if is_own else stored.get(case.content)
             if data is None:
-                data = _new_thumbnail(case, longest if is_larger else LONGEST)
-                if not is_larger:
+                data = _new_thumbnail(case, longest if is_own else LONGEST)
+                if not is_own:
                     made.append((case.content, data))
             out.append(CardImage(int(row), _decoded(data, longest)))
         except SemblanceError as error:

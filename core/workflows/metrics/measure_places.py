@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from semblance.core.errors import BadInput
+from semblance.core.evaluation.choose_learner import MOST_FITTED, inner_splits, sampled_rows
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.neighbours import metric_distances
 from semblance.core.evaluation.place_weight import PlaceWeight, chosen_weight, shares_with_places
@@ -24,7 +25,7 @@ from semblance.core.metrics.steps.sequence import chosen_steps, fit_steps
 from semblance.core.tasks import SILENT, PartReporter, Reporter
 from semblance.core.workflows.evaluation.region_cases import case_places
 from semblance.core.workflows.features.stored_places import read_places
-from semblance.core.workflows.metrics.choose_learner import MOST_FITTED, inner_splits, sampled_rows
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.metrics.training_data import TrainingData
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ MOST_CASES, MOST_QUERIES = 2000, 240
 
 def place_entries(
     library: Library,
+    request: TrainRequest,
     metric: Metric,
     data: TrainingData,
     *,
@@ -47,7 +49,7 @@ def place_entries(
     seed: int = 0,
     reporter: Reporter = SILENT,
 ) -> dict[str, Any]:
-    """What the card of ``metric``, fitted on the training part of ``data``, says of places; nothing where the library
+    """What the card of ``metric``, as ``request`` made it on the training part of ``data``, says of places; nothing where the library
     has none, or its cases are too few.
 
     ``place_weight`` is there only where :attr:`PlaceWeight.is_better`. ``known``: the card of another metric of the
@@ -61,7 +63,7 @@ def place_entries(
     try:
         region = None if known is not None else _region_search(library, data, seed, quiet)
         reporter.progress(1, 2, tr_lazy("Measuring search by place"))
-        choice = _choice(library, metric, data, seed, quiet)
+        choice = _choice(library, request, metric, data, seed, quiet)
     except BadInput:
         # A library without places, or with too few findings or patients: nothing is said of them.
         return {}
@@ -92,7 +94,12 @@ def _region_search(
 
 
 def _choice(
-    library: Library, metric: Metric, data: TrainingData, seed: int, reporter: Reporter
+    library: Library,
+    request: TrainRequest,
+    metric: Metric,
+    data: TrainingData,
+    seed: int,
+    reporter: Reporter,
 ) -> PlaceWeight | None:
     """The weight chosen inside the training patients, with its difference on the held-out ones."""
     if data.split is None:
@@ -108,7 +115,7 @@ def _choice(
         reporter.check_cancelled()
         rows = sampled_rows(train.y, split.test, MOST_QUERIES // len(splits), seed)
         fit = train.rows(sampled_rows(train.y, split.train, MOST_FITTED, seed))
-        own = _fitted(metric.card.learner, metric.card.parameters, data.feature_set, fit, seed)
+        own = _fitted(request, data.feature_set, fit, seed)
         distances = _all_distances(own, train, rows)
         shares.append(
             shares_with_places(distances, codes, rows, findings, units, len(names), reporter=reporter)
@@ -181,11 +188,10 @@ def _units(data: EvaluationData) -> Rows:
     return np.arange(data.n_cases) if units is None else units
 
 
-def _fitted(
-    learner: str, parameters: Mapping[str, Any], feature_set: FeatureSet, fit: EvaluationData, seed: int
-) -> Metric:
-    made = make_learner(learner, random_state=seed, **parameters)
-    steps, rows = fit_steps(chosen_steps("", feature_set.extractor, fit.made_by), fit.X, fit.y)
+def _fitted(request: TrainRequest, feature_set: FeatureSet, fit: EvaluationData, seed: int) -> Metric:
+    made = make_learner(request.learner, **(request.settings or {}))
+    unfitted = chosen_steps(request.steps, feature_set.extractor, fit.made_by)
+    steps, rows = fit_steps(unfitted, fit.X, fit.y)
     made.fit(rows, fit.y, groups=fit.groups, reporter=SILENT)
     return attach_steps(made.metric(), steps, fit.feature_names, fit.feature_groups)
 

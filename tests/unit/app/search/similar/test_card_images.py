@@ -8,10 +8,12 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QApplication
 
-from semblance.app.search.similar.card_images import CardSlices
+from semblance.app.search.similar.card_images import CardSlices, RankingThumbnails
 from semblance.app.widgets.cards.case_grid import CaseGrid
 from semblance.app.widgets.cards.case_model import CaseModel
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
+from semblance.core.searches.similar_cases import MatchedPlace
+from semblance.core.workflows.imaging import card_images
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from tests.helpers.dicom_files import ct_slice, save
@@ -66,3 +68,25 @@ def test_without_shift_the_cards_scroll(grid, context):
     turn(grid, -2, Qt.KeyboardModifier.NoModifier)
     row = int(context.state.columns.case_row[0])
     assert context.state.last_views.get((context.state.location, row)) is None
+
+
+def test_a_card_shows_the_slice_on_which_a_place_was_found_and_frames_it_on_that_slice_alone(
+    grid, context, jobs, qtbot
+):
+    row = int(context.state.columns.case_row[0])
+    place = MatchedPlace(2, 3, 6, 5, 8, 0.7, 16, 16)
+    thumbnails = RankingThumbnails(context, grid.source)
+    thumbnails.source_changed.connect(grid.set_source)
+    thumbnails.show_slices({row: place.number})
+    grid.slices.show_places({row: place})
+    assert grid.source.get(row) is None
+    qtbot.waitUntil(lambda: bool(jobs.pending))
+    jobs.run_pending()
+    matched = card_images.card_slice(context.state.location, row, 7, 320).pixels
+    assert grid.source.get(row).pixelColor(100, 100).red() == pytest.approx(int(matched[100, 100]), abs=4)
+    assert grid.slices.visible_places == {row: place}
+    turn(grid, -1)
+    assert context.state.last_views.get((context.state.location, row)).place == 8
+    assert grid.slices.visible_places == {}
+    turn(grid, 1)
+    assert grid.slices.visible_places == {row: place}

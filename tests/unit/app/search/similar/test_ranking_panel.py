@@ -358,8 +358,8 @@ class TestWindowLevelOfTheQuery:
         row = int(images.case_row[0])
         for low, high, negative, expected in ((0, 100, False, 255), (0, 100, True, 0), (150, 199, False, 0)):
             context.state.set_window_level(WindowLevel(low, high, negative=negative))
-            assert panel._query_window_level._delay.isActive()
-            panel._query_window_level._delay.timeout.emit()
+            assert panel._thumbnails._delay.isActive()
+            panel._thumbnails._delay.timeout.emit()
             made.get(row)
             made._send_timer.timeout.emit()
             jobs.run_pending()
@@ -371,10 +371,10 @@ class TestWindowLevelOfTheQuery:
         qtbot.mouseClick(panel.window_level, LEFT)
         assert panel.grid._source is usual
         context.state.set_window_level(WindowLevel(0.0, 9.0))
-        panel._query_window_level._delay.timeout.emit()
+        panel._thumbnails._delay.timeout.emit()
         assert panel.grid._source is not usual
         context.state.set_window_level(None)
-        panel._query_window_level._delay.timeout.emit()
+        panel._thumbnails._delay.timeout.emit()
         assert panel.grid._source is usual
 
 
