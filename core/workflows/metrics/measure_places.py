@@ -49,8 +49,8 @@ def place_entries(
     seed: int = 0,
     reporter: Reporter = SILENT,
 ) -> dict[str, Any]:
-    """What the card of ``metric``, as ``request`` made it on the training part of ``data``, says of places; nothing where the library
-    has none, or its cases are too few.
+    """What the card of ``metric``, as ``request`` made it on the training part of ``data``, says of places; nothing
+    where the library has none, or its cases are too few.
 
     ``place_weight`` is there only where :attr:`PlaceWeight.is_better`. ``known``: the card of another metric of the
     same cases, which has what regions find.
