@@ -31,8 +31,8 @@ from semblance.core.metrics.steps.sequence import chosen_steps
 from semblance.core.parameters import parse_settings
 from semblance.core.research.printed_values import printed_values
 from semblance.core.tasks import SILENT, PartReporter, Reporter
-from semblance.core.workflows.evaluation.region_cases import with_places
 from semblance.core.workflows.features.fuse_features import fused_features
+from semblance.core.workflows.features.region_cases import with_places
 
 #: Settings of the protocol itself are written ``protocol.key=value``.
 PROTOCOL = "protocol"

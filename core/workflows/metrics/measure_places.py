@@ -23,7 +23,7 @@ from semblance.core.metrics.pipeline import attach_steps
 from semblance.core.metrics.registry import make_learner
 from semblance.core.metrics.steps.sequence import chosen_steps, fit_steps
 from semblance.core.tasks import SILENT, PartReporter, Reporter
-from semblance.core.workflows.evaluation.region_cases import case_places
+from semblance.core.workflows.features.region_cases import case_places
 from semblance.core.workflows.features.stored_places import read_places
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.metrics.training_data import TrainingData
