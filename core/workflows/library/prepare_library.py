@@ -40,6 +40,7 @@ from semblance.core.library.location import LibraryLocation, library_name
 from semblance.core.library.open_library import open_library
 from semblance.core.metrics.registry import learner_title, make_learner
 from semblance.core.tasks import SILENT, PartReporter, Reporter
+from semblance.core.workflows.features.describe_slices import describe_slices
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.features.measure_new_cases import measure_new_cases
 from semblance.core.workflows.features.measuring_order import rows_to_measure_first
@@ -187,6 +188,7 @@ def prepare_library(
        trained on all of them and scored on the held-out ones. It becomes current only if the 95 % interval of its
        paired difference to the Euclidean distance there, as the mean over findings, lies above 0, and no finding is
        found less often by more than chance.
+    4. The slices of volumes are described, which takes longest and which no metric waits for.
 
     The reporter's partial results are :class:`Preparation`, one after every step. Finished steps are recorded: a call
     after a cancelled one continues there, and one on an unchanged library measures nothing. A metric that a person
@@ -199,12 +201,13 @@ def prepare_library(
     """
     preparation = LibraryPreparation(library, seed, workers, reporter, metric_in_use)
     preparation.extract()
-    return preparation.choose_metric()
+    preparation.choose_metric()
+    return preparation.describe_slices()
 
 
 class LibraryPreparation:
-    """A running preparation: :meth:`extract`, then :meth:`choose_metric`. ``state``: its progress; ``record``: what
-    the library stores of it."""
+    """A running preparation: :meth:`extract`, :meth:`choose_metric`, then :meth:`describe_slices`. ``state``: its
+    progress; ``record``: what the library stores of it."""
 
     def __init__(
         self,
@@ -279,6 +282,7 @@ class LibraryPreparation:
             workers=self.workers,
             first=partial(rows_to_measure_first, self.path),
             growing=growing,
+            slices=False,
             reporter=_InnerReporter(self.reporter, self._rank_provisionally, quiet=growing),
         )
         failed = tuple((one["case_id"], one["reason"]) for one in result.failed)
@@ -292,6 +296,15 @@ class LibraryPreparation:
                 tr_lazy("The first reason: {reason}", reason=failed[0][1]) if failed else "",
             )
         self.update(extracted=result.cases, cases=result.cases + len(failed), failed=failed)
+
+    def describe_slices(self) -> Preparation:
+        """Describe the slices of volumes; see :func:`prepare_library`."""
+        left_out = describe_slices(
+            self.path, self.state.feature_set, workers=self.workers, reporter=self.inner
+        )
+        if left_out:
+            self.update(failed=(*self.state.failed, *sorted(left_out.items())))
+        return self.state
 
     def _measure_for_chosen_metric(self) -> None:
         """Measure the cases that lack the features of the metric that a person chose."""
