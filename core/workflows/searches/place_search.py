@@ -25,6 +25,7 @@ from semblance.core.retrieval.index import Matrix, Rows
 from semblance.core.retrieval.place_comparison import CombinedComparison, PlaceComparison
 from semblance.core.retrieval.place_index import PlaceQuery, evenly_sampled
 from semblance.core.retrieval.ranking import EmbeddedQuery
+from semblance.core.retrieval.slice_index import SliceIndex
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import MATCHES, PLACE, WHOLE, Search
 from semblance.core.searches.similar_cases import MatchedPlace
@@ -87,13 +88,21 @@ class PlaceSearch:
         there = rows >= 0
         maps = iter(self.comparison.index.maps(self.query.compared, rows[there]))
         similarities = iter(1.0 - self.comparison.distances((), positions[there]) / 2.0)
+        index = self.stored.index
+        numbers = iter(
+            index.slice_numbers(self.query.compared, rows[there])
+            if isinstance(index, SliceIndex)
+            else [None] * int(there.sum())
+        )
         found: list[MatchedPlace | None] = []
         for case, known in zip(details, there.tolist(), strict=True):
             if not known:
                 found.append(None)
                 continue
             cosines = next(maps).reshape(self.stored.grid_rows, self.stored.grid_columns)
-            found.append(_matched(extractor, case, cosines, self.query.extent, float(next(similarities))))
+            number = next(numbers)
+            place = _matched(extractor, case, cosines, self.query.extent, float(next(similarities)))
+            found.append(place if place is None or number is None else replace(place, slice=number + 1))
         return found
 
     def grid_of(self, height: int, width: int) -> PlaceGrid:
@@ -160,12 +169,13 @@ def query_places(loaded: LoadedMetric, stored: LibraryPlaces, query: Query) -> Q
         BadInput: no such case or image, it cannot be read, or the region lies outside.
     """
     codes, grid, size = image_places(loaded, stored, query)
-    if query.region is None:
+    region = query.region
+    if region is None or (region.outline is None and region.clipped(*size).box == (0, 0, *size[::-1])):
         # How far a place is from the mean one says how much it stands out.
         lengths = np.linalg.norm(codes.astype(np.float64), axis=1)
         every = np.arange(len(codes), dtype=np.int64)
         return QueryPlaces(codes, grid, every, PlaceQuery.of(codes, lengths), (_SIDE, _SIDE))
-    inside = grid.places_in(query.region.clipped(*size)).astype(np.int64)
+    inside = grid.places_in(region.clipped(*size)).astype(np.int64)
     down, across = np.divmod(inside, grid.columns)
     extent = int(np.ptp(down)) + 1, int(np.ptp(across)) + 1
     numbers = evenly_sampled(inside)
