@@ -45,6 +45,7 @@ from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.features.measure_new_cases import measure_new_cases
 from semblance.core.workflows.features.measuring_order import rows_to_measure_first
 from semblance.core.workflows.features.suitable_extractors import suitable_extractors
+from semblance.core.workflows.metrics.measure_places import place_entries
 from semblance.core.workflows.metrics.provisional_metric import store_provisional_metric
 from semblance.core.workflows.metrics.score_metric import held_out_searches
 from semblance.core.workflows.metrics.stored_metric import store_metric, stored_metric
@@ -413,7 +414,8 @@ class LibraryPreparation:
         if record is None:
             request = self._request(PLAIN, _metric_name(library, self.state.feature_set, PLAIN))
             metric, scores = fit_and_score(library, request, make_learner(PLAIN), data, self.inner)
-            store_metric(library, request, metric, data, scores, self.reporter, **{PREPARED: {}})
+            places = place_entries(library, request, metric, data, seed=self.seed, reporter=self.inner)
+            store_metric(library, request, metric, data, scores, self.reporter, **{PREPARED: {}}, **places)
             self._save_record(library, **{PLAIN: request.name})
             record = library.metric(request.name)
         if self.may_select and library.selected_metric is None:
@@ -539,7 +541,12 @@ class LibraryPreparation:
                 "description": best.description,
                 "chosen_among": dict(validation.accuracy),
             }
-            store_metric(library, request, metric, described, scores, self.reporter, **{PREPARED: entries})
+            places = place_entries(
+                library, request, metric, described, known=plain.card, seed=self.seed, reporter=self.inner
+            )
+            store_metric(
+                library, request, metric, described, scores, self.reporter, **{PREPARED: entries}, **places
+            )
             self._save_record(library, trained=request.name)
             trained = library.metric(request.name)
         facts = trained.card[PREPARED]

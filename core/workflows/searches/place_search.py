@@ -136,13 +136,18 @@ def combined_comparison(
     loaded: LoadedMetric, search: Search, embedded: EmbeddedQuery, found: PlaceSearch
 ) -> CombinedComparison:
     """The comparison by place and by the metric together; ``embedded``: the query under the metric."""
-    return CombinedComparison(
-        found.comparison,
-        loaded.search_index(search.candidates),
-        embedded.embedded,
-        embedded.tie_break,
-        place_weight(loaded),
-    )
+    known = loaded.cache.or_made(_Combined, _Combined)
+    if known.get(search.candidates, (None, None))[0] is not found.comparison:
+        combined = CombinedComparison(
+            found.comparison,
+            loaded.search_index(search.candidates),
+            embedded.embedded,
+            embedded.tie_break,
+            place_weight(loaded),
+        )
+        known.clear()
+        known[search.candidates] = found.comparison, combined
+    return known[search.candidates][1]
 
 
 def place_weight(loaded: LoadedMetric) -> float:
@@ -323,6 +328,10 @@ def _spans(peak: int, length: int, side: int) -> list[tuple[int, int]]:
 
 class _Searches(dict[Any, PlaceSearch]):
     """The comparisons of the last queries, by query and file."""
+
+
+class _Combined(dict[int | None, tuple[PlaceComparison, CombinedComparison]]):
+    """The last comparison by both, by the number of candidates."""
 
 
 class _Measured(dict[Any, tuple[Codes, tuple[int, int]]]):
