@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -194,6 +194,14 @@ def _summaries(measured: Sequence[MeasuredScores]) -> dict[str, ScoreSummary]:
         values = [number_or_none(one.scores.get(name, math.nan)) for one in measured]
         if any(value is not None for value in values):
             found[name] = over_repeats(values)
+    if len(measured) == 1:
+        # One repeat has no spread over repeats, but may have an interval over its queries.
+        ends = {
+            name: by_method["bootstrap"]
+            for name, by_method in measured[0].intervals.items()
+            if "bootstrap" in by_method
+        }
+        found |= {name: replace(found[name], ci95=ends[name]) for name in found.keys() & ends.keys()}
     return found
 
 
@@ -228,6 +236,9 @@ def _is_above(result: LearnerResult, split: SplitFacts, score: str, chance: str)
     pairs = zip(result.scores[f"{score}@{K}"].values, result.scores[f"{chance}@{K}"].values, strict=True)
     gains = np.array([a - b for a, b in pairs if a is not None and b is not None])
     if len(gains) < 2:
-        return bool(gains.mean() > 0.0) if len(gains) else False
+        ends = result.scores[f"{score}@{K}"].ci95
+        # One repeat has an interval where its queries were drawn again.
+        lower = gains if ends is None else ends[0] - result.scores[f"{chance}@{K}"].mean
+        return bool(np.mean(lower) > 0.0) if len(gains) else False
     error = corrected_variance(gains, split.n_train, split.n_test) ** 0.5
     return bool(gains.mean() > t_quantile(0.975, len(gains) - 1) * error)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import abc
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 #: Exceptions that data can cause. Any other exception is an error of the program and is not caught.
 FAILURES = (SemblanceError, ArithmeticError, ValueError, np.linalg.LinAlgError, MemoryError)
 
-#: The learner without learning.
-PLAIN = "euclidean"
+#: The learner without learning, and the name of the choice among learners and descriptions by validation.
+PLAIN, AUTO = "euclidean", "auto"
 #: Number of progress steps within one fit.
 _PROGRESS_STEPS = 100
 
@@ -72,7 +72,8 @@ class EvaluationPlan:
     ``data`` is for fitting and testing, ``reported`` is named in the result; ``rule`` describes the ``splits``,
     of which each repeat has ``per_repeat`` consecutive ones. ``triplets`` returns the triplets of a split's training
     rows, for learners that take them. ``baselines``: names of the plain distance on other features of the same cases,
-    without steps. ``points``: keep training curves until they are measured.
+    without steps. ``points``: keep training curves until they are measured. ``chosen_by``: the scores whose mean, with
+    the validation part of a split as queries, ``auto`` chooses by; without them it splits the training part again.
     """
 
     data: EvaluationData
@@ -84,6 +85,7 @@ class EvaluationPlan:
     triplets: Callable[[HoldOut], npt.NDArray[np.int64]] | None = None
     baselines: Mapping[str, EvaluationData] = field(default_factory=dict)
     points: bool = False
+    chosen_by: tuple[str, ...] = ()
 
     def prepared(self, place: int, steps: Sequence[Step], baseline: str | None = None) -> PreparedSplit:
         """The split at ``place``, checked for leakage, with its training rows after ``steps``.
@@ -126,10 +128,15 @@ class PreparedSplit:
 
 @dataclass(frozen=True)
 class LearnerSpec:
-    """A learner to measure: its registered name and the parameters that differ from the defaults."""
+    """A learner to measure: its registered name and the parameters that differ from the defaults.
+
+    :data:`AUTO` is the learner, and of the encoder's levels the description, that is best on cases for validation;
+    ``extractor`` made the features it chooses for.
+    """
 
     name: str
     params: Mapping[str, Value] = field(default_factory=dict)
+    extractor: str = "raw"
 
 
 class EvaluationProtocol(abc.ABC):
@@ -144,10 +151,16 @@ class EvaluationProtocol(abc.ABC):
     repeats: ClassVar[int]
     #: The scores that learners are compared by, most important first.
     compared: ClassVar[tuple[str, ...]]
+    #: The scores whose mean on the validation part decides what ``auto`` chooses, if its splits have such a part.
+    chosen_by: ClassVar[tuple[str, ...]] = ()
     #: Attributes of the cases that it needs.
     attributes: ClassVar[tuple[str, ...]] = ()
     #: Names of baselines that can be given like learners.
     baselines: ClassVar[tuple[str, ...]] = ()
+    #: What is measured where no learner is named; none: one must be.
+    default_learners: ClassVar[tuple[str, ...]] = ()
+    #: Whether it compares the places of the cases' images.
+    needs_places: ClassVar[bool] = False
     #: The parameters of the protocol.
     parameters: ClassVar[tuple[Parameter, ...]] = ()
 
@@ -220,7 +233,7 @@ def run_trials(
     ``compared`` are the scores for the comparison of learners. The rest is as in
     :meth:`semblance.core.evaluation.protocols.protocol.EvaluationProtocol.run`.
     """
-    runs = _runs(learners, plan.baselines)
+    runs = _runs(learners, plan)
     splits = plan.splits
     for repeat in range(len(splits)):
         prepared = plan.prepared(repeat, steps)
@@ -258,7 +271,11 @@ def run_trials_on_cluster(
 ) -> EvaluationResult:
     """As :func:`run_trials` with the plan of ``protocol``, each learner and split as a task of ``cluster``."""
     plan = protocol.plan(data, repeats, seed, [spec.name for spec in learners])
-    runs = _runs(learners, plan.baselines)
+    if any(spec.name == AUTO for spec in learners):
+        raise BadArguments(
+            "'auto' is not measured on a cluster.", "Leave --cluster out, or name the learners."
+        )
+    runs = _runs(learners, plan)
     request = (protocol, tuple(learners), tuple(steps), repeats, seed)
     places = [(repeat, number) for repeat in range(len(plan.splits)) for number in range(len(runs))]
     with cluster.submit_sharing(_measure_trial, data, [(*request, *place) for place in places]) as tasks:
@@ -289,7 +306,7 @@ def _measure_trial(
 ) -> tuple[list[MeasuredScores], list[float], LearnerFailure | None]:
     """One learner on one split, on a worker of a cluster."""
     plan = protocol.plan(data, repeats, seed, [spec.name for spec in learners])
-    run = _runs(learners, plan.baselines)[number]
+    run = _runs(learners, plan)[number]
     is_baseline = run.spec.name in plan.baselines
     prepared = plan.prepared(repeat, () if is_baseline else steps, run.spec.name if is_baseline else None)
     progress = _RunProgress(reporter, 0, 1, "", plan.points)
@@ -333,7 +350,7 @@ class _LearnerRun:
 
     def __init__(self, spec: LearnerSpec, learner: str) -> None:
         self.spec, self._learner = spec, learner
-        self.params = self._make(0).method_params()
+        self.params: Mapping[str, Any] = {} if spec.name == AUTO else self._make(0).method_params()
         self.measured: list[MeasuredScores] = []
         self.seconds: list[float] = []
         self.failure: LearnerFailure | None = None
@@ -354,7 +371,7 @@ class _LearnerRun:
         if self.failure is not None:
             return
         try:
-            learner = self._make(seed)
+            learner, prepared = self._learner_for(prepared, seed, measure, reporter)
             measured, seconds = fit_and_measure(learner, prepared, measure, reporter, lambda: reporter.points)
             self.measured.append(measured)
             self.seconds.append(seconds)
@@ -366,6 +383,16 @@ class _LearnerRun:
                 tr_lazy("Repeat {n}: {problem}", n=repeat + 1, problem=failure_text(problem)),
             )
 
+    def _learner_for(
+        self,
+        prepared: PreparedSplit,
+        seed: int,
+        measure: Callable[[MetricTrial], MeasuredScores],
+        reporter: Reporter,
+    ) -> tuple[Learner, PreparedSplit]:
+        """The learner, and the split that it is fitted on."""
+        return self._make(seed), prepared
+
     def add(
         self, measured: Sequence[MeasuredScores], seconds: Sequence[float], failure: LearnerFailure | None
     ) -> None:
@@ -374,6 +401,54 @@ class _LearnerRun:
             self.failure = failure
             self.measured += measured
             self.seconds += seconds
+
+
+class _AutoRun(_LearnerRun):
+    """The results of the learner that was chosen in each split, with what it was chosen among as the parameters."""
+
+    def __init__(self, spec: LearnerSpec, chosen_by: Sequence[str]) -> None:
+        super().__init__(spec, AUTO)
+        self._chosen_by = chosen_by
+        self._choices: list[dict[str, Any]] = []
+        self.params = {"chosen": self._choices}
+
+    def _learner_for(
+        self,
+        prepared: PreparedSplit,
+        seed: int,
+        measure: Callable[[MetricTrial], MeasuredScores],
+        reporter: Reporter,
+    ) -> tuple[Learner, PreparedSplit]:
+        from semblance.core.evaluation.choose_learner import best_on_validation_part, validate_learners
+        from semblance.core.metrics.registry import make_learner
+        from semblance.core.metrics.steps import steps_text
+
+        data, split, extractor = prepared.data, prepared.split, self.spec.extractor
+        if self._chosen_by and len(split.validation):
+
+            def score(steps: Sequence[Step], learner: str) -> float:
+                tried = replace(split, test=split.validation, validation=split.validation[:0])
+                part = PreparedSplit(data, tried, steps, None)
+                scores = fit_and_measure(make_learner(learner, random_state=seed), part, measure, reporter)[
+                    0
+                ].scores
+                return float(np.mean([scores[name] for name in self._chosen_by]))
+
+            validation = best_on_validation_part(data, extractor, score, reporter=reporter)
+        else:
+            validation = validate_learners(data.rows(split.train), extractor, seed=seed, reporter=reporter)
+        best = validation.best
+        steps = best.steps(extractor, data.made_by)
+        self._choices.append(
+            {
+                "learner": best.learner,
+                "description": best.description,
+                "steps": steps_text(steps),
+                "validation": dict(validation.accuracy),
+                "refused": {key: str(reason) for key, reason in validation.failed.items()},
+            }
+        )
+        return make_learner(best.learner, random_state=seed), PreparedSplit(data, split, steps, None)
 
 
 class _RunProgress(PartReporter):
@@ -396,7 +471,7 @@ class _RunProgress(PartReporter):
             self.points.append(result)
 
 
-def _runs(learners: Sequence[LearnerSpec], baselines: Collection[str]) -> list[_LearnerRun]:
+def _runs(learners: Sequence[LearnerSpec], plan: EvaluationPlan) -> list[_LearnerRun]:
     names = [spec.name for spec in learners]
     if not names:
         raise BadArguments("No learner was named.", "Name at least one, like euclidean,bdm_v.")
@@ -406,7 +481,12 @@ def _runs(learners: Sequence[LearnerSpec], baselines: Collection[str]) -> list[_
             tr_lazy("The learner '{twice}' is named twice.", twice=duplicates[0]),
             "Name each learner once.",
         )
-    return [_LearnerRun(spec, PLAIN if spec.name in baselines else spec.name) for spec in learners]
+    return [
+        _AutoRun(spec, plan.chosen_by)
+        if spec.name == AUTO
+        else _LearnerRun(spec, PLAIN if spec.name in plan.baselines else spec.name)
+        for spec in learners
+    ]
 
 
 def failure_text(problem: Exception) -> str:
@@ -434,7 +514,7 @@ def _result(
         summarise(
             run.spec.name,
             run.params,
-            steps_text(steps),
+            AUTO if run.spec.name == AUTO else steps_text(steps),
             run.measured,
             run.seconds,
         )
@@ -522,7 +602,14 @@ class SplitProtocol(EvaluationProtocol):
         repeats = self.checked_repeats(repeats)
         rule, splits = self.splits(data, repeats, seed)
         return EvaluationPlan(
-            data, data, rule, tuple(splits), self.measure, len(splits) // repeats, points=self.needs_points
+            data,
+            data,
+            rule,
+            tuple(splits),
+            self.measure,
+            len(splits) // repeats,
+            points=self.needs_points,
+            chosen_by=self.chosen_by,
         )
 
     def checked_repeats(self, repeats: int | None) -> int:

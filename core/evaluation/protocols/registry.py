@@ -6,6 +6,7 @@ from semblance.core.errors import BadArguments
 from semblance.core.evaluation.protocols.feedback import FeedbackProtocol
 from semblance.core.evaluation.protocols.full import FullProtocol
 from semblance.core.evaluation.protocols.matching import MatchingProtocol
+from semblance.core.evaluation.protocols.medmnist import MedMNISTProtocol
 from semblance.core.evaluation.protocols.pairs import PairsProtocol
 from semblance.core.evaluation.protocols.papers import (
     BDMProtocol,
@@ -15,6 +16,7 @@ from semblance.core.evaluation.protocols.papers import (
     OnlineProtocol,
 )
 from semblance.core.evaluation.protocols.protocol import EvaluationProtocol
+from semblance.core.evaluation.protocols.region import RegionProtocol
 from semblance.core.language import tr_lazy
 from semblance.core.parameters import Value
 
@@ -28,6 +30,8 @@ _PROTOCOLS: tuple[type[EvaluationProtocol], ...] = (
     MatchingProtocol,
     FullProtocol,
     FeedbackProtocol,
+    RegionProtocol,
+    MedMNISTProtocol,
 )
 
 

@@ -34,7 +34,8 @@ class MedMNISTImporter(Importer):
     """An .npz of images, (n, h, w) or (n, h, w, 3), or of volumes, (n, depth, h, w), beside their labels;
     also in a folder or zip.
 
-    The part (train, val, test) becomes the attribute ``split``. Findings are the labels as written ("0",
+    The part (train, val, test) becomes the attribute ``split``. ``labels_at_once`` is the number of labels that an
+    image has at a time, where it is more than one. Findings are the labels as written ("0",
     "1"), or their names where an array ``label_names`` gives one to each. Of several labels at a time those
     set are joined ("0+3", "none"). The key of a case is "train_images[12]".
     """
@@ -153,6 +154,7 @@ def _cases_of_file(
                     )
                 )
             findings = _findings(file, split, shape[0])
+            several = _several_labels(file, split)
         except BadInput as error:
             rejected.append(RejectedFile(f"{name}!{array}", str(error), failed=True))
             continue
@@ -164,7 +166,7 @@ def _cases_of_file(
                 member=array,
                 frame=row,
                 finding=findings[row],
-                attributes={"split": split},
+                attributes={"split": split, **several},
             )
     yield from rejected
 
@@ -196,6 +198,13 @@ def _findings(file: ArrayFile, split: str, count: int) -> list[str | None]:
     if labels.shape[1] == 1:
         return [_name(int(value), names) for value in labels[:, 0]]
     return ["+".join(_name(int(i), names) for i in np.flatnonzero(row)) or "none" for row in labels]
+
+
+def _several_labels(file: ArrayFile, split: str) -> dict[str, str]:
+    """The attribute of cases that have several labels at a time."""
+    array = f"{split}_labels"
+    shape = file.header(array).shape if array in file.names else ()
+    return {"labels_at_once": str(shape[1])} if len(shape) == 2 and shape[1] > 1 else {}
 
 
 def _names(file: ArrayFile) -> npt.NDArray[np.str_] | None:

@@ -16,13 +16,23 @@ from semblance.core.language import join_texts, tr_lazy
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.steps.codebook import Codebook
 from semblance.core.metrics.steps.excluded_groups import ExcludedGroups
+from semblance.core.metrics.steps.levels import Levels
 from semblance.core.metrics.steps.mrmr import MRMR
 from semblance.core.metrics.steps.pca import PCA
 from semblance.core.metrics.steps.scaling import L2, Impute, Standardise
 from semblance.core.metrics.steps.step import Step
 
 #: The kinds of steps that a set can have.
-SINGLE_STEPS: tuple[type[Step], ...] = (Impute, Standardise, L2, PCA, MRMR, Codebook, ExcludedGroups)
+SINGLE_STEPS: tuple[type[Step], ...] = (
+    Impute,
+    Standardise,
+    L2,
+    PCA,
+    MRMR,
+    Codebook,
+    ExcludedGroups,
+    Levels,
+)
 
 _WRONG_FORM = tr_lazy("A stored step 'sets' has the wrong form.")
 

@@ -16,6 +16,7 @@ from semblance.core.features.registry import extractor_class, extractors
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.steps.codebook import Codebook
+from semblance.core.metrics.steps.levels import CHOICES, Levels, of_levels
 from semblance.core.metrics.steps.mrmr import MRMR
 from semblance.core.metrics.steps.pca import PCA
 from semblance.core.metrics.steps.per_set import SINGLE_STEPS, PerSet, SetSteps
@@ -28,7 +29,8 @@ STEPS: tuple[type[Step], ...] = (*SINGLE_STEPS, PerSet)
 
 _MEANINGS = tr_lazy(
     "standardise, l2 (each case brought to length 1), impute, pca:N (N components), mrmr:N (N features), "
-    "codebook:N (N words) or codebook:N:M (N words merged to M), sets (of several feature sets, each its own steps)"
+    "codebook:N (N words) or codebook:N:M (N words merged to M), sets (of several feature sets, each its own steps), "
+    "levels:head, levels:means, levels:generalised or levels:blocks (some of the levels of the encoder)"
 )
 #: Steps written with the number of columns they leave.
 _COUNTED: dict[str, Callable[[int], Step]] = {"pca": PCA, "mrmr": MRMR}
@@ -57,6 +59,8 @@ _DEFAULTS = {
     "textons": "codebook:2000:300",
     "fusion": "sets",
 }
+#: The same for the levels of the encoder: the choice that was best or nearly so on each kind of image tried.
+_OF_LEVELS = "levels:generalised,l2,pca:64"
 #: The same where there are no findings to merge words by.
 _WITHOUT_FINDINGS = {"textons": "codebook:300"}
 
@@ -73,6 +77,10 @@ def parse_steps(text: str) -> tuple[Step, ...]:
         kind, _, number = word.partition(":")
         if kind in _COUNTED and number.isascii() and number.isdigit() and int(number) > 0:
             step: Step = _COUNTED[kind](int(number))
+        elif kind == Levels.kind and number in CHOICES:
+            step = Levels(number)
+            if steps:
+                raise BadArguments("The step 'levels' has to come first.", "Name it before the others.")
         elif kind == Codebook.kind:
             step = _codebook(word, number)
             if steps:
@@ -245,12 +253,14 @@ def chosen_steps(
         BadArguments: as :func:`parse_steps`; a codebook for rows without local descriptors, or none for
             rows of them; no such extractor.
     """
-    steps = parse_steps(text) if text else default_steps(extractor, labelled=labelled)
+    steps = parse_steps(text) if text else default_steps(extractor, settings, labelled=labelled)
     if settings is not None and extractor == Fusion.name:
         for step in steps:
             if isinstance(step, PerSet):
                 step.sets = tuple(
-                    SetSteps(one.name, one.columns, default_steps(one.extractor, labelled=labelled))
+                    SetSteps(
+                        one.name, one.columns, default_steps(one.extractor, one.settings, labelled=labelled)
+                    )
                     for one in fused_sets(settings)
                 )
     form = extractor_class(extractor).local
@@ -279,7 +289,12 @@ def chosen_steps(
     return steps
 
 
-def default_steps(extractor: str, *, labelled: bool = True) -> tuple[Step, ...]:
-    """Unfitted steps that suit the numbers of the extractor so named; ``labelled``: there are findings."""
+def default_steps(
+    extractor: str, settings: Mapping[str, Any] | None = None, *, labelled: bool = True
+) -> tuple[Step, ...]:
+    """Unfitted steps that suit the numbers of the extractor so named with these ``settings``; ``labelled``: there are
+    findings."""
+    if of_levels(extractor, settings):
+        return parse_steps(_OF_LEVELS)
     usual = _DEFAULTS.get(extractor, "standardise")
     return parse_steps(usual if labelled else _WITHOUT_FINDINGS.get(extractor, usual))

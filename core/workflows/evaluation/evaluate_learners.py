@@ -2,30 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from semblance.core.engine.cluster import Cluster
 from semblance.core.errors import BadArguments, BadInput
+from semblance.core.evaluation.choose_learner import DESCRIPTIONS, HEAD, Candidate
 from semblance.core.evaluation.data import parse_findings_map, prepare
 from semblance.core.evaluation.data_sources import CaseSource, read_source
 from semblance.core.evaluation.friedman import friedman_over, holm
-from semblance.core.evaluation.protocols.protocol import EvaluationProtocol, LearnerSpec
+from semblance.core.evaluation.protocols.protocol import AUTO, EvaluationProtocol, LearnerSpec
 from semblance.core.evaluation.protocols.registry import protocol_class
 from semblance.core.evaluation.result import EvaluationResult
-from semblance.core.language import as_lazy, join_texts, tr_lazy
+from semblance.core.features.places import LEVELS
+from semblance.core.language import as_lazy, count_label, join_texts, tr_lazy
 from semblance.core.library.column_checks import WRITTEN_DOWN, telling_columns, telling_notes
 from semblance.core.library.importers.table_file import PARAMETERS, TableFormat
 from semblance.core.library.location import LibraryLocation
+from semblance.core.library.open_library import open_library
 from semblance.core.metrics.registry import declared_learner
 from semblance.core.metrics.steps.sequence import chosen_steps
 from semblance.core.parameters import parse_settings
 from semblance.core.research.printed_values import printed_values
 from semblance.core.tasks import SILENT, PartReporter, Reporter
 from semblance.core.workflows.features.fuse_features import fused_features
+from semblance.core.workflows.features.region_cases import with_places
 
 #: Settings of the protocol itself are written ``protocol.key=value``.
 PROTOCOL = "protocol"
@@ -33,7 +40,8 @@ PROTOCOL = "protocol"
 
 @dataclass(frozen=True)
 class EvaluateRequest:
-    """What to score, as on the command line; exactly one of ``library`` and ``table``.
+    """What to score, as on the command line; exactly one of ``library`` and ``table``. Without ``learners`` those of
+    the protocol are scored, if it has some.
 
     ``settings`` are texts ``LEARNER.key=value``, ``protocol.key=value`` for the measuring itself, or ``key=value`` for
     how the table is written.
@@ -132,12 +140,15 @@ def _parsed(request: EvaluateRequest) -> tuple[EvaluationProtocol, list[LearnerS
         raise BadArguments("Specify what to evaluate.", "Give either a library or --table.")
     chosen = protocol_class(request.protocol)
     _table_format(request)
+    request = replace(request, learners=request.learners or chosen.default_learners)
     settings = _settings(request)
     return chosen(**parse_settings(PROTOCOL, chosen.parameters, settings.pop(PROTOCOL))), [
         LearnerSpec(
             name,
             parse_settings(
-                name, () if name in chosen.baselines else declared_learner(name).parameters, texts
+                name,
+                () if name in (*chosen.baselines, AUTO) else declared_learner(name).parameters,
+                texts,
             ),
         )
         for name, texts in settings.items()
@@ -152,14 +163,24 @@ def _evaluated(
     features = request.features
     if request.library is not None:
         features = fused_features(request.library, features, reporter)
-    source = CaseSource(request.library, request.table, features, _table_format(request))
+    chooses = any(spec.name == AUTO for spec in specs)
+    if chooses and request.steps:
+        raise BadArguments("'auto' chooses the steps too.", "Leave --steps out, or name the learners.")
+    levels = levels_of(request.library, features) if request.library is not None and chooses else ""
+    source = CaseSource(request.library, request.table, levels or features, _table_format(request))
     data, extractor, left_out = read_source(source, protocol.attributes)
+    if protocol.needs_places:
+        if request.library is None:
+            raise BadArguments("A table has no images to search in.", "Name a library instead of --table.")
+        data = with_places(request.library, features, data, whole=True, reporter=reporter)
+    specs = [replace(spec, extractor=extractor) if spec.name == AUTO else spec for spec in specs]
     renamed = parse_findings_map(request.findings) if request.findings else None
     data = prepare(data, findings=renamed, max_cases=request.max_cases, seed=request.seed)
     notes = list(data.notes)
     if extractor in WRITTEN_DOWN:
         notes += telling_notes(data.feature_names, telling_columns(data.X, data.y.tolist()), data.source)
-    steps = chosen_steps(request.steps, extractor, data.made_by)
+    # Beside the choice among descriptions the other learners get the features that were named.
+    steps = chosen_steps(DESCRIPTIONS[HEAD] if levels else request.steps, extractor, data.made_by)
     with Cluster(request.cluster) if request.cluster else nullcontext() as cluster:
         result = protocol.run(
             data,
@@ -171,6 +192,21 @@ def _evaluated(
             cluster=cluster,
         )
     return result, left_out, notes
+
+
+def levels_of(library: LibraryLocation, features: str | None) -> str:
+    """The name of the encoder's levels that were measured with a feature set, of all its cases; "" if there are none.
+
+    Raises:
+        BadArguments, BadInput: there is no such set.
+    """
+    with open_library(library) as opened:
+        feature_set = opened.features.get(features)
+        levels = opened.features.part(feature_set, LEVELS)
+        if levels is None:
+            return ""
+        whole = np.array_equal(opened.features.cases_of(feature_set), opened.features.cases_of(levels))
+        return levels.name if whole else ""
 
 
 def _document(result: EvaluationResult, left_out: list[dict[str, str]], notes: list[str]) -> dict[str, Any]:
@@ -185,9 +221,24 @@ def _document(result: EvaluationResult, left_out: list[dict[str, str]], notes: l
         one["printed"] = [value.to_json() for value in values]
     if left_out:
         document["source"]["left_out"] = left_out
+    notes = [*notes, *_choices(document)]
     if notes:
         document["notes"] = notes
     return document
+
+
+def _choices(document: Mapping[str, Any]) -> list[str]:
+    """What ``auto`` chose, most often first."""
+    chosen = Counter(
+        Candidate(one["learner"], one["description"]).title
+        for result in document["results"]
+        if result["learner"] == AUTO
+        for one in result["params"]["chosen"]
+    )
+    if not chosen:
+        return []
+    counts = join_texts(count_label(n, title) for title, n in chosen.most_common())
+    return [tr_lazy("Chosen by validation: {choices}.", choices=counts)]
 
 
 def _settings(request: EvaluateRequest) -> dict[str, list[str]]:

@@ -17,12 +17,22 @@ import numpy as np
 
 from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.evaluation.chance import K
-from semblance.core.evaluation.data import EvaluationData
+from semblance.core.evaluation.choose_learner import (
+    DESCRIPTIONS,
+    PLAIN,
+    SHORT_LIST,
+    Candidate,
+    LearnerValidation,
+    validate_learners,
+)
+from semblance.core.evaluation.data import EvaluationData, prepare
+from semblance.core.evaluation.data_sources import library_data
 from semblance.core.evaluation.evaluate_metric import FindingScore, chance_note, stored_scores
 from semblance.core.evaluation.intervals import over_findings
 from semblance.core.evaluation.splits import patient_codes
 from semblance.core.evaluation.worse_findings import FindingShares, worse_findings
 from semblance.core.features.extractor import BURNT_IN_MARKS, KEEP
+from semblance.core.features.places import LEVELS
 from semblance.core.features.registry import extractor_class, make_extractor
 from semblance.core.json_document import JsonDocument
 from semblance.core.language import as_lazy, count_label, join_texts, tr_lazy
@@ -30,16 +40,12 @@ from semblance.core.library.location import LibraryLocation, library_name
 from semblance.core.library.open_library import open_library
 from semblance.core.metrics.registry import learner_title, make_learner
 from semblance.core.tasks import SILENT, PartReporter, Reporter
+from semblance.core.workflows.features.describe_slices import describe_slices
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.features.measure_new_cases import measure_new_cases
 from semblance.core.workflows.features.measuring_order import rows_to_measure_first
 from semblance.core.workflows.features.suitable_extractors import suitable_extractors
-from semblance.core.workflows.metrics.choose_learner import (
-    PLAIN,
-    SHORT_LIST,
-    LearnerValidation,
-    validate_learners,
-)
+from semblance.core.workflows.metrics.measure_places import place_entries
 from semblance.core.workflows.metrics.provisional_metric import store_provisional_metric
 from semblance.core.workflows.metrics.score_metric import held_out_searches
 from semblance.core.workflows.metrics.stored_metric import store_metric, stored_metric
@@ -54,6 +60,8 @@ if TYPE_CHECKING:
 
 #: A metric is trained if two findings have so many cases each.
 CASES_OF_A_FINDING = 20
+#: In a larger library only the default features are compared: the encoder's levels take three times their memory.
+MOST_DESCRIBED = 50_000
 #: With fewer held-out patients, or cases if no patient is known, no interval is used.
 HELD_OUT_UNITS = 10
 
@@ -107,12 +115,12 @@ class Preparation:
     ``imported``: cases read so far, if the preparation began with an import. ``extracted`` of ``cases`` have
     features; ``failed`` lists (case_id, reason) of the others. ``metrics`` are the plain distance and, when there is
     one, the trained metric. ``current`` is the library's current metric, "" while there is none; while
-    ``provisional`` it ranks the cases measured so far. ``validation``: macro retrieval accuracy @ 10 of each learner of
-    the short list inside the training patients, by which ``chosen`` was chosen ("" before); ``refused``: why learners
-    have none. ``difference``: that of trained minus plain on the ``held_out_cases`` of ``held_out_units`` patients (or
-    single cases, where no patient is known), paired; both were used neither to train nor to choose. ``message`` says
-    in a sentence what is current, ``details`` in more sentences why; they are texts for
-    :func:`semblance.core.language.translate`.
+    ``provisional`` it ranks the cases measured so far. ``validation``: macro retrieval accuracy @ 10 of each candidate
+    inside the training patients, by which the learner ``chosen`` ("" before) and the ``description`` of the cases ("":
+    the default features) were chosen; ``refused``: why candidates have none. ``difference``: that of trained minus
+    plain on the ``held_out_cases`` of ``held_out_units`` patients (or single cases, where no patient is known), paired;
+    both were used neither to train nor to choose. ``message`` says in a sentence what is current, ``details`` in more
+    sentences why; they are texts for :func:`semblance.core.language.translate`.
     """
 
     library: str
@@ -126,6 +134,7 @@ class Preparation:
     metrics: tuple[PreparedMetric, ...] = ()
     current: str = ""
     chosen: str = ""
+    description: str = ""
     validation: Mapping[str, float] = field(default_factory=dict)
     refused: Mapping[str, str] = field(default_factory=dict)
     difference: MeanInterval | None = None
@@ -146,6 +155,7 @@ class Preparation:
             "current": self.current or None,
             "beats_chance": any(one.beats_chance for one in self.metrics if one.name == self.current),
             "chosen": self.chosen or None,
+            "description": self.description or None,
             "chosen_among": dict(self.validation),
             "refused": {name: str(reason) for name, reason in self.refused.items()},
             "difference": None if self.difference is None else self.difference.to_json(),
@@ -173,10 +183,12 @@ def prepare_library(
        :func:`semblance.core.workflows.metrics.provisional_metric.store_provisional_metric`.
     2. The Euclidean distance on these features is stored and becomes current.
     3. Where two findings have :data:`CASES_OF_A_FINDING` cases each, a learner is chosen among
-       :data:`semblance.core.workflows.metrics.choose_learner.SHORT_LIST` by validation inside the training
-       patients, trained on all of them and scored on the held-out ones. It becomes current only if the 95 %
-       interval of its paired difference to the Euclidean distance there, as the mean over findings, lies above 0, and
-       no finding is found less often by more than chance.
+       :data:`semblance.core.evaluation.choose_learner.SHORT_LIST`, and of the encoder one of its
+       :data:`semblance.core.evaluation.choose_learner.DESCRIPTIONS`, by validation inside the training patients,
+       trained on all of them and scored on the held-out ones. It becomes current only if the 95 % interval of its
+       paired difference to the Euclidean distance there, as the mean over findings, lies above 0, and no finding is
+       found less often by more than chance.
+    4. The slices of volumes are described, which takes longest and which no metric waits for.
 
     The reporter's partial results are :class:`Preparation`, one after every step. Finished steps are recorded: a call
     after a cancelled one continues there, and one on an unchanged library measures nothing. A metric that a person
@@ -189,12 +201,13 @@ def prepare_library(
     """
     preparation = LibraryPreparation(library, seed, workers, reporter, metric_in_use)
     preparation.extract()
-    return preparation.choose_metric()
+    preparation.choose_metric()
+    return preparation.describe_slices()
 
 
 class LibraryPreparation:
-    """A running preparation: :meth:`extract`, then :meth:`choose_metric`. ``state``: its progress; ``record``: what
-    the library stores of it."""
+    """A running preparation: :meth:`extract`, :meth:`choose_metric`, then :meth:`describe_slices`. ``state``: its
+    progress; ``record``: what the library stores of it."""
 
     def __init__(
         self,
@@ -269,6 +282,7 @@ class LibraryPreparation:
             workers=self.workers,
             first=partial(rows_to_measure_first, self.path),
             growing=growing,
+            slices=False,
             reporter=_InnerReporter(self.reporter, self._rank_provisionally, quiet=growing),
         )
         failed = tuple((one["case_id"], one["reason"]) for one in result.failed)
@@ -282,6 +296,15 @@ class LibraryPreparation:
                 tr_lazy("The first reason: {reason}", reason=failed[0][1]) if failed else "",
             )
         self.update(extracted=result.cases, cases=result.cases + len(failed), failed=failed)
+
+    def describe_slices(self) -> Preparation:
+        """Describe the slices of volumes; see :func:`prepare_library`."""
+        left_out = describe_slices(
+            self.path, self.state.feature_set, workers=self.workers, reporter=self.inner
+        )
+        if left_out:
+            self.update(failed=(*self.state.failed, *sorted(left_out.items())))
+        return self.state
 
     def _measure_for_chosen_metric(self) -> None:
         """Measure the cases that lack the features of the metric that a person chose."""
@@ -347,8 +370,8 @@ class LibraryPreparation:
 
     # What is known
 
-    def _request(self, learner: str, name: str) -> TrainRequest:
-        return TrainRequest(learner, name, self.state.feature_set, seed=self.seed)
+    def _request(self, learner: str, name: str, features: str = "", steps: str = "") -> TrainRequest:
+        return TrainRequest(learner, name, features or self.state.feature_set, steps, seed=self.seed)
 
     def _read_selection(self, library: Library) -> None:
         """Find out whether the current metric may be replaced."""
@@ -367,7 +390,8 @@ class LibraryPreparation:
     def _read_record(self, library: Library, data: TrainingData) -> None:
         """Take over what an earlier call finished on the same cases and features."""
         known = dict(library.preparation)
-        digest = _digest(data.everything, self.seed)
+        levels = library.features.part(data.feature_set, LEVELS) is not None
+        digest = _digest(data.everything, self.seed, DESCRIPTIONS if levels else {})
         # The metric that a preparation made current is remembered when the cases change. Any other was chosen by a
         # person.
         self.record = known if known.get("digest") == digest else {"current": known.get("current")}
@@ -390,7 +414,8 @@ class LibraryPreparation:
         if record is None:
             request = self._request(PLAIN, _metric_name(library, self.state.feature_set, PLAIN))
             metric, scores = fit_and_score(library, request, make_learner(PLAIN), data, self.inner)
-            store_metric(library, request, metric, data, scores, self.reporter, **{PREPARED: {}})
+            places = place_entries(library, request, metric, data, seed=self.seed, reporter=self.inner)
+            store_metric(library, request, metric, data, scores, self.reporter, **{PREPARED: {}}, **places)
             self._save_record(library, **{PLAIN: request.name})
             record = library.metric(request.name)
         if self.may_select and library.selected_metric is None:
@@ -430,8 +455,10 @@ class LibraryPreparation:
             self._save_record(library, validation=dict(so_far.accuracy), refused=refused)
             self.update(validation=dict(so_far.accuracy), refused=dict(so_far.failed))
 
+        levels = self._with_levels(library, data)
+        train = data.train if levels is None else levels.train
         validate_learners(
-            data.train,
+            train,
             data.feature_set.extractor,
             learners=SHORT_LIST,
             known=validation,
@@ -440,8 +467,13 @@ class LibraryPreparation:
             reporter=self.reporter,
         )
         best = validation.best
-        self.update(validation=dict(validation.accuracy), refused=dict(validation.failed), chosen=best)
-        if best == PLAIN:
+        self.update(
+            validation=dict(validation.accuracy),
+            refused=dict(validation.failed),
+            chosen=best.learner,
+            description=best.description,
+        )
+        if best == Candidate(PLAIN):
             self._settle(
                 library,
                 plain.name,
@@ -455,31 +487,66 @@ class LibraryPreparation:
                 ],
             )
             return
-        self._train(library, data, plain, validation)
+        described = levels if best.description and levels is not None else data
+        self._train(library, data, described, plain, validation)
+
+    def _with_levels(self, library: Library, data: TrainingData) -> TrainingData | None:
+        """``data`` with the encoder's levels in place of its features; ``None`` where a case lacks them, or they are
+        too many."""
+        feature_set = library.features.part(data.feature_set, LEVELS)
+        if feature_set is None or data.everything.n_cases > MOST_DESCRIBED:
+            return None
+        everything = library_data(library, feature_set)
+        rows, others = data.everything.case_rows, everything.case_rows
+        assert rows is not None and others is not None
+        if not np.array_equal(rows, others):
+            return None
+        return replace(data, feature_set=feature_set, everything=everything, cases=prepare(everything))
 
     def _train(
-        self, library: Library, data: TrainingData, plain: MetricRecord, validation: LearnerValidation
+        self,
+        library: Library,
+        data: TrainingData,
+        described: TrainingData,
+        plain: MetricRecord,
+        validation: LearnerValidation,
     ) -> None:
+        """Train the best learner on ``described``, the cases of ``data`` in the best description."""
         best = validation.best
         trained = self._stored(library, "trained")
-        if trained is None or trained.learner != best:
-            request = self._request(best, _metric_name(library, self.state.feature_set, best))
+        if trained is None or _candidate(trained) != best:
+            features = described.feature_set.name
+            steps = DESCRIPTIONS[best.description] if best.description else ""
+            request = self._request(
+                best.learner, _metric_name(library, features, best.learner), features, steps
+            )
             try:
-                metric, scores = fit_and_score(library, request, make_learner(best), data, self.inner)
+                learner = make_learner(best.learner)
+                metric, scores = fit_and_score(library, request, learner, described, self.inner)
             except SemblanceError as error:
                 reason = tr_lazy(
-                    "{learner} could not be trained: {error}", learner=learner_title(best), error=str(error)
+                    "{learner} could not be trained: {error}", learner=best.title, error=str(error)
                 )
-                self.update(refused={**self.state.refused, best: reason})
+                self.update(refused={**self.state.refused, best.key: reason})
                 self._settle(library, plain.name, reason)
                 return
-            facts = self._compare(library, data, metric, stored_metric(plain))
+            facts = self._compare(library, described, metric, data, stored_metric(plain))
             chosen = tr_lazy(
                 "Chosen by validation inside the training cases: {scores}.", scores=_scores_text(validation)
             )
             metric = metric.with_card(notes=(*metric.card.notes, chosen, _difference_text(plain.name, facts)))
-            entries = {**facts, "against": plain.name, "chosen_among": dict(validation.accuracy)}
-            store_metric(library, request, metric, data, scores, self.reporter, **{PREPARED: entries})
+            entries = {
+                **facts,
+                "against": plain.name,
+                "description": best.description,
+                "chosen_among": dict(validation.accuracy),
+            }
+            places = place_entries(
+                library, request, metric, described, known=plain.card, seed=self.seed, reporter=self.inner
+            )
+            store_metric(
+                library, request, metric, described, scores, self.reporter, **{PREPARED: entries}, **places
+            )
             self._save_record(library, trained=request.name)
             trained = library.metric(request.name)
         facts = trained.card[PREPARED]
@@ -512,14 +579,17 @@ class LibraryPreparation:
             details,
         )
 
-    def _compare(self, library: Library, data: TrainingData, metric: Metric, plain: Metric) -> dict[str, Any]:
-        """The paired difference of the macro accuracies on the held-out cases, and what the new metric finds worse, as
-        JSON."""
-        assert data.held_out is not None
-        searches = [
-            held_out_searches(library, one, data.held_out, K, seed=self.seed, reporter=self.inner)
-            for one in (metric, plain)
-        ]
+    def _compare(
+        self, library: Library, described: TrainingData, metric: Metric, data: TrainingData, plain: Metric
+    ) -> dict[str, Any]:
+        """The paired difference of the macro accuracies on the held-out cases, of ``metric`` on ``described`` and
+        ``plain`` on ``data``, and what the new metric finds worse, as JSON."""
+        searches = []
+        for one, cases in ((metric, described), (plain, data)):
+            assert cases.held_out is not None
+            searches.append(
+                held_out_searches(library, one, cases.held_out, K, seed=self.seed, reporter=self.inner)
+            )
         rankings = [one.rankings for one in searches]
         # Both have the same queries.
         queries, test = rankings[0].queries, searches[0].test
@@ -580,15 +650,21 @@ def _metric_name(library: Library, feature_set: str, learner: str) -> str:
     return _free_name(f"{feature_set} + {learner_title(learner)}", names)
 
 
+def _candidate(trained: MetricRecord) -> Candidate:
+    """What a trained metric of the preparation was made of."""
+    return Candidate(trained.learner, str(trained.card[PREPARED].get("description", "")))
+
+
 def _free_name(name: str, names: Collection[str]) -> str:
     numbered = (f"{name} {number}" for number in itertools.count(2))
     return next(one for one in itertools.chain([name], numbered) if one not in names)
 
 
-def _digest(data: EvaluationData, seed: int) -> str:
-    """A digest that changes with the cases, their findings, patients and features, the short list of learners, and
-    the score they are compared by."""
-    digest = hashlib.blake2b(repr((seed, SHORT_LIST, "macro")).encode(), digest_size=16)
+def _digest(data: EvaluationData, seed: int, descriptions: Mapping[str, str]) -> str:
+    """A digest that changes with the cases, their findings, patients and features, the short list of learners and of
+    ``descriptions``, and the score they are compared by."""
+    short_list = (seed, SHORT_LIST, "macro", *descriptions.items())
+    digest = hashlib.blake2b(repr(short_list).encode(), digest_size=16)
     for values in (data.case_rows, data.y, data.units, data.X):
         if values is not None:
             digest.update(repr((values.shape, values.dtype.str)).encode())
@@ -642,8 +718,8 @@ def _scores_text(validation: LearnerValidation) -> str:
     scores = sorted(validation.accuracy.items(), key=lambda item: -item[1])
     return join_texts(
         [
-            tr_lazy("{learner} {accuracy:.3f}", learner=as_lazy(learner_title(name)), accuracy=score)
-            for name, score in scores
+            tr_lazy("{learner} {accuracy:.3f}", learner=Candidate.of_key(key).title, accuracy=score)
+            for key, score in scores
         ]
     )
 

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from semblance.core.errors import BadInput
+from semblance.core.evaluation import choose_learner
+from semblance.core.evaluation.choose_learner import SHORT_LIST
 from semblance.core.library.library import Library
 from semblance.core.searches.query import Query
 from semblance.core.tasks import Cancelled
@@ -16,8 +18,6 @@ from semblance.core.workflows.features.measuring_order import measure_first
 from semblance.core.workflows.library import prepare_library as module
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.library.prepare_library import Preparation, prepare_library
-from semblance.core.workflows.metrics import choose_learner
-from semblance.core.workflows.metrics.choose_learner import SHORT_LIST
 from semblance.core.workflows.metrics.stored_metric import current_metric, set_current_metric
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
@@ -102,7 +102,9 @@ def test_a_better_metric_becomes_current_and_both_scores_are_reported(imported, 
 def test_a_metric_that_is_not_better_never_becomes_current(imported, monkeypatch):
     library = imported(separation=0.0)
     # Whatever validation prefers by chance, held-out patients decide.
-    monkeypatch.setattr(module.LearnerValidation, "best", property(lambda self: "lda"))
+    monkeypatch.setattr(
+        module.LearnerValidation, "best", property(lambda self: choose_learner.Candidate("lda"))
+    )
     done = prepare_library(library)
     assert [one.learner for one in done.metrics] == ["euclidean", "lda"]
     assert done.difference.ci95[0] <= 0.0
