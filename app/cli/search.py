@@ -422,7 +422,7 @@ def show_cases(document: Mapping[str, Any]) -> None:
         recall = candidates["recall@20"]
         contain = "" if recall is None else f", which contain {recall:.3f} of the 20 nearest on average"
         echo(f"compared: {candidates['number']} candidates of an index{contain}")
-    if by := {"place": "by place", "both": "by place and as a whole"}.get(document["compared_by"]):
+    if by := {"place": "by place", "both": "by place and as a whole"}.get(document.get("compared_by", "")):
         echo(f"compared {by}: {document['compared']} cases")
     hidden = document["hidden"]
     vote = document["vote"]

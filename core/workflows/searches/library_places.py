@@ -36,7 +36,7 @@ FEWEST = 2_000
 #: The share of the 20 nearest cases that the candidates must contain.
 RECALL = 0.98
 #: Numbers of candidates that are tried, in order, and the regions that the recall is measured with.
-NUMBERS, QUERIES = (100, 200, 400, 800, 1_600), 60
+NUMBERS, QUERIES = (100, 200, 400, 800, 1_600, 3_200, 6_400, 12_800, 25_600), 60
 #: The least and the largest side of these regions, in places.
 _SIDES = 2, 6
 _SUFFIX = ".places"

@@ -142,13 +142,18 @@ def combined_comparison(
     loaded: LoadedMetric, search: Search, embedded: EmbeddedQuery, found: PlaceSearch
 ) -> CombinedComparison:
     """The comparison by place and by the metric together; ``embedded``: the query under the metric."""
-    return CombinedComparison(
-        found.comparison,
-        loaded.search_index(search.candidates),
-        embedded.embedded,
-        embedded.tie_break,
-        place_weight(loaded),
-    )
+    known = loaded.cache.or_made(_Combined, _Combined)
+    if known.get(search.candidates, (None, None))[0] is not found.comparison:
+        combined = CombinedComparison(
+            found.comparison,
+            loaded.search_index(search.candidates),
+            embedded.embedded,
+            embedded.tie_break,
+            place_weight(loaded),
+        )
+        known.clear()
+        known[search.candidates] = found.comparison, combined
+    return known[search.candidates][1]
 
 
 def chosen_weight(loaded: LoadedMetric) -> float:
@@ -177,7 +182,7 @@ def query_places(loaded: LoadedMetric, stored: LibraryPlaces, query: Query) -> Q
     """
     codes, grid, size = image_places(loaded, stored, query)
     region = query.region
-    if region is None or (region.outline is None and region.clipped(*size).box == (0, 0, *size[::-1])):
+    if region is None or region.covers(*size):
         # How far a place is from the mean one says how much it stands out.
         lengths = np.linalg.norm(codes.astype(np.float64), axis=1)
         every = np.arange(len(codes), dtype=np.int64)
@@ -335,6 +340,10 @@ def _spans(peak: int, length: int, side: int) -> list[tuple[int, int]]:
 
 class _Searches(dict[Any, PlaceSearch]):
     """The comparisons of the last queries, by query and file."""
+
+
+class _Combined(dict[int | None, tuple[PlaceComparison, CombinedComparison]]):
+    """The last comparison by both, by the number of candidates."""
 
 
 class _Measured(dict[Any, tuple[Codes, tuple[int, int]]]):
