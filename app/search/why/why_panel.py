@@ -230,7 +230,7 @@ class WhyPanel(Panel):
         found = []
         if places is not None and places.parts:
             found.append((_PLACES, tr("Places")))
-        if places is not None and places.is_similarity:
+        if places is not None and places.is_similarity and len(explanation.shares) < 2:
             return found
         # If each feature is its own group, both views are the same.
         has_shares = not {share.name for share in explanation.shares} <= groups
@@ -244,7 +244,7 @@ class WhyPanel(Panel):
         explanation = self._explanation
         if explanation is None:
             return
-        is_single = len({part.name for part in explanation.groups}) == 1
+        is_single = len({part.name for part in explanation.groups}) <= 1
         # A single group says nothing: what its places contribute is known with the images.
         is_awaited = is_single and self.images.is_comparing
         places = None if self.images.is_comparing else self.images.places
