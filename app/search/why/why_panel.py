@@ -288,7 +288,7 @@ class WhyPanel(Panel):
             if not part.group and not places.is_similarity:
                 contributions.append(_group_contribution(part))
                 total += part.amount
-        name = tr("Mean similarity") if places.is_similarity else tr("Distance")
+        name = tr("Similarity") if places.is_similarity else tr("Distance")
         self.waterfall.show_contributions(contributions, total, total_name=name)
         self.header.set_title(
             tr("Contributions to the similarity")
