@@ -56,6 +56,15 @@ def search(
     region: Annotated[
         str | None, typer.Option(metavar="X,Y,W,H", help="The region of the image to search with, in pixels.")
     ] = None,
+    slice_: Annotated[
+        int | None,
+        typer.Option(
+            "--slice",
+            min=1,
+            metavar="N",
+            help="The slice of a volume to search with, in the order of space: the region on it, or all of it.",
+        ),
+    ] = None,
     match: Annotated[
         str,
         typer.Option(
@@ -129,9 +138,12 @@ def search(
     from semblance.core.workflows.metrics.stored_metric import current_metric
     from semblance.core.workflows.searches.explain_distance import result_with_reasons
     from semblance.core.workflows.searches.rank_cases import nearest_cases
+    from semblance.core.workflows.searches.slice_query import query_on_slice
 
     query = Query(composed(case) if case else case, image, parse_region(region))
     check_one_query(query)
+    if slice_ is not None:
+        query = query_on_slice(library, query, slice_)
     with ConsoleReporter() as reporter:
         left_out = tuple(without or ())
         result = nearest_cases(
@@ -410,7 +422,7 @@ def show_cases(document: Mapping[str, Any]) -> None:
         recall = candidates["recall@20"]
         contain = "" if recall is None else f", which contain {recall:.3f} of the 20 nearest on average"
         echo(f"compared: {candidates['number']} candidates of an index{contain}")
-    if by := {"place": "by place", "both": "by place and as a whole"}.get(document["compared_by"]):
+    if by := {"place": "by place", "both": "by place and as a whole"}.get(document.get("compared_by", "")):
         echo(f"compared {by}: {document['compared']} cases")
     hidden = document["hidden"]
     vote = document["vote"]

@@ -19,6 +19,7 @@ from semblance.app.viewer.window_level import PRESETS, Preset, Window, auto_wind
 from semblance.app.widgets.place_marks import NO_PLACE_MARKS, PlaceMarks
 from semblance.core.imaging.cut_planes import Edges
 from semblance.core.imaging.display import DisplayImage
+from semblance.core.imaging.in_plane_shift import InPlaneShift
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr
 
@@ -26,11 +27,13 @@ from semblance.core.language import tr
 @dataclass(frozen=True)
 class SecondImage:
     """The image of another view, drawn over that of this one in the same place: alone, or as the difference of the
-    displayed grey levels. ``label`` is the accessible name."""
+    displayed grey levels. ``label`` is the accessible name. ``shift``: with which the other image fits on this one;
+    ``None``: both fill their views."""
 
     view: ImageDisplay
     label: str
     is_difference: bool = False
+    shift: InPlaneShift | None = None
 
 
 class ImageDisplay(QWidget):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QPoint, Qt, QTimer, Signal
+from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QHideEvent, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QFrame, QMenu, QPushButton, QScrollArea, QWidget
 
@@ -15,6 +15,7 @@ from semblance.app.search.compare.compared_pair import WIDTH as FACTS
 from semblance.app.search.compare.compared_pair import ComparedPair, CompareFacts, FeatureTable, compared_pair
 from semblance.app.search.compare.pair_reason import PairReason
 from semblance.app.search.compare.same_level import SameLevel, VolumePair
+from semblance.app.search.compare.second_image import SecondImageButtons
 from semblance.app.search.feedback.mark_cards import FeedbackButtons
 from semblance.app.search.query.query_facts import region_size
 from semblance.app.shell import search_operations
@@ -25,10 +26,8 @@ from semblance.app.shell.jobs import SHOW_AFTER_MS, Job, WorkerPool
 from semblance.app.shell.query_source import inside
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import set_look, theme, theme_signals
-from semblance.app.viewer.image_display import SecondImage
 from semblance.app.viewer.image_menu import image_menu
 from semblance.app.viewer.image_pane import ImagePane
-from semblance.app.viewer.image_view import ImageView
 from semblance.app.viewer.linked_panes import LinkedPanes
 from semblance.app.viewer.tools import RECTANGLE, RULER, SELECT
 from semblance.app.widgets.buttons import KeyTip
@@ -58,9 +57,6 @@ NOTES_HEIGHT = 88
 PLACE_LINE = 28
 #: Visible cases where they are rows of a table.
 TABLE_LINES = 4
-
-#: How long each image is shown while they alternate.
-BLINK_MS = 600
 
 
 class ComparePage(FullPage):
@@ -126,7 +122,7 @@ class ComparePage(FullPage):
             pane.histogram.setSizePolicy(policy)
         self._links = LinkedPanes(self.panes, self.linked)
         self.level = SameLevel(context, self.panes, self._links, self)
-        self.second = SecondImageButtons(self, self.panes[0].view, self.panes[1].view)
+        self.second = SecondImageButtons(context, self.panes, self)
         buttons = (self.search_region, self.in_report, self.feedback, self.previous, self.next)
         self._image_tools = (self.draw, self.measure, self.second.blink, self.second.difference, self.linked)
         for widget in (*buttons, *self._image_tools, self.level.button, self.detach):
@@ -226,7 +222,9 @@ class ComparePage(FullPage):
         is_table = self._state.columns.is_table
         self.strip.set_rows(is_table)
         self.strip.setFixedHeight(self.strip.line_height * (TABLE_LINES if is_table else 1))
-        self.linked.setText(LINKED if self.width() >= theme().px(LABEL_WIDTH) else "")
+        is_wide = self.width() >= theme().px(LABEL_WIDTH)
+        self.linked.setText(LINKED if is_wide else "")
+        self.level.set_text_shown(shown=is_wide)
         self._right.setFixedWidth(min(theme().px(FACTS), self.width() * 36 // 100))
         self.notes.setFixedHeight(theme().px(NOTES_HEIGHT))
         self.place_line.setFixedHeight(theme().px(PLACE_LINE))
@@ -656,39 +654,3 @@ class CompareHeader(ImageHeader):
         if error is not None:
             self._distance.setText(str(error))
         self.copy_details.set_error(error)
-
-
-class SecondImageButtons(QObject):
-    """The buttons ``blink`` and ``difference``, of which one is on at most."""
-
-    def __init__(self, parent: QObject, query: ImageView, case: ImageView) -> None:
-        super().__init__(parent)
-        self._query, self._case = query, case
-        self._timer = QTimer(self)
-        self._timer.setInterval(BLINK_MS)
-        self._timer.timeout.connect(self._exchange)
-        self.blink = header_button("eye", tr("Blink: show the query and the case in turn, in one place (O)"))
-        self.difference = header_button("contrast", tr("Difference of the displayed grey levels (X)"))
-        for button in (self.blink, self.difference):
-            button.setCheckable(True)
-        self.blink.toggled.connect(self._set_blinking)
-        self.difference.toggled.connect(self._set_difference)
-
-    def _set_blinking(self, on: bool) -> None:
-        if on:
-            self.difference.setChecked(False)
-            self._timer.start()
-            self._exchange()
-        else:
-            self._timer.stop()
-            self._case.show_second(None)
-
-    def _exchange(self) -> None:
-        """Show the other of both images where the case is."""
-        self._case.show_second(SecondImage(self._query, tr("Query")) if self._case.second is None else None)
-
-    def _set_difference(self, on: bool) -> None:
-        if on:
-            self.blink.setChecked(False)
-        second = SecondImage(self._query, tr("Difference"), is_difference=True)
-        self._case.show_second(second if on else None)

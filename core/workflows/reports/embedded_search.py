@@ -83,6 +83,7 @@ def embedded_search(
                 "region": None if one.region is None else dict(one.region),
                 "shown": [digest(case) for case in one.shown],
                 "time": one.time,
+                **({} if one.place is None else {"place": dict(one.place)}),
             }
             for one in judged
         ],
@@ -225,6 +226,7 @@ def _judgement(
         tuple(cases[case] for case in data["shown"] if case in cases),
         "",
         str(data["time"]),
+        data.get("place"),
     )
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from semblance.core.features.places import PLACES, PlaceCoding
+from semblance.core.features.places import PLACES, SLICES, PlaceCoding
+from semblance.core.features.slice_descriptions import SliceDescriptions
 from semblance.core.library.feature_sets import features_stamp
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.records import CODING, FeatureSet
@@ -21,6 +23,7 @@ from semblance.core.retrieval.place_index import (
     PlaceQuery,
     evenly_sampled,
 )
+from semblance.core.retrieval.slice_index import SliceIndex, SlicesInSpace
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.features.stored_places import read_places
 from semblance.core.workflows.searches.derived_arrays import load_arrays, save_arrays
@@ -33,7 +36,7 @@ FEWEST = 2_000
 #: The share of the 20 nearest cases that the candidates must contain.
 RECALL = 0.98
 #: Numbers of candidates that are tried, in order, and the regions that the recall is measured with.
-NUMBERS, QUERIES = (100, 200, 400, 800, 1_600), 60
+NUMBERS, QUERIES = (100, 200, 400, 800, 1_600, 3_200, 6_400, 12_800, 25_600), 60
 #: The least and the largest side of these regions, in places.
 _SIDES = 2, 6
 _SUFFIX = ".places"
@@ -46,7 +49,8 @@ _latest: dict[Any, LibraryPlaces] = {}
 @dataclass(frozen=True, eq=False)
 class LibraryPlaces:
     """The places of the cases ``rows`` (n,), ids ascending, in an ``index`` of a grid of ``grid_rows`` x
-    ``grid_columns`` places, coded by ``coding``; made with ``feature_set``.
+    ``grid_columns`` places, coded by ``coding``; made with ``feature_set``. Of volumes whose slices are described the
+    index knows all these (:class:`semblance.core.retrieval.slice_index.SliceIndex`).
 
     ``recall``: the share of the 20 nearest cases among the candidates of the index, measured with ``queries`` regions
     of its cases; ``None`` where all cases are compared.
@@ -89,12 +93,36 @@ def library_places(
     stamp.update(repr((places.settings[CODING], features_stamp(chunks))).encode())
     sums = library.features.chunk_sums(places)
     stamp.update(repr(sorted(sums.items())).encode())
-    key = (library.location.absolute(), places.id, stamp.hexdigest())
+    slices = library.features.part(whole, SLICES)
+    of_slices = "" if slices is None else features_stamp(library.features.chunk_rows(slices))
+    key = (library.location.absolute(), places.id, stamp.hexdigest(), of_slices)
     if key not in _latest:
         found = _read(library, whole, places, stamp.hexdigest(), reporter)
+        if slices is not None and slices.settings[CODING] == places.settings[CODING]:
+            found = _with_slices(library, found, slices, reporter)
         _latest.clear()
         _latest[key] = found
     return _latest[key]
+
+
+def _with_slices(
+    library: Library, found: LibraryPlaces, slices: FeatureSet, reporter: Reporter
+) -> LibraryPlaces:
+    """``found`` with the slices of its volumes."""
+    volumes: dict[int, SliceDescriptions] = {}
+    for ids, block in library.features.blocks(slices, 1):
+        reporter.check_cancelled()
+        for row, packed in zip(ids.tolist(), block, strict=True):
+            at = int(np.searchsorted(found.rows, row))
+            if at < len(found.rows) and found.rows[at] == row:
+                # A damaged volume is searched by the slice that represents it.
+                with contextlib.suppress(ValueError):
+                    volumes[at] = SliceDescriptions.unpacked(packed)
+    if not volumes:
+        return found
+    in_space = SlicesInSpace.of(list(volumes.values()))
+    index = SliceIndex(found.index, in_space, {row: number for number, row in enumerate(volumes)})
+    return replace(found, index=index)
 
 
 def forget_places(library: LibraryLocation | None = None) -> None:

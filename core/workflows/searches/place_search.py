@@ -25,6 +25,7 @@ from semblance.core.retrieval.index import Matrix, Rows
 from semblance.core.retrieval.place_comparison import CombinedComparison, PlaceComparison
 from semblance.core.retrieval.place_index import PlaceQuery, evenly_sampled
 from semblance.core.retrieval.ranking import EmbeddedQuery
+from semblance.core.retrieval.slice_index import SliceIndex
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import MATCHES, PLACE, WHOLE, Search
 from semblance.core.searches.similar_cases import MatchedPlace
@@ -87,13 +88,21 @@ class PlaceSearch:
         there = rows >= 0
         maps = iter(self.comparison.index.maps(self.query.compared, rows[there]))
         similarities = iter(1.0 - self.comparison.distances((), positions[there]) / 2.0)
+        index = self.stored.index
+        numbers = iter(
+            index.slice_numbers(self.query.compared, rows[there])
+            if isinstance(index, SliceIndex)
+            else [None] * int(there.sum())
+        )
         found: list[MatchedPlace | None] = []
         for case, known in zip(details, there.tolist(), strict=True):
             if not known:
                 found.append(None)
                 continue
             cosines = next(maps).reshape(self.stored.grid_rows, self.stored.grid_columns)
-            found.append(_matched(extractor, case, cosines, self.query.extent, float(next(similarities))))
+            number = next(numbers)
+            place = _matched(extractor, case, cosines, self.query.extent, float(next(similarities)))
+            found.append(place if place is None or number is None else replace(place, slice=number + 1))
         return found
 
     def grid_of(self, height: int, width: int) -> PlaceGrid:
@@ -127,13 +136,18 @@ def combined_comparison(
     loaded: LoadedMetric, search: Search, embedded: EmbeddedQuery, found: PlaceSearch
 ) -> CombinedComparison:
     """The comparison by place and by the metric together; ``embedded``: the query under the metric."""
-    return CombinedComparison(
-        found.comparison,
-        loaded.search_index(search.candidates),
-        embedded.embedded,
-        embedded.tie_break,
-        place_weight(loaded),
-    )
+    known = loaded.cache.or_made(_Combined, _Combined)
+    if known.get(search.candidates, (None, None))[0] is not found.comparison:
+        combined = CombinedComparison(
+            found.comparison,
+            loaded.search_index(search.candidates),
+            embedded.embedded,
+            embedded.tie_break,
+            place_weight(loaded),
+        )
+        known.clear()
+        known[search.candidates] = found.comparison, combined
+    return known[search.candidates][1]
 
 
 def place_weight(loaded: LoadedMetric) -> float:
@@ -155,12 +169,13 @@ def query_places(loaded: LoadedMetric, stored: LibraryPlaces, query: Query) -> Q
         BadInput: no such case or image, it cannot be read, or the region lies outside.
     """
     codes, grid, size = image_places(loaded, stored, query)
-    if query.region is None:
+    region = query.region
+    if region is None or region.covers(*size):
         # How far a place is from the mean one says how much it stands out.
         lengths = np.linalg.norm(codes.astype(np.float64), axis=1)
         every = np.arange(len(codes), dtype=np.int64)
         return QueryPlaces(codes, grid, every, PlaceQuery.of(codes, lengths), (_SIDE, _SIDE))
-    inside = grid.places_in(query.region.clipped(*size)).astype(np.int64)
+    inside = grid.places_in(region.clipped(*size)).astype(np.int64)
     down, across = np.divmod(inside, grid.columns)
     extent = int(np.ptp(down)) + 1, int(np.ptp(across)) + 1
     numbers = evenly_sampled(inside)
@@ -313,6 +328,10 @@ def _spans(peak: int, length: int, side: int) -> list[tuple[int, int]]:
 
 class _Searches(dict[Any, PlaceSearch]):
     """The comparisons of the last queries, by query and file."""
+
+
+class _Combined(dict[int | None, tuple[PlaceComparison, CombinedComparison]]):
+    """The last comparison by both, by the number of candidates."""
 
 
 class _Measured(dict[Any, tuple[Codes, tuple[int, int]]]):
