@@ -373,7 +373,7 @@ class ComparePage(FullPage):
         rank, n = pair.case.rank, len(pair.ranked)
         if pair.case.place is None:
             text = tr("query with rank {rank} of {n}", rank=rank, n=n)
-        elif pair.query.region is None:
+        elif pair.query.region is None or pair.case.place.is_whole:
             text = tr("by place: {query}, rank {rank} of {n}", query=pair.query_name, rank=rank, n=n)
         else:
             text = tr(
@@ -392,7 +392,7 @@ class ComparePage(FullPage):
             return
         zooms = tr("Z zooms both to the matched place")
         region = pair.query.region
-        parts = [zooms] if region is None else [tr("Region {size}", size=region_size(region)), zooms]
+        parts = [zooms] if region is None or pair.case.place.is_whole else [tr("Region {size}", size=region_size(region)), zooms]
         self.place_line.setText("   ".join(parts))
 
     def _draw_places(self) -> None:
@@ -404,7 +404,7 @@ class ComparePage(FullPage):
         for side, pane in enumerate(self.panes):
             marks = self.reason.marks(side)
             if side == 1 and place is not None:
-                frames = (place.box, *marks.frames[1:])
+                frames = marks.frames[1:] if place.is_whole else (place.box, *marks.frames[1:])
                 marks = replace(marks, frames=frames, slice=place.number)
             elif side == 0 and pair.query.region is not None:
                 # The region is drawn already.

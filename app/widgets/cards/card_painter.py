@@ -267,7 +267,7 @@ class CardPainter:
     def _draw_place(self, case_row: int, image: QRectF) -> None:
         """Draw a frame around the place that a search by place found, on the thumbnail at ``image``."""
         place = self._model.places.get(case_row)
-        if place is None or self._layout.rows or not (place.image_width and place.image_height):
+        if place is None or place.is_whole or self._layout.rows or not (place.image_width and place.image_height):
             return
         left, top, right, bottom = place.share
         width, height = image.width(), image.height()
