@@ -41,8 +41,8 @@ class QuerySource:
 
 
 def inside(region: Region | None, image: DisplayImage) -> Region | None:
-    """``region`` clipped to ``image``; ``None`` if it lies outside, as one from another image may, or is all of a slice,
-    around which nothing is drawn."""
+    """``region`` clipped to ``image``; ``None`` if it lies outside, as one from another image may, or is all of a
+    slice, around which nothing is drawn."""
     if region is None or (region.z is not None and region.covers(image.height, image.width)):
         return None
     try:

@@ -386,13 +386,14 @@ class ComparePage(FullPage):
 
     def _show_place_line(self, pair: ComparedPair | None) -> None:
         """Say what a search by place was made with, and how to see its places."""
-        is_shown = pair is not None and pair.case.place is not None and self.features.isHidden()
+        place = None if pair is None else pair.case.place
+        is_shown = place is not None and not place.is_whole and self.features.isHidden()
         self.place_line.setVisible(is_shown)
         if pair is None or not is_shown:
             return
         zooms = tr("Z zooms both to the matched place")
         region = pair.query.region
-        parts = [zooms] if region is None or pair.case.place.is_whole else [tr("Region {size}", size=region_size(region)), zooms]
+        parts = [zooms] if region is None else [tr("Region {size}", size=region_size(region)), zooms]
         self.place_line.setText("   ".join(parts))
 
     def _draw_places(self) -> None:
