@@ -33,6 +33,7 @@ from semblance.core.searches.search import PLACE, WHOLE, Search
 from semblance.core.searches.similar_cases import MatchedPlace, RankedCase
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.searches.estimate import (
+    BY_BOTH,
     BY_PLACE,
     FEWER,
     NO_MATCH,
@@ -261,7 +262,7 @@ def _compare_by_place(
         index,
         np.empty((0, 0)),
         lambda one: embed_query(loaded, metric_query(loaded, one)).embedded,
-        BY_PLACE,
+        BY_PLACE if match == PLACE else BY_BOTH,
         by_place=found,
     )
     left_out = (tr_lazy("Concepts are left out: they do not change a search by place."),)
