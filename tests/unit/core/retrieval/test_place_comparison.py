@@ -22,7 +22,9 @@ def codes() -> np.ndarray:
 
 @pytest.fixture
 def comparison(codes):
-    return PlaceComparison(PlaceIndex(codes), PlaceQuery.of(codes[5, :4], np.array([1.0, 2.0, 1.0, 0.5])), ROWS)
+    return PlaceComparison(
+        PlaceIndex(codes), PlaceQuery.of(codes[5, :4], np.array([1.0, 2.0, 1.0, 0.5])), ROWS
+    )
 
 
 def test_positions_are_those_of_the_cases_and_those_without_places_are_left_out(comparison):
