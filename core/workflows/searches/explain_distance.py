@@ -111,6 +111,15 @@ def explain_distance(
         )
     ]
     kind, shares = shares_of(context.grouping, q, x, context.feature_names)
+    if _match(library, context.loaded, search, reporter) == BOTH:
+        # The metric's parts of the common distance, and that of the places.
+        places, whole = _explained_by_place(context.loaded, search, BOTH, [case], reporter)[0].parts
+        factor = whole[1] / distance if distance else 0.0
+        groups = [dataclasses.replace(one, amount=one.amount * factor) for one in groups]
+        shares = [dataclasses.replace(one, amount=one.amount * factor) for one in shares]
+        groups.append(GroupPart(places[0], places[1], group=False))
+        shares.append(DistanceShare(places[0], places[1]))
+        distance = places[1] + whole[1]
     moved = 0.0 if shown is None or not search.is_shifted else shown - distance
     if moved:
         groups.append(GroupPart(MOVED, moved, group=False))
@@ -144,7 +153,7 @@ def short_explanations(
     if not cases:
         return []
     loaded = open_search_metric(library, search, reporter)
-    match = resolved_match(loaded, search)
+    match = _match(library, loaded, search, reporter)
     if match != WHOLE:
         return _explained_by_place(loaded, search, match, cases, reporter)
     context = ExplanationContext.of(library, search, reporter)
@@ -158,6 +167,12 @@ def short_explanations(
         parts = tuple((name, amount) for name, amount in zip(names, row.tolist(), strict=True) if amount)
         out.append(ShortExplanation(parts, text))
     return out
+
+
+def _match(library: LibraryLocation, loaded: LoadedMetric, search: Search, reporter: Reporter) -> str:
+    """What ``search`` compares: places join a whole image only where no judgements refine the metric."""
+    refined = not search.match and _refined(library, loaded, search, reporter) is not loaded.metric
+    return resolved_match(loaded, search, refined=refined)
 
 
 def _explained_by_place(

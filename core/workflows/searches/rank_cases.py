@@ -212,7 +212,7 @@ def compare_query(
         BadArguments, BadInput: as :func:`rank_cases`.
     """
     loaded = open_search_metric(library, search, reporter)
-    match = resolved_match(loaded, search)
+    match = resolved_match(loaded, search, refined=bool(refining_entries))
     if match != WHOLE:
         return _compare_by_place(loaded, search, match, reporter)
     if not refining_entries and not search.is_shifted:
@@ -309,9 +309,11 @@ def _search_result(
     loaded, search = compared.loaded, compared.search
     found = rank_candidates(compared, max(k, VOTERS))
     # Marks may follow the findings on screen, so counts and estimate ignore them.
-    voting = found if marked is None else _ranking_without_marks(plain)
+    scored = _as_scored(plain)
+    voting = found if marked is None and scored is plain else _ranking_without_marks(scored)
     voters = voting.rows[:VOTERS].tolist()
-    vote = estimate_from_neighbours(loaded, search, compared.query, voters, changed=compared.changed)
+    changed = scored.changed if scored is not plain else compared.changed
+    vote = estimate_from_neighbours(loaded, search, compared.query, voters, changed=changed)
     order = shown_order(compared, found, k)
     shown = found.rows[order]
     others, other_distances = nearest_others(compared, found, next(iter(vote.counts), None))
@@ -322,7 +324,7 @@ def _search_result(
     )
     rank_of = {case.row: case.rank for case in ranked}
     beside = _ranked_cases(compared, details, others, other_distances, {})
-    match = check_match(plain, comparison.plain_query, voting)
+    match = check_match(scored, comparison.plain_query, voting)
     is_far = match is not None and match.is_far
     if is_far and vote.calibrated:
         vote = vote.without_estimate(NO_MATCH)
@@ -364,6 +366,21 @@ def compared_candidates(compared: QueryComparison) -> ComparedCandidates | None:
         return None
     known = index == measured.candidates
     return ComparedCandidates(index, measured.recall if known else None, measured.queries if known else 0)
+
+
+def _as_scored(plain: QueryComparison) -> QueryComparison:
+    """The comparison by the metric alone where places joined its distance unasked: it was scored, and its estimate
+    calibrated, without them. Else ``plain``."""
+    if plain.by_place is None or plain.search.match or plain.search.query.region is not None:
+        return plain
+    loaded = plain.loaded
+    return replace(
+        plain,
+        index=loaded.search_index(plain.search.candidates),
+        neighbour_distances=loaded.neighbourhoods.distances,
+        changed="",
+        by_place=None,
+    )
 
 
 def _ranking_without_marks(plain: QueryComparison) -> Ranking:

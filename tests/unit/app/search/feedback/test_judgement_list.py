@@ -11,6 +11,7 @@ from semblance.core.searches.feedback.judgements import Judgement, JudgementKind
 from semblance.core.searches.feedback.ledger import Ledger, contradictions
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
+from semblance.core.searches.similar_cases import MatchedPlace
 
 COLUMNS = case_columns(range(1, 5), ["a", "b", "c", "d"], [None] * 4, [None] * 4, [0] * 4)
 SEARCH = Search("plain", Query(case="a"))
@@ -44,6 +45,20 @@ def test_sentences_of_judgements_newest_first():
     ]
     assert rows.index(1).data() == "b is closer to the query than c"
     assert rows.index(1).data(ROW) is rows.rows[1]
+
+
+def test_a_mark_after_a_search_by_place_is_on_the_place():
+    ledger = Ledger()
+    ledger.add([Judgement(JudgementKind.ALIKE, "a", "b"), Judgement(JudgementKind.CLOSER, "a", "b", "c")])
+    ledger.add([Judgement(JudgementKind.ALIKE, "d", "b")])
+    place = MatchedPlace(1, 2, 3, 4, None, 0.5, 10, 10)
+    rows = LedgerModel()
+    rows.show(SEARCH, ledger.entries, (), COLUMNS, {"b": place})
+    assert [(row.sentence, row.place) for row in rows.rows] == [
+        ("b is like d", None),
+        ("b is closer to the query than c", place),
+        ("the place in b is like the query", place),
+    ]
 
 
 def test_rows_of_undone_and_contradicting_judgements():
