@@ -488,7 +488,7 @@ class WindowState(QObject):
     @property
     def marks_count_places(self) -> bool:
         """Whether a mark counts the place that was found in a case, not its whole image."""
-        return self.ranking is not None and self.ranking.compared_by == PLACE
+        return self.ranking is not None and self.ranking.compared_by in (PLACE, BOTH)
 
     @property
     def marks_set_aside(self) -> QueryMarks:

@@ -36,8 +36,10 @@ from semblance.app.shell.theme import BASE, SMALL, colour, plain_tip, set_look, 
 from semblance.app.widgets.place_marks import draw_place
 from semblance.app.widgets.text_cache import RIGHT, text_cache
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
+from semblance.core.imaging.region import Region
 from semblance.core.language import tr, translate
 from semblance.core.library.case_columns import CaseColumns, no_cases
+from semblance.core.reports.formatting import region_text
 from semblance.core.searches.feedback.influence import Influence
 from semblance.core.searches.feedback.judgements import Judgement, JudgementKind, key_of_query
 from semblance.core.searches.feedback.ledger import Contradiction, LedgerEntry
@@ -55,8 +57,8 @@ class LedgerRow:
     """A judgement for display; ``case`` and ``other`` are catalogue rows, -1 for none or a deleted case.
 
     ``names``: names of its case, the other case and its query. ``of_query``: it belongs to the current query.
-    ``against``: the contradictions it is part of. ``place``: what it counts of its case, found by the present search by
-    place; ``None``: the whole image.
+    ``against``: the contradictions it is part of. ``place``: the region of its case that a mark is on, of which only
+    the rectangle and, where it is known, the size of the image count.
     """
 
     entry: LedgerEntry
@@ -102,7 +104,8 @@ class LedgerRow:
                 return tr("{case} is closer to the query than {other}", case=case, other=other)
             return tr("{case} is closer to {query} than {other}", case=case, query=self.query, other=other)
         if self.place is not None:
-            return tr("the place in {case} is {relation}", case=case, relation=self.relation)
+            place = translate(region_text(self.place.region))
+            return tr("{case} ({place}) is {relation}", case=case, place=place, relation=self.relation)
         return tr("{case} is {relation}", case=case, relation=self.relation)
 
 
@@ -151,8 +154,14 @@ class _LedgerSequence(Sequence[LedgerRow]):
         names = (self._name(one.case), self._name(one.other), self._name(one.query))
         against = tuple(self._against.get(entry.id, ()))
         of_query = one.query_key == self._query
-        place = self._places.get(one.case) if of_query else None
+        place = None if one.place is None else self._place(Region.from_json(dict(one.place)), one.case)
         return LedgerRow(entry, self._row(one.case), self._row(one.other), names, of_query, against, place)
+
+    def _place(self, region: Region, case: str) -> MatchedPlace:
+        known = self._places.get(case)
+        size = (0, 0) if known is None else (known.image_width, known.image_height)
+        number = None if region.z is None else region.z + 1
+        return MatchedPlace(region.x, region.y, region.width, region.height, number, 0.0, *size)
 
     def _row(self, case: str | None) -> int:
         index = self._columns.index_of_id(case) if case is not None else NONE
@@ -182,8 +191,8 @@ class LedgerModel(QAbstractListModel):
         columns: CaseColumns,
         places: Mapping[str, MatchedPlace] | None = None,
     ) -> None:
-        """Show the ``entries`` of ``search`` and the ``contradictions`` among them. ``places``: by case id, the places
-        that marks on the query count."""
+        """Show the ``entries`` of ``search`` and the ``contradictions`` among them. ``places``: by case id, where the
+        search by place found its query."""
         key = key_of_query(search.query) if search is not None else ""
         rows = _LedgerSequence(entries, contradictions, columns, key, places or {})
         positions = {key: position for position, key in enumerate(rows.ids())}

@@ -78,7 +78,7 @@ def mark_cases(
     context: Context, cases: Sequence[str], *, positive: bool, shown: Sequence[str] = ()
 ) -> Job | None:
     """Mark ``cases``, ids or paths of images from outside, as more or as less like the query; an earlier mark on one of
-    them is undone. ``shown``: ids of the cases on screen."""
+    them is undone. A case in which the search found a place is marked by it. ``shown``: ids of the cases on screen."""
     state = context.state
     if state.search is None or state.ranked_search is None or not state.can_judge or not cases:
         return None
@@ -87,7 +87,12 @@ def mark_cases(
         state.change_search(strength=1.0)
     search = state.search
     try:
-        judgements = [likeness_judgement(search, case, positive, shown) for case in cases]
+        places = {
+            one.case_id: one.place.region
+            for one in state.ranked_search.result.ranked
+            if one.place is not None
+        }
+        judgements = [likeness_judgement(search, case, positive, shown, places.get(case)) for case in cases]
     except BadInput as error:
         context.messages.error(error)
         return None

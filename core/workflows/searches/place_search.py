@@ -190,7 +190,8 @@ def query_places(loaded: LoadedMetric, stored: LibraryPlaces, query: Query) -> Q
         # How far a place is from the mean one says how much it stands out.
         lengths = np.linalg.norm(codes.astype(np.float64), axis=1)
         every = np.arange(len(codes), dtype=np.int64)
-        return QueryPlaces(codes, grid, every, PlaceQuery.of(codes, lengths), (_SIDE, _SIDE))
+        extent = (_SIDE, _SIDE) if region is None else (grid.rows, grid.columns)
+        return QueryPlaces(codes, grid, every, PlaceQuery.of(codes, lengths), extent)
     inside = grid.places_in(region.clipped(*size)).astype(np.int64)
     down, across = np.divmod(inside, grid.columns)
     extent = int(np.ptp(down)) + 1, int(np.ptp(across)) + 1
@@ -283,7 +284,11 @@ def _matched(
     if not case.height or not case.width:
         return None
     grid = _grid(extractor, case.height, case.width)
-    top, left, bottom, right = found_rectangle(cosines, extent)
+    if extent == cosines.shape:
+        # All of a slice is found on all of another.
+        top, left, bottom, right = 0, 0, *extent
+    else:
+        top, left, bottom, right = found_rectangle(cosines, extent)
     x, y = grid.place_box(top * grid.columns + left)[:2]
     end_x, end_y = grid.place_box((bottom - 1) * grid.columns + right - 1)[2:]
     x, y, end_x, end_y = (

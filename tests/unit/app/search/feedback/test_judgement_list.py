@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from semblance.app.search.feedback.judgement_list import ROW, LedgerModel, time_ago
+from semblance.core.imaging.region import Region
 from semblance.core.library.case_columns import case_columns
 from semblance.core.searches.feedback.influence import Influence
 from semblance.core.searches.feedback.judgements import Judgement, JudgementKind
@@ -47,18 +48,18 @@ def test_sentences_of_judgements_newest_first():
     assert rows.index(1).data(ROW) is rows.rows[1]
 
 
-def test_a_mark_after_a_search_by_place_is_on_the_place():
+def test_a_mark_on_a_place_says_where_it_is():
     ledger = Ledger()
-    ledger.add([Judgement(JudgementKind.ALIKE, "a", "b"), Judgement(JudgementKind.CLOSER, "a", "b", "c")])
-    ledger.add([Judgement(JudgementKind.ALIKE, "d", "b")])
-    place = MatchedPlace(1, 2, 3, 4, None, 0.5, 10, 10)
+    region = Region(1, 2, 3, 4).to_json()
+    ledger.add(
+        [Judgement(JudgementKind.ALIKE, "a", "b", place=region), Judgement(JudgementKind.ALIKE, "a", "d")]
+    )
     rows = LedgerModel()
-    rows.show(SEARCH, ledger.entries, (), COLUMNS, {"b": place})
-    assert [(row.sentence, row.place) for row in rows.rows] == [
-        ("b is like d", None),
-        ("b is closer to the query than c", place),
-        ("the place in b is like the query", place),
-    ]
+    rows.show(SEARCH, ledger.entries, (), COLUMNS, {"b": MatchedPlace(5, 5, 5, 5, None, 0.5, 10, 12)})
+    whole, place = rows.rows
+    assert (whole.sentence, whole.place) == ("d is like the query", None)
+    assert place.sentence == "b (3 × 4 px at 1, 2) is like the query"
+    assert place.place.share == (0.1, 2 / 12, 0.4, 6 / 12)
 
 
 def test_rows_of_undone_and_contradicting_judgements():
