@@ -66,7 +66,7 @@ class GroupPart:
 @dataclass(frozen=True)
 class Explanation:
     """Why ``case`` is at ``distance``: ``groups`` sum to it, and so do ``shares``, which are of a ``kind``
-    ("Directions", "Bits", ...)."""
+    ("Directions", "Bits", ...). A search by place has no groups."""
 
     case: str
     distance: float
@@ -98,6 +98,13 @@ def explain_distance(
         BadArguments: no such metric or group of features.
         BadInput: no such case, no features for it or the query, or an image that cannot be read.
     """
+    loaded = open_search_metric(library, search, reporter)
+    match = resolved_match(loaded, search)
+    if match != WHOLE:
+        (found,) = _explained_by_place(loaded, search, match, [case], reporter)
+        of_places = tuple(DistanceShare(name, amount) for name, amount in found.parts)
+        total = sum(share.amount for share in of_places)
+        return Explanation(case, total, (), tr_lazy("Parts"), of_places, found.sentence)
     context = ExplanationContext.of(library, search, reporter)
     q, x = context.query_row(), context.case_rows([case])[0]
     amounts = context.grouping.shares(q, x[np.newaxis])[0]
