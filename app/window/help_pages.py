@@ -71,6 +71,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "outcomes",
             "reader_study",
             "agreement",
+            "changes",
             "benchmarks",
         ),
     ),
