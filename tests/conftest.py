@@ -12,7 +12,7 @@ import hypothesis
 import pytest
 
 from semblance.core.engine import cluster, limit_threads
-from semblance.core.workflows.features import extract_features
+from semblance.core.workflows.features import describe_slices, extract_features
 from semblance.core.workflows.library.close_library import close_library
 from tests.helpers import data as real_data
 from tests.helpers.engine_here import open_engine_here
@@ -110,6 +110,7 @@ def features_here() -> Iterator[None]:
     """Features are extracted without starting processes."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(extract_features, "open_engine", open_engine_here)
+        patch.setattr(describe_slices, "open_engine", open_engine_here)
         yield
 
 
@@ -117,6 +118,7 @@ def features_here() -> Iterator[None]:
 def features_in_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Features are extracted in processes, as in the program."""
     monkeypatch.setattr(extract_features, "open_engine", cluster.open_engine)
+    monkeypatch.setattr(describe_slices, "open_engine", cluster.open_engine)
 
 
 @pytest.fixture

@@ -100,18 +100,18 @@ def agreement(library: LibraryArgument, as_json: Json = False) -> None:
 
 @commands.command()
 def evaluate(
-    learner: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME[,NAME...]",
-            help="The learners. `semblance learners` lists them.",
-            autocompletion=learner_names,
-        ),
-    ],
     protocol: Annotated[
         str,
         typer.Option(help="The protocol. `semblance protocols` lists them.", autocompletion=protocol_names),
     ],
+    learner: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME[,NAME...]",
+            help="The learners. `semblance learners` lists them. The protocol region needs none.",
+            autocompletion=learner_names,
+        ),
+    ] = "",
     library: Annotated[
         Location | None, typer.Argument(metavar="LIB", help=LIBRARY_HELP, parser=library_location)
     ] = None,

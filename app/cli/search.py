@@ -56,6 +56,23 @@ def search(
     region: Annotated[
         str | None, typer.Option(metavar="X,Y,W,H", help="The region of the image to search with, in pixels.")
     ] = None,
+    slice_: Annotated[
+        int | None,
+        typer.Option(
+            "--slice",
+            min=1,
+            metavar="N",
+            help="The slice of a volume to search with, in the order of space: the region on it, or all of it.",
+        ),
+    ] = None,
+    match: Annotated[
+        str,
+        typer.Option(
+            metavar="place|whole|both",
+            help="What is compared: the places of the region or image, whole images by the metric, or both. "
+            "[default: place with --region where the library has places, else whole]",
+        ),
+    ] = "",
     k: Annotated[int, typer.Option("-k", min=1, help="Number of cases.")] = 20,
     diverse: Annotated[
         float,
@@ -121,9 +138,12 @@ def search(
     from semblance.core.workflows.metrics.stored_metric import current_metric
     from semblance.core.workflows.searches.explain_distance import result_with_reasons
     from semblance.core.workflows.searches.rank_cases import nearest_cases
+    from semblance.core.workflows.searches.slice_query import query_on_slice
 
     query = Query(composed(case) if case else case, image, parse_region(region))
     check_one_query(query)
+    if slice_ is not None:
+        query = query_on_slice(library, query, slice_)
     with ConsoleReporter() as reporter:
         left_out = tuple(without or ())
         result = nearest_cases(
@@ -136,6 +156,7 @@ def search(
             without=left_out,
             without_patient=without_patient,
             candidates=candidates,
+            match=match,
             like=case_ids(like),
             unlike=case_ids(unlike),
             reporter=reporter,
@@ -372,14 +393,25 @@ def _distance(distance: float) -> str:
     return f"{distance:#.4g}" if 0 < distance < 0.1 else f"{distance:.4f}"
 
 
+def _place_cells(place: Mapping[str, Any] | None) -> list[str]:
+    """The rectangle of a place as --region takes it, with its slice, and its similarity."""
+    if place is None:
+        return ["–", "–"]
+    box = ",".join(f"{place[side]:.0f}" for side in ("x", "y", "width", "height"))
+    on_slice = "" if place["slice"] is None else f" on slice {place['slice']}"
+    return [box + on_slice, f"{place['similarity']:.3f}"]
+
+
 def show_cases(document: Mapping[str, Any]) -> None:
     """Print a ranking as a table."""
     table = Table(box=None, pad_edge=False)
-    for column, justify in (("rank", "right"), ("case", "left"), ("finding", "left"), ("distance", "right")):
+    with_places = any("place" in line for line in document["results"])
+    columns = [("rank", "right"), ("case", "left"), ("finding", "left"), ("distance", "right")]
+    for column, justify in [*columns, ("place", "left"), ("similarity", "right")] if with_places else columns:
         table.add_column(column, justify=justify)  # type: ignore[arg-type]
     for line in document["results"]:
-        cells = (str(line["rank"]), line["case_id"], line["finding"] or "–", _distance(line["distance"]))
-        table.add_row(*map(visible, cells))
+        cells = [str(line["rank"]), line["case_id"], line["finding"] or "–", _distance(line["distance"])]
+        table.add_row(*map(visible, cells + (_place_cells(line.get("place")) if with_places else [])))
     stdout.print(table)
     marks = sum(map(len, document["feedback"].values()))
     if marks:
@@ -390,6 +422,8 @@ def show_cases(document: Mapping[str, Any]) -> None:
         recall = candidates["recall@20"]
         contain = "" if recall is None else f", which contain {recall:.3f} of the 20 nearest on average"
         echo(f"compared: {candidates['number']} candidates of an index{contain}")
+    if by := {"place": "by place", "both": "by place and as a whole"}.get(document.get("compared_by", "")):
+        echo(f"compared {by}: {document['compared']} cases")
     hidden = document["hidden"]
     vote = document["vote"]
     counted = ", ".join(f"{n} {f}" for f, n in vote["counts"].items()) or "none"

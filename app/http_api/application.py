@@ -236,6 +236,11 @@ class _Options(BaseModel, extra="forbid"):
         description="The region of the image to search with, in pixels: x,y,width,height.",
         pattern=r"^[0-9]{1,6},[0-9]{1,6},[0-9]{1,6},[0-9]{1,6}$",
     )
+    match: Literal["place", "whole", "both"] | None = Field(
+        None,
+        description="What is compared: places, whole images, or both. Without it a region is compared by place where "
+        "the library has places, and everything else as a whole.",
+    )
     like: list[Name] = Field([], description="Cases marked as more like the query.", max_length=MAX_MARKS)
     unlike: list[Name] = Field([], description="Cases marked as less like the query.", max_length=MAX_MARKS)
     diverse: float = Field(
@@ -257,6 +262,7 @@ class _Options(BaseModel, extra="forbid"):
         return SearchRequest(
             settings.key,
             region=None if self.region is None else Region.parse(self.region),
+            match=self.match or "",
             metric=self.metric,
             like=tuple(self.like),
             unlike=tuple(self.unlike),

@@ -19,6 +19,7 @@ from semblance.app.viewer.window_level import PRESETS, Preset, Window, auto_wind
 from semblance.app.widgets.place_marks import NO_PLACE_MARKS, PlaceMarks
 from semblance.core.imaging.cut_planes import Edges
 from semblance.core.imaging.display import DisplayImage
+from semblance.core.imaging.in_plane_shift import InPlaneShift
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr
 
@@ -26,11 +27,13 @@ from semblance.core.language import tr
 @dataclass(frozen=True)
 class SecondImage:
     """The image of another view, drawn over that of this one in the same place: alone, or as the difference of the
-    displayed grey levels. ``label`` is the accessible name."""
+    displayed grey levels. ``label`` is the accessible name. ``shift``: with which the other image fits on this one;
+    ``None``: both fill their views."""
 
     view: ImageDisplay
     label: str
     is_difference: bool = False
+    shift: InPlaneShift | None = None
 
 
 class ImageDisplay(QWidget):
@@ -39,7 +42,8 @@ class ImageDisplay(QWidget):
     Signals: ``region.changed(region)``, ``window_changed(window)``, ``tool_changed(name)``, ``view_changed()`` for
     zoom and position, ``inverted_changed(inverted)``; ``segment_requested(x, y)``: outline what lies at that image
     pixel; ``refine_requested``: outline what lies in the region drawn; ``scrolled(steps)``: so many slices on, if
-    ``scrolls``; ``run_requested``: start or stop running through the slices; ``located(x, y)``: move the cross there.
+    ``scrolls``; ``run_requested``: start or stop running through the slices; ``located(x, y)``: move the cross there;
+    ``pointed_at(at)``: the pixel under the mouse, ``None`` where none is.
     """
 
     window_changed = Signal(object)
@@ -51,6 +55,7 @@ class ImageDisplay(QWidget):
     run_requested = Signal()
     located = Signal(float, float)
     inverted_changed = Signal(bool)
+    pointed_at = Signal(object)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -183,6 +183,7 @@ class ImageView(ImageDisplay):
     def leaveEvent(self, event: QEvent) -> None:
         self.pointer.leave()
         self.pixel_under_mouse = None
+        self.pointed_at.emit(None)
         self.update()
 
     def _update_pixel_under_mouse(self, at: QPointF) -> None:
@@ -192,6 +193,7 @@ class ImageView(ImageDisplay):
         pixel_under_mouse = (x, y) if inside and self._renderer is not None else None
         if pixel_under_mouse != self.pixel_under_mouse:
             self.pixel_under_mouse = pixel_under_mouse
+            self.pointed_at.emit(pixel_under_mouse)
             self.update()
 
     # Keyboard

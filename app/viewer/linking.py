@@ -8,6 +8,7 @@ from enum import Enum
 from semblance.app.viewer.viewport import Viewport
 from semblance.app.viewer.window_level import Window
 from semblance.core.imaging.display import DisplayImage
+from semblance.core.imaging.in_plane_shift import InPlaneShift
 from semblance.core.workflows.imaging.view_images import StackFacts
 
 _OPPOSITE = {"L": "R", "R": "L", "A": "P", "P": "A", "S": "I", "I": "S"}
@@ -36,6 +37,31 @@ def linked_view(source: Viewport, target: Viewport, together: tuple[Point, Point
         y=end[1] + (source.y - begin[1]) * other.y / source_fit.y,
         fitted=False,
     )
+
+
+def registered_view(
+    source: Viewport,
+    target: Viewport,
+    shift: InPlaneShift,
+    source_mm: tuple[float, float],
+    target_mm: tuple[float, float],
+) -> Viewport:
+    """``target``, in a widget of the same size, so that its image, moved by ``shift``, lies on that of ``source``.
+
+    ``source_mm``, ``target_mm``: mm from row to row and from column to column of each image.
+    """
+    if not shift.is_mm:
+        source_mm, target_mm = (
+            (1.0 / source.height, 1.0 / source.width),
+            (1.0 / target.height, 1.0 / target.width),
+        )
+    x, y = source.orientation.origin(source.x, source.y, source.width, source.height)
+    right = (x - source.width / 2) * source_mm[1] - shift.right
+    down = (y - source.height / 2) * source_mm[0] - shift.down
+    x, y = target.width / 2 + right / target_mm[1], target.height / 2 + down / target_mm[0]
+    x, y = source.orientation.place(x, y, target.width, target.height)
+    zoom = source.zoom * target_mm[1] / source_mm[1]
+    return replace(target, orientation=source.orientation, zoom=zoom, x=x, y=y, fitted=False)
 
 
 def linked_window(source: Window, one: DisplayImage, other: DisplayImage) -> Window:

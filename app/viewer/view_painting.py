@@ -8,7 +8,7 @@ from PySide6.QtGui import QPainter, QPen
 from semblance.app.shell.theme import SMALL, colour, theme
 from semblance.app.viewer import overlay
 from semblance.app.viewer.image_display import ImageDisplay, SecondImage
-from semblance.app.viewer.linking import linked_view
+from semblance.app.viewer.linking import linked_view, registered_view
 from semblance.app.viewer.overlay import (
     MARGIN,
     draw_edges,
@@ -24,6 +24,7 @@ from semblance.app.viewer.viewport import Orientation, Viewport
 from semblance.app.widgets.place_marks import draw_place_marks
 from semblance.app.widgets.text_cache import CENTRE, text_cache
 from semblance.core.imaging.cut_planes import Edges
+from semblance.core.imaging.display import DisplayImage
 
 #: Widget pixels without lines of the cross, around the crossing and at the edges.
 _GAP, _EDGE = 10, 24
@@ -99,6 +100,8 @@ def _paint_second(painter: QPainter, view: ImageDisplay, second: SecondImage) ->
     if other.image is None:
         return
     viewport = linked_view(view.viewport, other.viewport.resized(view.width(), view.height()))
+    if second.shift is not None and view.image is not None:
+        viewport = registered_view(view.viewport, viewport, second.shift, _mm(view.image), _mm(other.image))
     renderer = Renderer(other.image)
     image, target = renderer.visible(
         viewport, view.devicePixelRatioF(), other.window_level, inverted=other.inverted
@@ -119,6 +122,10 @@ def _paint_second(painter: QPainter, view: ImageDisplay, second: SecondImage) ->
     box = QRect((view.width() - width) // 2, letter_end + 6, width, theme().px(20))
     painter.fillRect(box, colour("#000000", 0.66))
     text.draw(painter, box, second.label, "#ECECEE", CENTRE)
+
+
+def _mm(image: DisplayImage) -> tuple[float, float]:
+    return image.spacing_mm or (1.0, 1.0)
 
 
 def _paint_image(painter: QPainter, view: ImageDisplay, renderer: Renderer) -> None:

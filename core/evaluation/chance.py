@@ -33,7 +33,8 @@ def at_chance(accuracy: float | None, chance: float | None) -> str:
 
 def is_chance(score: str) -> bool:
     """Whether ``score`` is a chance, which no learner is better in."""
-    return score.partition("@")[0] in {chance for _, chance in SCORES}
+    name = score.partition("@")[0]
+    return name.endswith("_chance") or name in {chance for _, chance in SCORES}
 
 
 def names_beside_chance(names: Iterable[str], known: Container[str]) -> list[str]:

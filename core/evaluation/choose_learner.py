@@ -324,8 +324,8 @@ def _parts(train: EvaluationData, steps: Sequence[Step], seed: int) -> list[_Tra
     names, findings = np.unique(train.y, return_inverse=True)
     units = patient_codes(train.units, train.n_cases)
     for split in inner_splits(train, seed):
-        fit = train.rows(_sample(train.y, split.train, MOST_FITTED, seed))
-        cases = _sample(train.y, split.test, MOST_VALIDATED, seed)
+        fit = train.rows(sampled_rows(train.y, split.train, MOST_FITTED, seed))
+        cases = sampled_rows(train.y, split.test, MOST_VALIDATED, seed)
         held_out = train.rows(cases)
         fitted, rows = fit_steps(steps, fit.X, fit.y)
         parts.append(
@@ -343,7 +343,7 @@ def _parts(train: EvaluationData, steps: Sequence[Step], seed: int) -> list[_Tra
     return parts
 
 
-def _sample(findings: npt.NDArray[np.str_], rows: Rows, most: int, seed: int) -> Rows:
+def sampled_rows(findings: npt.NDArray[np.str_], rows: Rows, most: int, seed: int) -> Rows:
     """``rows``, or of more than ``most`` a sample with the findings in proportion."""
     if len(rows) <= most:
         return rows

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadArguments, BadInput
+from semblance.core.evaluation.region_queries import CasePlaces
 from semblance.core.evaluation.splits import patients_known
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.training_data.training_sample import stratified_sample
@@ -74,7 +75,7 @@ class EvaluationData:
     training cases. ``case_rows`` (n,) are the catalogue's ids of the cases, for data from a library; ``case_ids``
     (n,) names of the cases, ``None`` if they have none. ``attributes`` by name, (n,) each, "" where unknown.
     ``made_by``: version and settings of the extractor of a feature set. ``notes``: what a person should know of how a
-    table was read.
+    table was read. ``places``: of the cases' whole images, where they were read too.
 
     Raises:
         BadInput: lengths that do not fit together, or infinite values.
@@ -94,6 +95,7 @@ class EvaluationData:
     lesions: npt.NDArray[np.int64] | None = None
     made_by: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    places: CasePlaces | None = None
 
     def __post_init__(self) -> None:
         X = np.asarray(self.X)
@@ -188,6 +190,7 @@ class EvaluationData:
             attributes=attributes,
             units=units,
             lesions=lesions,
+            places=None if self.places is None else self.places.rows(rows),
         )
 
     def source_json(self) -> dict[str, Any]:

@@ -15,7 +15,7 @@ Interval = tuple[float, float]
 Matrix = npt.NDArray[np.float64]
 
 #: Two-sided 95 % of the normal distribution.
-_Z = 1.959964
+NORMAL_95 = 1.959964
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,10 @@ def t_quantile(probability: float, degrees: float) -> float:
 def wilson(share: npt.ArrayLike, n: npt.ArrayLike) -> tuple[Any, Any]:
     """95 % interval of a ``share`` of ``n`` cases, both numbers or of one shape; Wilson (1927)."""
     p, cases = np.asarray(share, dtype=np.float64), np.asarray(n, dtype=np.float64)
-    middle = (p + _Z**2 / (2 * cases)) / (1 + _Z**2 / cases)
-    half = _Z / (1 + _Z**2 / cases) * np.sqrt(p * (1 - p) / cases + _Z**2 / (4 * cases**2))
+    middle = (p + NORMAL_95**2 / (2 * cases)) / (1 + NORMAL_95**2 / cases)
+    half = (
+        NORMAL_95 / (1 + NORMAL_95**2 / cases) * np.sqrt(p * (1 - p) / cases + NORMAL_95**2 / (4 * cases**2))
+    )
     low, high = np.clip(middle - half, 0, 1), np.clip(middle + half, 0, 1)
     return (low, high) if p.ndim else (float(low), float(high))
 

@@ -236,6 +236,9 @@ def _is_above(result: LearnerResult, split: SplitFacts, score: str, chance: str)
     pairs = zip(result.scores[f"{score}@{K}"].values, result.scores[f"{chance}@{K}"].values, strict=True)
     gains = np.array([a - b for a, b in pairs if a is not None and b is not None])
     if len(gains) < 2:
-        return bool(gains.mean() > 0.0) if len(gains) else False
+        ends = result.scores[f"{score}@{K}"].ci95
+        # One repeat has an interval where its queries were drawn again.
+        lower = gains if ends is None else ends[0] - result.scores[f"{chance}@{K}"].mean
+        return bool(np.mean(lower) > 0.0) if len(gains) else False
     error = corrected_variance(gains, split.n_train, split.n_test) ** 0.5
     return bool(gains.mean() > t_quantile(0.975, len(gains) - 1) * error)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from semblance.core.evaluation.intervals import corrected_variance, t_quantile
+from semblance.core.evaluation.intervals import NORMAL_95, corrected_variance, over_queries, t_quantile
 from semblance.core.json_document import JsonDocument
 
 #: Maximum number of pairs for the exact test.
@@ -75,6 +77,20 @@ def wilcoxon_test(a: Sequence[float | None], b: Sequence[float | None]) -> float
     positive_sum = int(ranks[np.array(nonzero) > 0.0].sum())
     extreme = np.abs(2 * np.arange(total + 1) - total) >= abs(2 * positive_sum - total)
     return min(1.0, float(probabilities[extreme].sum()))
+
+
+def paired_difference(
+    differences: npt.NDArray[np.float64], *, seed: int, groups: npt.NDArray[np.intp] | None = None
+) -> ScoreDifference:
+    """Mean of the differences (q,) of paired queries, NaN where one has none, with its percentile bootstrap interval
+    over queries, or whole patients ``groups`` (q,), and the p value by the standard error of the draws' normal
+    approximation."""
+    mean, low, high = (
+        float(one[0]) for one in over_queries(differences[:, np.newaxis], seed=seed, groups=groups)
+    )
+    error = (high - low) / (2.0 * NORMAL_95)
+    p_value = math.erfc(abs(mean) / error / 2.0**0.5) if error > 0.0 else float(mean == 0.0)
+    return ScoreDifference(mean, (low, high), p_value)
 
 
 def corrected_t_test(

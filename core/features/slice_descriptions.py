@@ -103,11 +103,12 @@ class SliceDescriptions:
         at = _HEADER * _INTEGER.itemsize
         slices = _numbers(content, at, count, _INTEGER).astype(np.intp)
         at += slices.size * _INTEGER.itemsize
-        wholes = _numbers(content, at, count * width, np.dtype(np.int8)).reshape(count, width)
+        wholes = _numbers(content, at, count * width, np.dtype(np.int8)).astype(np.int8)
         places = _numbers(content, at + wholes.nbytes, count * rows * columns, _SIGNS)
         if not count or not rows or not columns or (np.diff(slices) <= 0).any():
             raise ValueError("A row of slices is damaged.")
-        return cls(slices, wholes, places.reshape(count, rows, columns).astype(np.uint64))
+        signs_of_places = places.reshape(count, rows, columns).astype(np.uint64)
+        return cls(slices, wholes.reshape(count, width), signs_of_places)
 
 
 def _numbers(content: bytes, at: int, count: int, dtype: np.dtype[np.generic]) -> npt.NDArray[np.generic]:

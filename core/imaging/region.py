@@ -85,6 +85,11 @@ class Region:
             outline = outline.shifted(self.x - left, self.y - top, right - left, bottom - top)
         return replace(self, x=left, y=top, width=right - left, height=bottom - top, outline=outline)
 
+    def covers(self, height: int, width: int) -> bool:
+        """Whether all of an image of ``height`` x ``width`` pixels lies inside, as of a slice that is meant whole."""
+        left, top, right, bottom = self.box
+        return self.outline is None and left <= 0 and top <= 0 and right >= width and bottom >= height
+
     def mask(self, height: int, width: int) -> npt.NDArray[np.bool_]:
         """(height, width) the pixels of the region in an image of that size.
 

@@ -30,6 +30,8 @@ _TITLES = {
     "auc_marginal": tr_lazy("AUC by marginalised k-NN"),
     "pair_accuracy_distance": tr_lazy("Pair accuracy by distance"),
     "pair_accuracy_marginal": tr_lazy("Pair accuracy by marginalised k-NN"),
+    "place_in_region": tr_lazy("Place inside the region"),
+    "place_in_region_chance": tr_lazy("Place inside the region by chance"),
     "calibration_error": tr_lazy("Calibration error"),
 }
 

@@ -209,11 +209,11 @@ class Feedback:
         rule = _rule(to_positive, to_negative)
         best = _largest(rule, REGRESSED)
         sample = cases.sample_rows * self._stretch
-        blended = _standardised(rule[best])
-        blended += PROCESS * _standardised(
+        blended = standardised(rule[best])
+        blended += PROCESS * standardised(
             self._gaussian_process_scores(to_positive[best], to_negative[best], pool[best], sample)
         )
-        blended += LOGISTIC * _standardised(self._logistic(rows[best], sample))
+        blended += LOGISTIC * standardised(self._logistic(rows[best], sample))
         shown = _smoothed(blended, rows[best], np.isin(pool[best], self.liked))
         # In descending order: the best, the rest of the pool by the rule, all others by their distance, the disliked.
         out = cases.behind.copy()
@@ -392,7 +392,8 @@ def _behind(score: Matrix, floor: float) -> Matrix:
     return floor + (score - low) * (0.999 / (high - low) if high > low else 0.0)
 
 
-def _standardised(score: Matrix) -> Matrix:
+def standardised(score: Matrix) -> Matrix:
+    """``score`` (n,) less its mean, over its standard deviation; 0 for equal ones."""
     spread = float(score.std())
     if not spread > _TINY:
         return np.zeros(len(score))

@@ -58,6 +58,13 @@ class PlaceQuery:
     def __len__(self) -> int:
         return len(self.places)
 
+    @property
+    def coordinates(self) -> Matrix:
+        """(q * m,) the places one after the other, each times the root of its weight; see
+        :meth:`PlaceIndex.matched`."""
+        found: Matrix = (self.places.astype(np.float64) * np.sqrt(self.weights)[:, np.newaxis]).reshape(-1)
+        return found
+
 
 def evenly_sampled(numbers: Rows, most: int = MOST_PLACES) -> Rows:
     """At most so many of ``numbers`` (p,), evenly spread over them."""
@@ -166,32 +173,32 @@ class PlaceIndex:
         """
         if codes.ndim != 3 or codes.dtype != np.int8:
             raise BadInput("An index of places needs their codes, one row an image.")
-        self._codes, self._coded, self.candidates = codes, coded, candidates if coded is not None else 0
+        self.codes, self.coded, self.candidates = codes, coded, candidates if coded is not None else 0
         if inverse_lengths is not None and inverse_lengths.shape == codes.shape[:2]:
             self.__dict__["inverse_lengths"] = inverse_lengths
 
     def __len__(self) -> int:
-        return len(self._codes)
+        return len(self.codes)
 
     def with_candidates(self, candidates: int) -> PlaceIndex:
         """The same images with another number of candidates; 0 compares all."""
         return PlaceIndex(
-            self._codes, inverse_lengths=self.inverse_lengths, coded=self._coded, candidates=candidates
+            self.codes, inverse_lengths=self.inverse_lengths, coded=self.coded, candidates=candidates
         )
 
     @cached_property
     def inverse_lengths(self) -> Floats:
         """(n, p) 1 over the length of each coded place; 0 for one without a length."""
-        found = np.zeros(self._codes.shape[:2], dtype=np.float32)
+        found = np.zeros(self.codes.shape[:2], dtype=np.float32)
         for part in self._parts():
-            block = self._codes[part].astype(np.float32)
+            block = self.codes[part].astype(np.float32)
             squared = np.einsum("npm,npm->np", block, block)
             np.divide(1.0, np.sqrt(squared), out=found[part], where=squared > 0.0)
         return found
 
     def codes_of(self, row: int) -> Codes:
         """(p, m) the coded places of an image."""
-        found: Codes = np.asarray(self._codes[row])
+        found: Codes = np.asarray(self.codes[row])
         return found
 
     def search(
@@ -210,8 +217,8 @@ class PlaceIndex:
         if k < 1:
             return NearestRows(np.empty(0, dtype=np.int64), np.empty(0))
         number = self.candidates + 2 * max(0, k - RECALL_AT)
-        if self._coded is not None and self.candidates and number < count:
-            near = self._coded.similarities(query, len(self))
+        if self.coded is not None and self.candidates and number < count:
+            near = self.coded.similarities(query, len(self))
             near = near if rows is None else near[rows]
             best = np.sort(np.argpartition(-near, number - 1)[:number])
             rows = best if rows is None else rows[best]
@@ -234,14 +241,14 @@ class PlaceIndex:
         )
         return found
 
-    def all_distances(self, query: PlaceQuery) -> Matrix:
-        """(n,) distances of ``query`` to all images, with an error up to 2e-5.
+    def nearly_exact_distances(self, query: PlaceQuery, rows: Rows | None = None) -> Matrix:
+        """(r,) distances of ``query`` to some ``rows`` (r,), or to all images, with an error up to 2e-5.
 
         Raises:
             BadInput: a query that does not fit the index.
         """
         self._check(query)
-        found: Matrix = 2.0 * query.weights.sum() - 2.0 * self._similarities(query, None).astype(np.float64)
+        found: Matrix = 2.0 * query.weights.sum() - 2.0 * self._similarities(query, rows).astype(np.float64)
         return found
 
     def best_matches(
@@ -263,6 +270,24 @@ class PlaceIndex:
             cosines[at] = cosine[places[at], np.arange(len(query))]
         return BestMatches(places, cosines)
 
+    def matched(
+        self, query: PlaceQuery, rows: Rows, among: Sequence[npt.NDArray[np.intp] | None] | None = None
+    ) -> Matrix:
+        """(r, q * m) the best matches of ``query`` in some ``rows`` (r,), of length 1, each times the root of the
+        weight: the squared Euclidean distance from :attr:`PlaceQuery.coordinates` is the distance of the image.
+
+        ``among`` as :meth:`best_matches` takes it. No weight may be negative.
+
+        Raises:
+            BadInput: a query that does not fit the index.
+        """
+        places = self.best_matches(query, rows, among).places
+        found = np.empty((len(rows), query.places.size))
+        roots = np.sqrt(query.weights)[:, np.newaxis]
+        for at, row in enumerate(rows.tolist()):
+            found[at] = (unit_codes(self.codes[row][places[at]]) * roots).reshape(-1)
+        return found
+
     def maps(self, query: PlaceQuery, rows: Rows) -> Matrix:
         """(r, p) for each place of some ``rows`` (r,) the weighted mean of its cosines with all places of ``query``.
 
@@ -270,7 +295,7 @@ class PlaceIndex:
             BadInput: a query that does not fit the index.
         """
         self._check(query)
-        found = np.empty((len(rows), self._codes.shape[1]))
+        found = np.empty((len(rows), self.codes.shape[1]))
         for at, cosine in self._cosines(query, rows):
             found[at] = cosine @ query.weights
         return found
@@ -282,20 +307,20 @@ class PlaceIndex:
         """
         wide = query.places.astype(np.float64).T
         for at, row in enumerate(rows.tolist()):
-            codes = self._codes[row].astype(np.float64)
+            codes = self.codes[row].astype(np.float64)
             length = np.sqrt(np.einsum("pm,pm->p", codes, codes))
             yield at, (codes @ wide) / np.maximum(length, 1e-12)[:, np.newaxis]
 
     def _similarities(self, query: PlaceQuery, rows: Rows | None) -> Floats:
         """(r,) similarities of some ``rows`` (r,), or of all, in float32."""
-        n, (p, m), q = len(self) if rows is None else len(rows), self._codes.shape[1:], len(query)
+        n, (p, m), q = len(self) if rows is None else len(rows), self.codes.shape[1:], len(query)
         found = np.empty(n, dtype=np.float32)
         block = np.empty((_BLOCK * p, m), dtype=np.float32)
         products = np.empty(q * _BLOCK * p, dtype=np.float32)
         weights = query.weights.astype(np.float32)
         for start in range(0, n, _BLOCK):
             part = slice(start, start + _BLOCK) if rows is None else rows[start : start + _BLOCK]
-            codes = self._codes[part].reshape(-1, m)
+            codes = self.codes[part].reshape(-1, m)
             some, product = block[: len(codes)], products[: q * len(codes)].reshape(q, len(codes))
             np.copyto(some, codes)
             np.dot(query.places, some.T, out=product)
@@ -317,5 +342,5 @@ class PlaceIndex:
         Raises:
             BadInput: the query does not fit the index.
         """
-        if query.places.ndim != 2 or query.places.shape[1] != self._codes.shape[2] or not len(query):
+        if query.places.ndim != 2 or query.places.shape[1] != self.codes.shape[2] or not len(query):
             raise BadInput("The places of the query do not fit the index.")

@@ -15,13 +15,16 @@ from semblance.core.language import tr_lazy
 from semblance.core.retrieval.candidate_index import CandidateIndex
 from semblance.core.retrieval.feedback import MarkedIndex
 from semblance.core.retrieval.index import DistanceIndex, Index, Matrix, NearestRows, Position, Rows
+from semblance.core.retrieval.place_comparison import CombinedComparison, PlaceComparison
 from semblance.core.retrieval.refined_index import RefinedIndex
 
 Mask = npt.NDArray[np.bool_]
 #: Number of queries that :func:`rank_many` compares with each row at once, and of candidates for each case to rank.
 BATCH, TIMES = 32, 4
 
-AnyIndex = Index | DistanceIndex | CandidateIndex | RefinedIndex | MarkedIndex
+AnyIndex = (
+    Index | DistanceIndex | CandidateIndex | RefinedIndex | MarkedIndex | PlaceComparison | CombinedComparison
+)
 
 #: Number of candidates for each case to rank.
 CANDIDATES_PER_CASE = 5

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from semblance.core.json_document import JsonDocument, JsonKeys
@@ -78,7 +78,11 @@ class Search(JsonDocument):
     @classmethod
     def _read(cls, data: Mapping[str, Any]) -> Search:
         marked = {key: _marked(data[key]) for key in ("like", "unlike") if key in data}
-        return super()._read({**data, **marked})
+        found = super()._read({**data, **marked})
+        if "match" not in data and found.query.region is not None:
+            # Searches saved before there were places compared regions as a whole.
+            return replace(found, match=WHOLE)
+        return found
 
     @property
     def is_shifted(self) -> bool:

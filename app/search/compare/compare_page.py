@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QPoint, Qt, QTimer, Signal
+from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QHideEvent, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QFrame, QMenu, QPushButton, QScrollArea, QWidget
 
 from semblance.app.search.case_panel import CaseNotes
 from semblance.app.search.compare.compared_pair import WIDTH as FACTS
 from semblance.app.search.compare.compared_pair import ComparedPair, CompareFacts, FeatureTable, compared_pair
+from semblance.app.search.compare.pair_reason import PairReason
 from semblance.app.search.compare.same_level import SameLevel, VolumePair
+from semblance.app.search.compare.second_image import SecondImageButtons
 from semblance.app.search.feedback.mark_cards import FeedbackButtons
 from semblance.app.search.query.query_facts import region_size
 from semblance.app.shell import search_operations
@@ -23,10 +26,8 @@ from semblance.app.shell.jobs import SHOW_AFTER_MS, Job, WorkerPool
 from semblance.app.shell.query_source import inside
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import set_look, theme, theme_signals
-from semblance.app.viewer.image_display import SecondImage
 from semblance.app.viewer.image_menu import image_menu
 from semblance.app.viewer.image_pane import ImagePane
-from semblance.app.viewer.image_view import ImageView
 from semblance.app.viewer.linked_panes import LinkedPanes
 from semblance.app.viewer.tools import RECTANGLE, RULER, SELECT
 from semblance.app.widgets.buttons import KeyTip
@@ -38,7 +39,7 @@ from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.message_lines import CopyDetailsButton
 from semblance.app.widgets.panel import FullPage, ImageHeader, header_button, side_by_side
-from semblance.app.widgets.place_marks import NO_PLACE_MARKS, PlaceMarks
+from semblance.app.widgets.place_marks import NO_PLACE_MARKS
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.errors import SemblanceError
 from semblance.core.imaging.image_address import ImageAddress
@@ -56,9 +57,6 @@ NOTES_HEIGHT = 88
 PLACE_LINE = 28
 #: Visible cases where they are rows of a table.
 TABLE_LINES = 4
-
-#: How long each image is shown while they alternate.
-BLINK_MS = 600
 
 
 class ComparePage(FullPage):
@@ -124,7 +122,7 @@ class ComparePage(FullPage):
             pane.histogram.setSizePolicy(policy)
         self._links = LinkedPanes(self.panes, self.linked)
         self.level = SameLevel(context, self.panes, self._links, self)
-        self.second = SecondImageButtons(self, self.panes[0].view, self.panes[1].view)
+        self.second = SecondImageButtons(context, self.panes, self)
         buttons = (self.search_region, self.in_report, self.feedback, self.previous, self.next)
         self._image_tools = (self.draw, self.measure, self.second.blink, self.second.difference, self.linked)
         for widget in (*buttons, *self._image_tools, self.level.button, self.detach):
@@ -135,6 +133,7 @@ class ComparePage(FullPage):
         #: What is searched with and how to see the places, below the images of a search by place.
         self.place_line = ElidedLabel(role="second")
         self._is_zoomed_to_places = False
+        self.reason = PairReason(context)
         self.facts = CompareFacts()
         self.notes = CaseNotes(context.state, self.in_report)
         self.strip = CaseGrid()
@@ -155,7 +154,11 @@ class ComparePage(FullPage):
         self._facts_area.setFrameShape(QFrame.Shape.NoFrame)
         self._facts_area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._facts_area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self._facts_area.setWidget(self.facts)
+        inner = QWidget()
+        column = vbox(inner)
+        column.addWidget(self.reason)
+        column.addWidget(self.facts, 1)
+        self._facts_area.setWidget(inner)
         self._right = QWidget()
         right = vbox(self._right)
         right.addWidget(self._facts_area, 1)
@@ -183,6 +186,7 @@ class ComparePage(FullPage):
         self.previous.clicked.connect(lambda: self.step(-1))
         self.next.clicked.connect(lambda: self.step(1))
         self.linked.toggled.connect(lambda on: self._link() if on else None)
+        self.reason.changed.connect(self._draw_places)
         self.measure.toggled.connect(self._measure)
         self.draw.toggled.connect(self._draw)
         self.feedback.judged.connect(self.judged)
@@ -195,6 +199,7 @@ class ComparePage(FullPage):
             pane.view.customContextMenuRequested.connect(
                 lambda at, side=side: self.make_menu(side).popup(self.panes[side].view.mapToGlobal(at))
             )
+            pane.view.pointed_at.connect(lambda at, side=side: self.reason.point(side, at))
             pane.view.tool_changed.connect(lambda name: self.measure.setChecked(name == RULER))
         self.panes[1].view.tool_changed.connect(lambda name: self.draw.setChecked(name == RECTANGLE))
         query = self.panes[0]
@@ -217,7 +222,9 @@ class ComparePage(FullPage):
         is_table = self._state.columns.is_table
         self.strip.set_rows(is_table)
         self.strip.setFixedHeight(self.strip.line_height * (TABLE_LINES if is_table else 1))
-        self.linked.setText(LINKED if self.width() >= theme().px(LABEL_WIDTH) else "")
+        is_wide = self.width() >= theme().px(LABEL_WIDTH)
+        self.linked.setText(LINKED if is_wide else "")
+        self.level.set_text_shown(shown=is_wide)
         self._right.setFixedWidth(min(theme().px(FACTS), self.width() * 36 // 100))
         self.notes.setFixedHeight(theme().px(NOTES_HEIGHT))
         self.place_line.setFixedHeight(theme().px(PLACE_LINE))
@@ -313,6 +320,8 @@ class ComparePage(FullPage):
             self._open_case(pair)
         else:
             self._draw_case()
+        has_images = self.features.isHidden()
+        self.reason.show_pair(*((pair.ranked_search, pair.case) if has_images else (None, None)))
         if before is None or before.case.row != pair.case.row:
             self.case_changed.emit()
 
@@ -338,6 +347,7 @@ class ComparePage(FullPage):
         for pane in self.panes:
             pane.show_nothing()
         self.features.show_features([], "")
+        self.reason.show_pair(None, None)
         self.facts.clear()
 
     def _open_case(self, pair: ComparedPair) -> None:
@@ -385,11 +395,25 @@ class ComparePage(FullPage):
         parts = [zooms] if region is None else [tr("Region {size}", size=region_size(region)), zooms]
         self.place_line.setText("   ".join(parts))
 
-    def _show_places(self, pair: ComparedPair) -> None:
-        """Draw what a search by place found on the image of the ranked case."""
+    def _draw_places(self) -> None:
+        """Draw the places that match on both images, and what a search by place found in the case."""
+        pair = self._pair
+        if pair is None or not self.features.isHidden():
+            return
         place = pair.case.place
-        marks = NO_PLACE_MARKS if place is None else PlaceMarks((place.box,), slice=place.number)
-        self.panes[1].show_place_marks(marks)
+        for side, pane in enumerate(self.panes):
+            marks = self.reason.marks(side)
+            if side == 1 and place is not None:
+                frames = (place.box, *marks.frames[1:])
+                marks = replace(marks, frames=frames, slice=place.number)
+            elif side == 0 and pair.query.region is not None:
+                # The region is drawn already.
+                marks = replace(marks, frames=marks.frames[1:], slice=pair.query.region.middle_slice)
+            elif pane.place is not None:
+                region = pane.case_region
+                middle = None if region is None else region.middle_slice
+                marks = replace(marks, slice=len(pane.slices) // 2 if middle is None else middle)
+            pane.show_place_marks(marks if self._viewed[side] is not None else NO_PLACE_MARKS)
 
     def zoom_to_places(self) -> None:
         """Zoom both images to the matched place, or show the whole images again."""
@@ -418,7 +442,7 @@ class ComparePage(FullPage):
             self._viewed[1] = None
             self.panes[1].show_nothing()
             self.features.show_features([], "")
-        self._show_places(pair)
+        self._draw_places()
         self.feedback.show_case(pair.case.case_id)
         self.notes.show_case(pair.case.case_id)
         distance = tr("distance {distance}", distance=self.strip.model().distance_text(pair.place))
@@ -630,39 +654,3 @@ class CompareHeader(ImageHeader):
         if error is not None:
             self._distance.setText(str(error))
         self.copy_details.set_error(error)
-
-
-class SecondImageButtons(QObject):
-    """The buttons ``blink`` and ``difference``, of which one is on at most."""
-
-    def __init__(self, parent: QObject, query: ImageView, case: ImageView) -> None:
-        super().__init__(parent)
-        self._query, self._case = query, case
-        self._timer = QTimer(self)
-        self._timer.setInterval(BLINK_MS)
-        self._timer.timeout.connect(self._exchange)
-        self.blink = header_button("eye", tr("Blink: show the query and the case in turn, in one place (O)"))
-        self.difference = header_button("contrast", tr("Difference of the displayed grey levels (X)"))
-        for button in (self.blink, self.difference):
-            button.setCheckable(True)
-        self.blink.toggled.connect(self._set_blinking)
-        self.difference.toggled.connect(self._set_difference)
-
-    def _set_blinking(self, on: bool) -> None:
-        if on:
-            self.difference.setChecked(False)
-            self._timer.start()
-            self._exchange()
-        else:
-            self._timer.stop()
-            self._case.show_second(None)
-
-    def _exchange(self) -> None:
-        """Show the other of both images where the case is."""
-        self._case.show_second(SecondImage(self._query, tr("Query")) if self._case.second is None else None)
-
-    def _set_difference(self, on: bool) -> None:
-        if on:
-            self.blink.setChecked(False)
-        second = SecondImage(self._query, tr("Difference"), is_difference=True)
-        self._case.show_second(second if on else None)

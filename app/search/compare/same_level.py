@@ -117,6 +117,12 @@ class SameLevel(QObject):
         if self._link is not None:
             self.choose(LevelLink.HAND)
 
+    def set_text_shown(self, *, shown: bool) -> None:
+        """Whether the button has a text beside its icon."""
+        self.button.setToolButtonStyle(
+            Qt.ToolButtonStyle.ToolButtonTextBesideIcon if shown else Qt.ToolButtonStyle.ToolButtonIconOnly
+        )
+
     @property
     def levels(self) -> Alignment | None:
         """The levels of the pair, once they are found."""
@@ -224,7 +230,9 @@ class SameLevel(QObject):
         if self._link is LevelLink.CONTENT and levels is not None:
             if levels.counterpart(self._panes[0].slices.place) is None:
                 return tr("by content · this slice has no counterpart")
-            return tr("by content, {confidence}", confidence=format_number(levels.confidence, ".0%"))
+            return tr(
+                "by content, confidence {confidence}", confidence=format_number(levels.confidence, ".0%")
+            )
         if self._job is not None:
             share = self._job.fraction
             return (

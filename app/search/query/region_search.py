@@ -6,6 +6,7 @@ from PySide6.QtCore import QObject, Signal
 
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
+from semblance.app.shell.event_loop import one_shot
 from semblance.app.shell.jobs import Job, WorkerPool
 from semblance.app.shell.query_source import inside
 from semblance.app.shell.state import Change
@@ -25,7 +26,12 @@ from semblance.core.workflows.imaging import view_images
 
 #: Without places the region is compared as an image of its own.
 REGION = "region"
+#: All of the slice that is shown of a volume.
+SLICE = "slice"
+#: A slice is searched with when it has been shown so long.
+_SCROLLED_MS = 250
 _TIPS = {
+    SLICE: tr("Search with the slice shown. Each volume that is found opens on the slice most like it."),
     PLACE: tr("Find this region inside other images. Every result shows where it was found."),
     BOTH: tr("Find this region inside other images, and prefer images that are alike as a whole."),
     REGION: tr(
@@ -42,17 +48,19 @@ class SearchChoice(Segmented):
         super().__init__(((REGION, tr("region")), (WHOLE, tr("whole image"))))
         self.setAccessibleName(tr("Search with"))
 
-    def offer(self, *, by_place: bool, has_own_region: bool) -> None:
-        """Offer places where there are some. ``has_own_region``: without a drawn region a case is compared by the one
-        that it has in the library."""
+    def offer(self, *, by_place: bool, has_own_region: bool, has_slices: bool = False) -> None:
+        """Offer places where there are some, and of a volume the slice shown. ``has_own_region``: without a drawn
+        region a case is compared by the one that it has in the library."""
         whole = tr("own region") if has_own_region else tr("whole image")
         tip = (
             tr("Compare by the region that this case has in the library.")
             if has_own_region
             else tr("Compare the whole images. The region is not used.")
         )
-        first = ((PLACE, tr("place")),) if by_place else ((REGION, tr("region")),)
-        last = ((BOTH, tr("both")),) if by_place else ()
+        first = [(PLACE, tr("place"))] if by_place else [(REGION, tr("region"))]
+        last = [(BOTH, tr("both"))] if by_place else []
+        if by_place and has_slices:
+            first.insert(0, (SLICE, tr("slice")))
         self.set_options((*first, (WHOLE, whole), *last), {**_TIPS, WHOLE: tip})
 
 
@@ -81,12 +89,23 @@ class RegionSearch(QObject):
         tools.undo_requested.connect(self._undo)
         tools.auto_requested.connect(view.auto)
         choice.changed.connect(self._set_choice)
+        self._scrolled = one_shot(self, self._search_shown_slice, _SCROLLED_MS)
+        pane.slice_changed.connect(lambda _: self._scrolled.start() if self.by_slice else None)
         context.state.on_change(Change.SEARCH | Change.CASES, self, self.update_controls)
 
     @property
     def drawn(self) -> Region | None:
         """The region drawn, with its slice."""
         return self._pane.on_shown_slice(self._pane.view.region.region)
+
+    @property
+    def by_slice(self) -> bool:
+        """Whether the query is a whole slice of the volume shown."""
+        query, image = self._context.state.query, self._pane.view.image
+        region = None if query is None or not self.is_query else query.region
+        if region is None or image is None or self._pane.place is None:
+            return False
+        return region.z is not None and region.covers(image.height, image.width)
 
     @property
     def match(self) -> str:
@@ -111,7 +130,7 @@ class RegionSearch(QObject):
         if view.image is None or not view.editable:
             return
         if self.is_query:
-            region = inside(query.region if query is not None else None, view.image)
+            region = None if query is None or self.by_slice else inside(query.region, view.image)
             drawn = view.region
             if region is not None:
                 if drawn.region != region or not drawn.in_use:
@@ -125,9 +144,14 @@ class RegionSearch(QObject):
         drawn, own = self._pane.view.region, self._pane.case_region
         # A saved search may compare the region, cut out, where there are places too.
         by_place = self._context.state.has_places and self.match != WHOLE
-        self._choice.offer(by_place=by_place, has_own_region=by_place and own is not None)
-        self._choice.setEnabled(drawn.region is not None or (by_place and own is not None))
-        if by_place:
+        has_slices = self.is_query and self._pane.place is not None
+        self._choice.offer(
+            by_place=by_place, has_own_region=by_place and own is not None, has_slices=has_slices
+        )
+        self._choice.setEnabled(drawn.region is not None or (by_place and (own is not None or has_slices)))
+        if by_place and self.by_slice:
+            self._choice.set_value(SLICE)
+        elif by_place:
             is_used = drawn.region is not None and drawn.in_use
             self._choice.set_value((BOTH if self.match == BOTH else PLACE) if is_used else WHOLE)
         else:
@@ -156,12 +180,25 @@ class RegionSearch(QObject):
         if not view.editable:
             return
         match = BOTH if key == BOTH else ""
-        if self.is_query:
+        if key == SLICE:
+            search_operations.submit_region(self._context, self._shown_slice(), match=match)
+        elif self.is_query:
             search_operations.submit_region(self._context, self.chosen_region, match=match)
         else:
             self._match = match
             view.show_region(view.region.region or self.chosen_region, in_use=key != WHOLE)
         self.update_controls()
+
+    def _shown_slice(self) -> Region | None:
+        image = self._pane.view.image
+        if image is None or self._pane.place is None:
+            return None
+        return self._pane.on_shown_slice(Region(0, 0, image.width, image.height))
+
+    def _search_shown_slice(self) -> None:
+        """Search with the slice shown, where another one was searched with."""
+        if self.by_slice:
+            search_operations.submit_region(self._context, self._shown_slice())
 
 
 def outline_mass(

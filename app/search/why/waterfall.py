@@ -51,9 +51,14 @@ class Waterfall(QWidget):
         self._update_sizes()
 
     def show_contributions(
-        self, contributions: Sequence[Contribution], total: float, hidden_keys: Sequence[str] = ()
+        self,
+        contributions: Sequence[Contribution],
+        total: float,
+        hidden_keys: Sequence[str] = (),
+        *,
+        total_name: str = "",
     ) -> None:
-        """``hidden_keys`` are excluded and have no row."""
+        """``hidden_keys`` are excluded and have no row. ``total_name``: what the total is, by default the distance."""
         self._contributions, self._hidden_keys = list(contributions), frozenset(hidden_keys)
         while len(self._rows) > len(contributions):
             row = self._rows.pop()
@@ -80,7 +85,7 @@ class Waterfall(QWidget):
                 first=place == 0,
             )
         zero = -low / span
-        total_line = Contribution(tr("Distance"), total)
+        total_line = Contribution(total_name or tr("Distance"), total)
         self.total.reserve_box(any(contribution.key for contribution in contributions))
         self.total.show_contribution(
             total_line, distance_label(total), zero, zero + total / span, last=False, first=False

@@ -1,4 +1,4 @@
-"""Query and ranked case side by side, with the regions that agree."""
+"""Query and ranked case side by side, with the places that agree."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QImage, QPainter, QPaintEvent, QPen, QPolygonF
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QImage, QMouseEvent, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QGridLayout, QSizePolicy, QWidget
 
+from semblance.app.search.why.place_reason import PlaceReason, marks_of
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import WorkerPool
 from semblance.app.shell.theme import TICK, colour, font, theme
@@ -19,12 +20,15 @@ from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.message_lines import CopyDetailsButton
 from semblance.app.widgets.panel import header_button
+from semblance.app.widgets.place_marks import NO_PLACE_MARKS, PlaceMarks, draw_place_marks
 from semblance.app.widgets.thumbnail_loader import as_image
 from semblance.core.errors import SemblanceError
+from semblance.core.imaging.region import Box
 from semblance.core.language import tr, visible
 from semblance.core.searches.similar_cases import RankedCase
 from semblance.core.workflows.searches import compare_cases
 from semblance.core.workflows.searches.compare_cases import ComparedImage, ImageComparison
+from semblance.core.workflows.searches.compare_places import ComparedPlaces, PlaceMatch
 from semblance.core.workflows.searches.rank_cases import RankedSearch
 
 #: Channel of the images.
@@ -34,7 +38,10 @@ _DARK, _LIGHT = "#000000", "#FFFFFF"
 
 
 class WhyImages(QWidget):
-    """Shows the pair of :meth:`show_pair`. The last images stay until the new ones are ready."""
+    """Shows the pair of :meth:`show_pair`. The last images stay until the new ones are ready. ``compared``: new ones
+    are shown, or none are."""
+
+    compared = Signal()
 
     def __init__(self, context: Context) -> None:
         super().__init__()
@@ -43,6 +50,11 @@ class WhyImages(QWidget):
         self._title = ElidedLabel(role="title")
         self._chip = FindingChip(-1, "?")
         self.note = WrappedLabel(role="small")
+        #: The pairs of places that match, of the features of an encoder.
+        self.reason = PlaceReason()
+        self._places: ComparedPlaces | None = None
+        #: Whether the images of another pair are awaited.
+        self.is_comparing = False
         grid = QGridLayout()
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setHorizontalSpacing(8)
@@ -73,6 +85,10 @@ class WhyImages(QWidget):
         column = vbox(self, spacing=4)
         column.addLayout(grid)
         column.addLayout(footer)
+        column.addWidget(self.reason)
+        self.reason.pointed_at.connect(self._draw_places)
+        for side, image in enumerate((self.query, self.case)):
+            image.pointed_at.connect(lambda at, side=side: self._point(side, at))
         self._update_switch()
 
     def show_pair(self, ranked_search: RankedSearch, ranked_case: RankedCase) -> None:
@@ -86,7 +102,8 @@ class WhyImages(QWidget):
         self._title.set_tip(visible(ranked_case.case_id))
         self._chip.set_finding(codes.get(finding, -1), columns.letters.get(finding, "?"))
         self._chip.setToolTip(visible(finding) or tr("finding not given"))
-        request_images(self._context, ranked_search, ranked_case.case_id, self._show, self._fail)
+        self.is_comparing = True
+        request_images(self._context, ranked_search, ranked_case, self._show, self._fail)
 
     def clear(self) -> None:
         """Remove the images and drop the job that prepares new ones."""
@@ -95,7 +112,32 @@ class WhyImages(QWidget):
             image.show_image(AnnotatedImage())
         self.note.setText("")
         self.copy_details.set_error(None)
+        self._show_places(None)
         self._update_switch()
+
+    @property
+    def places(self) -> ComparedPlaces | None:
+        """What is alike in places, of the images shown."""
+        return self._places
+
+    def _show_places(self, found: ImageComparison | None) -> None:
+        self.is_comparing = False
+        self._places = None if found is None else found.places
+        self.reason.show_comparison(found)
+        self._draw_places("")
+        self.compared.emit()
+
+    def _draw_places(self, letter: str, pointed: PlaceMatch | None = None) -> None:
+        for side, image in enumerate((self.query, self.case)):
+            image.show_places(marks_of(self._places, side, letter, pointed))
+
+    def _point(self, side: int, at: tuple[float, float] | None) -> None:
+        """Show what the place at a pixel of an image matches, or no place."""
+        if self._places is None:
+            return
+        pair = None if at is None else self._places.pair_at(side, *at)
+        self.reason.show_pointed(None if pair is None else self._places, pair)
+        self._draw_places("", pair)
 
     def _set_marks(self, on: bool) -> None:
         self._context.settings.set_flag("why_places", on)
@@ -105,17 +147,18 @@ class WhyImages(QWidget):
     def _update_switch(self) -> None:
         """Show the switch if there are marks."""
         shown = (self.query.shown, self.case.shown)
-        self.marks.setVisible(any(one.rings or one.outline for one in shown))
+        self.marks.setVisible(self._places is not None or any(one.rings or one.outline for one in shown))
 
     def _show(self, found: ImageComparison) -> None:
         self.copy_details.set_error(None)
-        for image, side in ((self.query, found.query), (self.case, found.case)):
-            image.show_image(_annotated(side))
+        for number, (image, side) in enumerate(((self.query, found.query), (self.case, found.case))):
+            image.show_image(_annotated(side, None if found.shown is None else found.shown[number]))
         self.note.setText(found.note)
-        self.note.setVisible(bool(found.note))
+        self.note.setVisible(bool(found.note) or found.places is not None)
         shown = any(side.pixels is not None or side.problem for side in (found.query, found.case))
         for image in (self.query, self.case):
             image.setVisible(shown)
+        self._show_places(found)
         self._update_switch()
 
     def _fail(self, error: SemblanceError) -> None:
@@ -123,21 +166,24 @@ class WhyImages(QWidget):
         for image in (self.query, self.case):
             image.show_image(AnnotatedImage(problem=error.message))
         self.note.setText("")
+        self._show_places(None)
         self._update_switch()
 
 
-def _annotated(side: ComparedImage) -> AnnotatedImage:
-    return AnnotatedImage(side.pixels, side.rings, side.outline, side.problem)
+def _annotated(side: ComparedImage, shown: Box | None) -> AnnotatedImage:
+    return AnnotatedImage(side.pixels, side.rings, side.outline, side.problem, shown)
 
 
 def request_images(
     context: Context,
     ranked_search: RankedSearch,
-    case: str,
+    case: RankedCase,
     done: Callable[[ImageComparison], object],
     failed: Callable[[SemblanceError], object],
+    *,
+    channel: str = IMAGES_CHANNEL,
 ) -> None:
-    """Give ``done`` the images of the query and of a ranked case, with the regions that agree."""
+    """Give ``done`` the images of the query and of a ranked case, with the places that agree."""
     if context.state.location is None:
         return
     job = context.jobs.run(
@@ -145,9 +191,10 @@ def request_images(
         compare_cases.compare_images,
         context.state.location,
         ranked_search.search,
-        case,
+        case.case_id,
+        place=case.place,
         pool=WorkerPool.DRAW,
-        channel=IMAGES_CHANNEL,
+        channel=channel,
         quiet=True,
     )
     job.done.connect(done)
@@ -159,23 +206,29 @@ class AnnotatedImage:
     """An image, (h, w) grey or (h, w, 3) RGB uint8 or ``None``, and its marks.
 
     ``rings``: (x, y, radius), ``outline``: (x, y) points. Both are relative to width and height, the radius
-    to the width.
+    to the width. ``shown``: the part of the image that ``pixels`` are, in its own pixels.
     """
 
     pixels: npt.NDArray[np.uint8] | None = None
     rings: tuple[tuple[float, float, float], ...] = ()
     outline: tuple[tuple[float, float], ...] = ()
     problem: str = ""
+    shown: Box | None = None
 
 
 class AnnotatedImageView(QWidget):
-    """Shows the whole image. The rings have the letters a, b, c."""
+    """Shows the whole image. The rings have the letters a, b, c. ``pointed_at(at)``: the pixel of the image under the
+    pointer, ``None`` where none is."""
+
+    pointed_at = Signal(object)
 
     def __init__(self, name: str) -> None:
         super().__init__()
         self._name = name
         self._shown = AnnotatedImage()
         self._image: QImage | None = None
+        self._places = NO_PLACE_MARKS
+        self.setMouseTracking(True)
         #: Whether rings and outlines are drawn.
         self.shows_marks = True
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
@@ -195,8 +248,39 @@ class AnnotatedImageView(QWidget):
         self.setToolTip(shown.problem)
         self.update()
 
+    def show_places(self, marks: PlaceMarks) -> None:
+        """Draw frames and lettered points, in pixels of the image."""
+        self._places = marks
+        if marks:
+            letters = ", ".join(point.letter for point in marks.points)
+            self.setAccessibleName(
+                tr("{name}, with the matched places {letters}", name=self._name, letters=letters)
+            )
+        self.update()
+
+    def _target(self) -> QRectF:
+        """Where the image is drawn."""
+        assert self._image is not None
+        size = self._image.size().scaled(self.size(), Qt.AspectRatioMode.KeepAspectRatio)
+        left, top = (self.width() - size.width()) / 2, (self.height() - size.height()) / 2
+        return QRectF(left, top, size.width(), size.height())
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        super().mouseMoveEvent(event)
+        box = self._shown.shown
+        if self._image is None or box is None:
+            return
+        target, at = self._target(), event.position()
+        x = box[0] + (at.x() - target.x()) / target.width() * (box[2] - box[0])
+        y = box[1] + (at.y() - target.y()) / target.height() * (box[3] - box[1])
+        self.pointed_at.emit((x, y) if target.contains(at) else None)
+
+    def leaveEvent(self, event: QEvent) -> None:
+        super().leaveEvent(event)
+        self.pointed_at.emit(None)
+
     def set_marks(self, on: bool) -> None:
-        """Whether rings and outlines are drawn."""
+        """Whether rings, outlines and places are drawn."""
         self.shows_marks = on
         self.update()
 
@@ -222,17 +306,26 @@ class AnnotatedImageView(QWidget):
                 flags = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
                 painter.drawText(self.rect().adjusted(8, 8, -8, -8), int(flags), self._shown.problem)
         else:
-            size = self._image.size().scaled(self.size(), Qt.AspectRatioMode.KeepAspectRatio)
-            target = QRectF(
-                (self.width() - size.width()) / 2,
-                (self.height() - size.height()) / 2,
-                size.width(),
-                size.height(),
-            )
+            target = self._target()
             painter.drawImage(target, self._image)
             if self.shows_marks:
                 self._draw_marks(painter, target)
+                self._draw_places(painter, target)
         painter.end()
+
+    def _draw_places(self, painter: QPainter, target: QRectF) -> None:
+        box = self._shown.shown
+        if box is None:
+            return
+        across, down = target.width() / (box[2] - box[0]), target.height() / (box[3] - box[1])
+
+        def to_widget(x: float, y: float) -> tuple[float, float]:
+            return target.x() + (x - box[0]) * across, target.y() + (y - box[1]) * down
+
+        painter.save()
+        painter.setClipRect(target)
+        draw_place_marks(painter, self._places, to_widget)
+        painter.restore()
 
     def _draw_marks(self, painter: QPainter, target: QRectF) -> None:
         painter.setBrush(Qt.BrushStyle.NoBrush)

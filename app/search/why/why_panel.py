@@ -7,6 +7,7 @@ from collections.abc import Callable
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QScrollArea, QStackedWidget, QWidget
 
+from semblance.app.search.why.place_reason import parts_of_places
 from semblance.app.search.why.waterfall import Contribution, Waterfall
 from semblance.app.search.why.why_images import WhyImages
 from semblance.app.shell import search_operations
@@ -34,6 +35,7 @@ from semblance.core.searches.similar_cases import RankedCase
 from semblance.core.workflows.evaluation import scored_metrics
 from semblance.core.workflows.library.library_snapshot import MetricFacts
 from semblance.core.workflows.searches import explain_distance
+from semblance.core.workflows.searches.compare_places import ComparedPlaces
 from semblance.core.workflows.searches.explain_distance import Explanation, GroupPart, nearest_mark
 from semblance.core.workflows.searches.rank_cases import RankedSearch
 
@@ -41,7 +43,7 @@ from semblance.core.workflows.searches.rank_cases import RankedSearch
 MAX_ROWS = 9
 #: After an explanation was unchanged for so long, what excluding a group needs is read.
 PRELOAD_AFTER_MS = 300
-_GROUPS, _SHARES = "groups", "shares"
+_PLACES, _GROUPS, _SHARES = "places", "groups", "shares"
 #: The kinds of contribution, by their names in core.
 _KINDS = {
     "Bits": tr("Bits"),
@@ -71,17 +73,21 @@ class WhyPanel(Panel):
         self._request: tuple[object, str] | None = None
         self._explanation: Explanation | None = None
         self.images = WhyImages(context)
+        self.images.compared.connect(self._show_contributions)
         self.header = SectionHeader(tr("Contributions to the distance"), note=tr("untick to leave out"))
         self.header.action_requested.connect(self.reset)
         self.kind = Segmented([(_GROUPS, tr("Groups")), (_SHARES, tr("Bits"))])
         self.kind.setAccessibleName(tr("Breakdown of the distance"))
         self.kind.changed.connect(lambda _kind: self._show_contributions())
         self.waterfall = Waterfall()
+        #: Why there are no shares of places.
+        self.note = WrappedLabel(role="small")
         self.waterfall.exclusion_changed.connect(lambda groups: rank_without(context, groups))
         self.sentence = WrappedLabel()
         self.card = MetricSection(self._state)
         #: Names of the groups in the order of their boxes.
         self._order: tuple[str, ...] = ()
+        self._kinds: tuple[str, ...] = ()
         self.empty = EmptyState()
         self._pages = QStackedWidget()
         self._pages.addWidget(self.empty)
@@ -101,6 +107,7 @@ class WhyPanel(Panel):
         body.addWidget(self.header)
         body.addWidget(self.kind)
         body.addWidget(self.waterfall)
+        body.addWidget(self.note)
         self._last_line = HLine()
         body.addWidget(self._last_line)
         body.addWidget(self.card)
@@ -165,8 +172,8 @@ class WhyPanel(Panel):
             self._show(ranked_case)
             self._preload_delay.start()
 
-        explain(self._context, ranked_search, ranked_case.case_id, ranked_case.distance, show, self._fail)
         self.images.show_pair(ranked_search, ranked_case)
+        explain(self._context, ranked_search, ranked_case.case_id, ranked_case.distance, show, self._fail)
 
     def _preload(self) -> None:
         """Read the features before the first group is excluded."""
@@ -214,18 +221,49 @@ class WhyPanel(Panel):
         text = " ".join(translate(one) for one in sentences if one)
         self.sentence.setText(text)
         self.sentence.setVisible(bool(text))
-        self.kind.set_text(_SHARES, _KINDS.get(self._explanation.kind, translate(self._explanation.kind)))
-        # If each feature is its own group, both views are the same.
-        groups = {part.name for part in self._explanation.groups}
-        self.kind.setVisible(not {share.name for share in self._explanation.shares} <= groups)
-        if self.kind.isHidden():
-            self.kind.set_value(_GROUPS)
         self._show_contributions()
         self._pages.setCurrentWidget(self._body)
+
+    def _breakdowns(self, explanation: Explanation, places: ComparedPlaces | None) -> list[tuple[str, str]]:
+        """The ways to break the distance down. One part alone explains nothing."""
+        groups = {part.name for part in explanation.groups}
+        found = []
+        if places is not None and places.parts:
+            found.append((_PLACES, tr("Places")))
+        if places is not None and places.is_similarity:
+            return found
+        # If each feature is its own group, both views are the same.
+        has_shares = not {share.name for share in explanation.shares} <= groups
+        if len(groups) > 1 or not has_shares:
+            found.append((_GROUPS, tr("Groups")))
+        if has_shares:
+            found.append((_SHARES, _KINDS.get(explanation.kind, translate(explanation.kind))))
+        return found
 
     def _show_contributions(self) -> None:
         explanation = self._explanation
         if explanation is None:
+            return
+        is_single = len({part.name for part in explanation.groups}) == 1
+        # A single group says nothing: what its places contribute is known with the images.
+        is_awaited = is_single and self.images.is_comparing
+        places = None if self.images.is_comparing else self.images.places
+        breakdowns = [] if is_awaited else self._breakdowns(explanation, places)
+        self.note.setText("" if places is None else translate(places.note))
+        self.note.setVisible(bool(self.note.text()))
+        for widget in (self.header, self.waterfall):
+            widget.setVisible(bool(breakdowns))
+        self.kind.setVisible(len(breakdowns) > 1)
+        if not breakdowns:
+            return
+        keys = [key for key, _ in breakdowns]
+        had_places = _PLACES in self._kinds
+        self._kinds = tuple(keys)
+        self.kind.set_options(breakdowns, {})
+        if _PLACES in keys and not had_places:
+            self.kind.set_value(_PLACES)
+        if self.kind.value() == _PLACES and places is not None:
+            self._show_places(places, explanation)
             return
         by_group = self.kind.value() == _GROUPS
         left_out = any(part.left_out for part in explanation.groups)
@@ -239,8 +277,26 @@ class WhyPanel(Panel):
         if by_group:
             self._order = tuple(one.key for one in contributions if one.key)
         self.waterfall.show_contributions(contributions, explanation.distance, hidden)
+        self.header.set_title(tr("Contributions to the distance"))
         self.header.set_note("" if left_out or not by_group else tr("untick to leave out"))
         self.header.set_action(tr("Reset") if left_out else "")
+
+    def _show_places(self, places: ComparedPlaces, explanation: Explanation) -> None:
+        contributions = [Contribution(*part) for part in parts_of_places(places)]
+        total = places.total
+        for part in explanation.groups:
+            if not part.group and not places.is_similarity:
+                contributions.append(_group_contribution(part))
+                total += part.amount
+        name = tr("Mean similarity") if places.is_similarity else tr("Distance")
+        self.waterfall.show_contributions(contributions, total, total_name=name)
+        self.header.set_title(
+            tr("Contributions to the similarity")
+            if places.is_similarity
+            else tr("Contributions to the distance")
+        )
+        self.header.set_note("")
+        self.header.set_action("")
 
 
 def _group_contributions(

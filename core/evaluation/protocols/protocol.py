@@ -157,6 +157,10 @@ class EvaluationProtocol(abc.ABC):
     attributes: ClassVar[tuple[str, ...]] = ()
     #: Names of baselines that can be given like learners.
     baselines: ClassVar[tuple[str, ...]] = ()
+    #: What is measured where no learner is named; none: one must be.
+    default_learners: ClassVar[tuple[str, ...]] = ()
+    #: Whether it compares the places of the cases' images.
+    needs_places: ClassVar[bool] = False
     #: The parameters of the protocol.
     parameters: ClassVar[tuple[Parameter, ...]] = ()
 

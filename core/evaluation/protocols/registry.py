@@ -16,6 +16,7 @@ from semblance.core.evaluation.protocols.papers import (
     OnlineProtocol,
 )
 from semblance.core.evaluation.protocols.protocol import EvaluationProtocol
+from semblance.core.evaluation.protocols.region import RegionProtocol
 from semblance.core.language import tr_lazy
 from semblance.core.parameters import Value
 
@@ -29,6 +30,7 @@ _PROTOCOLS: tuple[type[EvaluationProtocol], ...] = (
     MatchingProtocol,
     FullProtocol,
     FeedbackProtocol,
+    RegionProtocol,
     MedMNISTProtocol,
 )
 

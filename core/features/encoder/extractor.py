@@ -189,6 +189,16 @@ class Encoder(Extractor):
         features, levels, places = all_outputs(session, list(prepared), ("features", LEVELS, PLACES))
         return Descriptions(features, _of_unit_length(levels), places.transpose(0, 2, 3, 1))
 
+    def maps(self, prepared: Sequence[npt.NDArray[Any]], names: Sequence[str]) -> list[dict[str, Floats]]:
+        """Of images as :meth:`prepare` gives them the maps of the network by their ``names``
+        (:func:`semblance.core.features.encoder.efficientnet.onnx_model`), each (c, h, w).
+
+        Raises:
+            BadInput: the encoder cannot be run.
+        """
+        found = all_outputs(encoder_session(str(self.settings["weights"])), list(prepared), names)
+        return [dict(zip(names, maps, strict=True)) for maps in zip(*found, strict=True)]
+
     def place_grid(self, height: int, width: int, region: Region | None = None) -> PlaceGrid:
         """14 x 14 places over the whole image, or over the square around ``region`` that is measured."""
         if region is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -19,6 +19,10 @@ from semblance.core.searches.query import Query
 if TYPE_CHECKING:
     from semblance.core.imaging.region import Region
     from semblance.core.searches.search import Search
+
+
+#: Where the region of the query is stored, that of the marked case is stored beside it.
+_CASE_PLACE = "case_place"
 
 
 class JudgementKind(StrEnum):
@@ -43,7 +47,8 @@ class Judgement:
 
     ``query`` and ``case`` are case ids, or paths of images outside the library (:func:`outside_image`); ``region``
     (JSON) is the part of the query that was searched with. ``shown``: the cases on screen at that time, with which a
-    single judgement is compared. ``time`` is ISO 8601 in UTC.
+    single judgement is compared. ``time`` is ISO 8601 in UTC. ``place`` (JSON): the region of ``case`` that
+    a mark is on; a search by place counts the place, any other one the case.
 
     Raises:
         BadInput: a case judged against itself, or not the cases its kind needs.
@@ -57,6 +62,7 @@ class Judgement:
     shown: tuple[str, ...] = ()
     author: str = ""
     time: str = ""
+    place: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         if (self.other is not None) != (self.kind == JudgementKind.CLOSER):
@@ -81,7 +87,8 @@ class Judgement:
     @property
     def statement(self) -> tuple[str, str, str, str]:
         """Equal for judgements with the same content, whatever their author and time."""
-        return self.kind.value, self.query_key, self.case, self.other or ""
+        place = "" if self.place is None else query_key("", self.place)
+        return self.kind.value, self.query_key, self.case, self.other or place
 
     def cases(self) -> tuple[str, ...]:
         """The query and the cases it is about; a query from outside the library is its path."""
@@ -90,6 +97,8 @@ class Judgement:
     def to_record(self) -> JudgementRecord:
         """The judgement as it is stored in the catalogue."""
         region = None if self.region is None else dict(self.region)
+        if self.place is not None:
+            region = {**(region or {}), _CASE_PLACE: dict(self.place)}
         return JudgementRecord(
             self.kind.value, self.query, self.case, self.other, region, self.shown, self.author, self.time
         )
@@ -108,15 +117,18 @@ class Judgement:
                 tr_lazy("The library holds a judgement of the unknown kind '{kind}'.", kind=record.kind),
                 "Update Semblance to use it.",
             ) from None
+        region = dict(record.region or {})
+        place = region.pop(_CASE_PLACE, None)
         return cls(
             kind,
             record.query,
             record.case,
             record.other,
-            record.region,
+            region or None,
             record.shown,
             record.author,
             record.time,
+            place if isinstance(place, dict) else None,
         )
 
 
@@ -124,7 +136,7 @@ class Judgement:
 class QueryMarks(JsonDocument):
     """The ``liked`` and the ``disliked`` cases as :attr:`Judgement.case` names them, in the order they were marked.
 
-    None is in both.
+    None is in both. ``places`` (JSON): by case, the regions that marks are on.
     """
 
     #: The part ``feedback`` of ``semblance search --json``.
@@ -132,13 +144,15 @@ class QueryMarks(JsonDocument):
 
     liked: tuple[str, ...] = ()
     disliked: tuple[str, ...] = ()
+    places: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def without(self, cases: Collection[str]) -> QueryMarks:
         """The marks on other cases than these."""
         liked, disliked = (
             [one for one in marked if one not in cases] for marked in (self.liked, self.disliked)
         )
-        return replace(self, liked=tuple(liked), disliked=tuple(disliked))
+        places = {case: place for case, place in self.places.items() if case not in cases}
+        return replace(self, liked=tuple(liked), disliked=tuple(disliked), places=places)
 
     def __len__(self) -> int:
         return len(self.liked) + len(self.disliked)
@@ -153,14 +167,26 @@ def outside_image(case: str) -> Path | None:
     return path if path.is_absolute() else None
 
 
-def likeness_judgement(search: Search, case: str, positive: bool, shown: Sequence[str] = ()) -> Judgement:
+def likeness_judgement(
+    search: Search, case: str, positive: bool, shown: Sequence[str] = (), place: Region | None = None
+) -> Judgement:
     """The judgement that ``case`` is, or is not, like the query of the search; ``shown``: the cases on screen.
+
+    ``place``: the region of ``case`` that is meant, such as
+    :attr:`semblance.core.searches.similar_cases.MatchedPlace.region`; without it the whole case. The judgement is saved
+    by :func:`semblance.core.workflows.searches.feedback.refine_metric.add_judgements`.
 
     Raises:
         BadInput: the case is the query.
     """
     kind = JudgementKind.ALIKE if positive else JudgementKind.NOT_ALIKE
-    return Judgement(kind, *_named(search.query, case), region=_json(search.query.region), shown=tuple(shown))
+    return Judgement(
+        kind,
+        *_named(search.query, case),
+        region=_json(search.query.region),
+        shown=tuple(shown),
+        place=_json(place),
+    )
 
 
 def comparison_judgement(search: Search, case: str, other: str) -> Judgement:
@@ -233,11 +259,15 @@ def marks_of(judgements: Iterable[Judgement], query: Query) -> QueryMarks:
 def _marks(judgements: Iterable[Judgement]) -> QueryMarks:
     """The marks among ``judgements``, whatever their query; of two of one case the later counts."""
     liked_by_case: dict[str, bool] = {}
+    places: dict[str, Mapping[str, Any]] = {}
     for one in judgements:
         if one.kind != JudgementKind.CLOSER:
             liked_by_case.pop(one.case, None)
             liked_by_case[one.case] = one.kind == JudgementKind.ALIKE
-    return QueryMarks(_cases_with(liked_by_case, True), _cases_with(liked_by_case, False))
+            places.pop(one.case, None)
+            if one.place is not None:
+                places[one.case] = one.place
+    return QueryMarks(_cases_with(liked_by_case, True), _cases_with(liked_by_case, False), places)
 
 
 def _cases_with(liked_by_case: dict[str, bool], liked: bool) -> tuple[str, ...]:

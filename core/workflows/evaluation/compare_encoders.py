@@ -30,7 +30,8 @@ from semblance.core.metrics.registry import declared_learner, learner_title
 from semblance.core.metrics.steps.sequence import chosen_steps
 from semblance.core.parameters import Value
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.features.extract_features import case_images, measure_cases
+from semblance.core.workflows.features.extract_features import measure_cases
+from semblance.core.workflows.features.open_volumes import case_images
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library

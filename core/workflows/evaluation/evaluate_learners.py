@@ -32,6 +32,7 @@ from semblance.core.parameters import parse_settings
 from semblance.core.research.printed_values import printed_values
 from semblance.core.tasks import SILENT, PartReporter, Reporter
 from semblance.core.workflows.features.fuse_features import fused_features
+from semblance.core.workflows.features.region_cases import with_places
 
 #: Settings of the protocol itself are written ``protocol.key=value``.
 PROTOCOL = "protocol"
@@ -39,7 +40,8 @@ PROTOCOL = "protocol"
 
 @dataclass(frozen=True)
 class EvaluateRequest:
-    """What to score, as on the command line; exactly one of ``library`` and ``table``.
+    """What to score, as on the command line; exactly one of ``library`` and ``table``. Without ``learners`` those of
+    the protocol are scored, if it has some.
 
     ``settings`` are texts ``LEARNER.key=value``, ``protocol.key=value`` for the measuring itself, or ``key=value`` for
     how the table is written.
@@ -138,6 +140,7 @@ def _parsed(request: EvaluateRequest) -> tuple[EvaluationProtocol, list[LearnerS
         raise BadArguments("Specify what to evaluate.", "Give either a library or --table.")
     chosen = protocol_class(request.protocol)
     _table_format(request)
+    request = replace(request, learners=request.learners or chosen.default_learners)
     settings = _settings(request)
     return chosen(**parse_settings(PROTOCOL, chosen.parameters, settings.pop(PROTOCOL))), [
         LearnerSpec(
@@ -166,6 +169,10 @@ def _evaluated(
     levels = levels_of(request.library, features) if request.library is not None and chooses else ""
     source = CaseSource(request.library, request.table, levels or features, _table_format(request))
     data, extractor, left_out = read_source(source, protocol.attributes)
+    if protocol.needs_places:
+        if request.library is None:
+            raise BadArguments("A table has no images to search in.", "Name a library instead of --table.")
+        data = with_places(request.library, features, data, whole=True, reporter=reporter)
     specs = [replace(spec, extractor=extractor) if spec.name == AUTO else spec for spec in specs]
     renamed = parse_findings_map(request.findings) if request.findings else None
     data = prepare(data, findings=renamed, max_cases=request.max_cases, seed=request.seed)

@@ -26,21 +26,16 @@ from semblance.core.features.places import PLACES, PlaceCoding
 from semblance.core.features.registry import make_extractor
 from semblance.core.imaging.burnt_in_marks import MARKS_ATTRIBUTE, hide_marks, mark_boxes, may_have_marks
 from semblance.core.imaging.image import Image
-from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.image_reader import ImageReader, shown_slice
 from semblance.core.imaging.region import Region
-from semblance.core.imaging.stacks import FileStack
 from semblance.core.imaging.volume import Stack
-from semblance.core.imaging.zip_archive import open_regular_file
 from semblance.core.json_document import JsonDocument
 from semblance.core.language import tr_lazy
 from semblance.core.library.content_hashes import (
     content_hash,
-    content_hash_of_stream,
     content_of_file,
     content_of_part,
     content_of_pixels,
-    hash_of_stack,
 )
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
@@ -48,81 +43,21 @@ from semblance.core.library.records import CHUNK, FeatureSet, checked_name
 from semblance.core.parameters import Value
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.features.clinical_features import configured_columns, write_clinical
+from semblance.core.workflows.features.describe_slices import describe_slices
 from semblance.core.workflows.features.described_sets import DescribedSets
 from semblance.core.workflows.features.detect_same_lesions import detect_crops
 from semblance.core.workflows.features.image_batch import ImageBatch, MeasuredCases
 from semblance.core.workflows.features.measuring_order import STEP, MeasuringOrder, useful_workers
+from semblance.core.workflows.features.open_volumes import (
+    CaseImage,
+    OpenVolumes,
+    SliceUnavailable,
+    case_images,
+)
 from semblance.core.workflows.features.suitable_extractors import OF_IMAGES
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library
-
-
-class SliceUnavailable(BadInput):
-    """A slice of a volume that cannot be read now, or has changed."""
-
-
-class OpenVolumes:
-    """Opens volumes through ``reader`` and returns the hash of their content; close it before the reader."""
-
-    def __init__(self, reader: ImageReader) -> None:
-        self._reader = reader
-        self._at: ImageAddress | None = None
-        self._stack: Stack | None = None
-        self._hash = ""
-
-    def whole(self, address: ImageAddress) -> tuple[Stack, str]:
-        """A volume that is one file, an array or a row of one, and the hash of its content.
-
-        Raises:
-            BadInput: missing, damaged or no volume.
-        """
-        if self._at != address or self._stack is None:
-            self.close()
-            stack = self._reader.stack(address)
-            self._stack, self._at, self._hash = stack, address, self._hash_of(address, stack)
-        return self._stack, self._hash
-
-    def of_slices(
-        self, address: ImageAddress, slice_hashes: tuple[str, ...], reporter: Reporter
-    ) -> FileStack:
-        """A volume of several files; each slice is checked against its hash when it is read.
-
-        Raises:
-            BadInput: the first slice cannot be read; :class:`SliceUnavailable` for a missing or changed slice.
-        """
-        hashes = dict(zip(address.slices, slice_hashes, strict=True))
-
-        def opened(one: ImageAddress) -> Image:
-            reporter.check_cancelled()
-            try:
-                data = self._reader.read_bytes(one)
-            except BadInput as error:
-                raise SliceUnavailable(error.message, error.hint) from None
-            if content_hash(data) != hashes[one]:
-                raise SliceUnavailable(
-                    tr_lazy("'{one}' has changed since it was imported.", one=one), "Import it again."
-                )
-            return self._reader.decode(data, one)
-
-        stack = FileStack(address, opened)
-        with self._reader.stack(address) as plain:
-            stack.spacing_mm, stack.directions = plain.spacing_mm, plain.directions
-        return stack
-
-    def close(self) -> None:
-        """Close the volume that is open."""
-        if self._stack is not None:
-            self._stack.close()
-        self._stack = self._at = None
-
-    def _hash_of(self, address: ImageAddress, stack: Stack) -> str:
-        if self._reader.holds_voxels(address):
-            return hash_of_stack(stack)
-        if address.member:
-            return content_hash(self._reader.read_bytes(address))
-        with open_regular_file(address.container, str(address.container)) as file:
-            return content_hash_of_stream(file)
 
 
 #: Rows of a table that are copied in one transaction.
@@ -163,6 +98,7 @@ def extract_features(
     cluster: str = "",
     first: Callable[[], Sequence[int]] | None = None,
     growing: Callable[[], bool] | None = None,
+    slices: bool = True,
     reporter: Reporter = SILENT,
 ) -> ExtractResult:
     """Measure every case of ``library`` for the feature set ``name`` (default: the extractor's name).
@@ -176,6 +112,9 @@ def extract_features(
     first chunks are small and hold cases from the whole library, so that they can be ranked while the rest is
     measured; see :class:`semblance.core.workflows.features.measuring_order.MeasuringOrder`. While ``growing()`` is
     true, images that another thread or program adds are measured too.
+
+    ``slices``: describe the slices of volumes too, after all cases
+    (:func:`semblance.core.workflows.features.describe_slices.describe_slices`).
 
     Raises:
         BadArguments: unknown extractor or setting, or ``name`` is a feature set made with others.
@@ -227,7 +166,12 @@ def extract_features(
         if configured.needs_image:
             # Cases that had features before, and could not be described now.
             failures = {**extraction.failures, **failures}
-        result.failed = [{"case_id": c, "reason": r} for c, r in sorted(failures.items())]
+    if slices and configured.needs_image:
+        described_by = describe_slices(
+            library, result.features, workers=workers, cluster=cluster, reporter=reporter
+        )
+        failures = {**described_by, **failures}
+    result.failed = [{"case_id": c, "reason": r} for c, r in sorted(failures.items())]
     result.seconds = time.monotonic() - start
     return result
 
@@ -295,17 +239,6 @@ def _copy_tables(
             start + len(part), len(rows), tr_lazy("Copying {feature_set}", feature_set=feature_set.name)
         )
     return copied
-
-
-@dataclass(frozen=True)
-class CaseImage:
-    """A case as a worker needs it."""
-
-    row: int
-    content: str
-    address: ImageAddress
-    region: Region | None
-    slice_hashes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -451,16 +384,6 @@ class _Extraction:
             self._done_counts[part.number] = 1
 
 
-def case_images(library: Library, rows: npt.NDArray[np.int64]) -> list[CaseImage]:
-    """Those of the cases ``rows`` that have an image, by id."""
-    details = library.catalogue.details(rows.tolist())
-    return [
-        CaseImage(row, d.content, d.address, d.region, d.slice_hashes)
-        for row, d in sorted(details.items())
-        if d.address is not None
-    ]
-
-
 def measure_cases(
     name: str,
     settings: Mapping[str, Value],
@@ -488,7 +411,7 @@ def measure_cases(
             try:
                 shown: Image | Stack
                 if extractor.volumes and reader.is_stack(image.address):
-                    shown, content = _open_all(volumes, image, reporter)
+                    shown, content = volumes.of_case(image, reporter)
                 else:
                     shown, content = _open(reader, volumes, image)
                 if content != image.content:
@@ -525,14 +448,6 @@ def _whole(extractor: Extractor, shown: Image | Stack, region: Region | None, pr
     if isinstance(shown, Stack):
         return extractor.prepare(shown.image(shown.middle(region)))
     return prepared if region is None else extractor.prepare(shown)
-
-
-def _open_all(volumes: OpenVolumes, image: CaseImage, reporter: Reporter) -> tuple[Stack, str]:
-    """The volume of a case, and the hash of its content; slices in files are checked when they are read."""
-    if image.address.slices:
-        return volumes.of_slices(image.address, image.slice_hashes, reporter), image.content
-    stack, digest = volumes.whole(image.address)
-    return stack, content_of_part(digest, image.region)
 
 
 def _open(reader: ImageReader, volumes: OpenVolumes, image: CaseImage) -> tuple[Image, str]:

@@ -36,7 +36,7 @@ from semblance.core.library.open_library import open_library
 from semblance.core.metrics.steps.pca import PCA
 from semblance.core.metrics.steps.sequence import chosen_steps, fit_steps
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.features.extract_features import CaseImage
+from semblance.core.workflows.features.open_volumes import CaseImage
 from semblance.core.workflows.library import data_issues
 from semblance.core.workflows.library.data_issues import CheckedCase, DataIssue, ImageMeasures, IssueKind
 

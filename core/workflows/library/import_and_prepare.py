@@ -82,7 +82,8 @@ def import_and_prepare(
         if seal is not None:
             seal_share(library, seal, seed=seed)
         preparation.extract()
-        return PreparedImport(imported, preparation.choose_metric())
+        preparation.choose_metric()
+        return PreparedImport(imported, preparation.describe_slices())
     except SemblanceError as error:
         return PreparedImport(imported, error=error)
 

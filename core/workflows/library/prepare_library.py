@@ -40,10 +40,12 @@ from semblance.core.library.location import LibraryLocation, library_name
 from semblance.core.library.open_library import open_library
 from semblance.core.metrics.registry import learner_title, make_learner
 from semblance.core.tasks import SILENT, PartReporter, Reporter
+from semblance.core.workflows.features.describe_slices import describe_slices
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.features.measure_new_cases import measure_new_cases
 from semblance.core.workflows.features.measuring_order import rows_to_measure_first
 from semblance.core.workflows.features.suitable_extractors import suitable_extractors
+from semblance.core.workflows.metrics.measure_places import place_entries
 from semblance.core.workflows.metrics.provisional_metric import store_provisional_metric
 from semblance.core.workflows.metrics.score_metric import held_out_searches
 from semblance.core.workflows.metrics.stored_metric import store_metric, stored_metric
@@ -186,6 +188,7 @@ def prepare_library(
        trained on all of them and scored on the held-out ones. It becomes current only if the 95 % interval of its
        paired difference to the Euclidean distance there, as the mean over findings, lies above 0, and no finding is
        found less often by more than chance.
+    4. The slices of volumes are described, which takes longest and which no metric waits for.
 
     The reporter's partial results are :class:`Preparation`, one after every step. Finished steps are recorded: a call
     after a cancelled one continues there, and one on an unchanged library measures nothing. A metric that a person
@@ -198,12 +201,13 @@ def prepare_library(
     """
     preparation = LibraryPreparation(library, seed, workers, reporter, metric_in_use)
     preparation.extract()
-    return preparation.choose_metric()
+    preparation.choose_metric()
+    return preparation.describe_slices()
 
 
 class LibraryPreparation:
-    """A running preparation: :meth:`extract`, then :meth:`choose_metric`. ``state``: its progress; ``record``: what
-    the library stores of it."""
+    """A running preparation: :meth:`extract`, :meth:`choose_metric`, then :meth:`describe_slices`. ``state``: its
+    progress; ``record``: what the library stores of it."""
 
     def __init__(
         self,
@@ -278,6 +282,7 @@ class LibraryPreparation:
             workers=self.workers,
             first=partial(rows_to_measure_first, self.path),
             growing=growing,
+            slices=False,
             reporter=_InnerReporter(self.reporter, self._rank_provisionally, quiet=growing),
         )
         failed = tuple((one["case_id"], one["reason"]) for one in result.failed)
@@ -291,6 +296,15 @@ class LibraryPreparation:
                 tr_lazy("The first reason: {reason}", reason=failed[0][1]) if failed else "",
             )
         self.update(extracted=result.cases, cases=result.cases + len(failed), failed=failed)
+
+    def describe_slices(self) -> Preparation:
+        """Describe the slices of volumes; see :func:`prepare_library`."""
+        left_out = describe_slices(
+            self.path, self.state.feature_set, workers=self.workers, reporter=self.inner
+        )
+        if left_out:
+            self.update(failed=(*self.state.failed, *sorted(left_out.items())))
+        return self.state
 
     def _measure_for_chosen_metric(self) -> None:
         """Measure the cases that lack the features of the metric that a person chose."""
@@ -400,7 +414,8 @@ class LibraryPreparation:
         if record is None:
             request = self._request(PLAIN, _metric_name(library, self.state.feature_set, PLAIN))
             metric, scores = fit_and_score(library, request, make_learner(PLAIN), data, self.inner)
-            store_metric(library, request, metric, data, scores, self.reporter, **{PREPARED: {}})
+            places = place_entries(library, request, metric, data, seed=self.seed, reporter=self.inner)
+            store_metric(library, request, metric, data, scores, self.reporter, **{PREPARED: {}}, **places)
             self._save_record(library, **{PLAIN: request.name})
             record = library.metric(request.name)
         if self.may_select and library.selected_metric is None:
@@ -526,7 +541,12 @@ class LibraryPreparation:
                 "description": best.description,
                 "chosen_among": dict(validation.accuracy),
             }
-            store_metric(library, request, metric, described, scores, self.reporter, **{PREPARED: entries})
+            places = place_entries(
+                library, request, metric, described, known=plain.card, seed=self.seed, reporter=self.inner
+            )
+            store_metric(
+                library, request, metric, described, scores, self.reporter, **{PREPARED: entries}, **places
+            )
             self._save_record(library, trained=request.name)
             trained = library.metric(request.name)
         facts = trained.card[PREPARED]

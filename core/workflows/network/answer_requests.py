@@ -60,12 +60,14 @@ class UnknownCase(BadInput):
 class SearchRequest:
     """What is asked: ``image``, the bytes of a PNG, JPEG or DICOM file, or ``case``; without ``metric`` by the current
     one. ``case``, ``like`` and ``unlike`` are called as answers call them: by their ids if ``identified``, else by
-    references. ``key`` makes the references of a library that has no key of its own."""
+    references. ``match`` as :attr:`semblance.core.searches.search.Search.match`. ``key`` makes the references of a
+    library that has no key of its own."""
 
     key: bytes
     image: bytes | None = None
     case: str | None = None
     region: Region | None = None
+    match: str = ""
     metric: str | None = None
     like: tuple[str, ...] = ()
     unlike: tuple[str, ...] = ()
@@ -228,6 +230,7 @@ def _prepared(library: LibraryLocation, request: SearchRequest) -> Iterator[tupl
             like=like,
             unlike=unlike,
             diverse=request.diverse,
+            match=request.match,
         )
         yield search, references
 

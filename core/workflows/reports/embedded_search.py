@@ -25,7 +25,7 @@ from semblance.core.reports.dicom.structured_report import PRIVATE_CREATOR, PRIV
 from semblance.core.searches.feedback.judgements import Judgement, JudgementKind, given_marks, outside_image
 from semblance.core.searches.feedback.ledger import Ledger
 from semblance.core.searches.query import Query
-from semblance.core.searches.search import Search, new_ledger
+from semblance.core.searches.search import WHOLE, Search, new_ledger
 from semblance.core.tasks import SILENT, Reporter
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def embedded_search(
         "version": VERSION,
         "library": digest(_LIBRARY),
         **{name: plain[name] for name in ("strength", "hide_same_patient", "fold_duplicates")},
-        **{name: plain[name] for name in ("diverse", "unusual", "without_patient")},
+        **{name: plain[name] for name in ("diverse", "unusual", "without_patient", "match")},
         "metric": digest(search.metric),
         "without": [digest(group) for group in search.without],
         "concepts": [[digest(name), amount] for name, amount in search.concepts],
@@ -83,6 +83,7 @@ def embedded_search(
                 "region": None if one.region is None else dict(one.region),
                 "shown": [digest(case) for case in one.shown],
                 "time": one.time,
+                **({} if one.place is None else {"place": dict(one.place)}),
             }
             for one in judged
         ],
@@ -175,6 +176,7 @@ def _opened(
         float(values["diverse"]),
         float(values["unusual"]),
         bool(values.get("without_patient", False)),
+        match=str(values.get("match", WHOLE)),
     )
 
 
@@ -224,6 +226,7 @@ def _judgement(
         tuple(cases[case] for case in data["shown"] if case in cases),
         "",
         str(data["time"]),
+        data.get("place"),
     )
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from semblance.core.errors import BadInput
 from semblance.core.evaluation.calibration import Calibration
 from semblance.core.evaluation.evaluate_metric import MetricScores, chance_note, scored_card
+from semblance.core.evaluation.place_weight import PlaceWeight
+from semblance.core.evaluation.protocols.region import RegionSearchScore
 from semblance.core.evaluation.shortcuts import ShortcutProbe, stored_probes
 from semblance.core.evaluation.shuffled_control import ShuffledControl, stored_control
 from semblance.core.evaluation.subgroups import AGE, ALPHA, FINDING, SubgroupScore, stored_subgroups
@@ -40,6 +43,9 @@ from semblance.core.reports.card_document import (
 from semblance.core.reports.document import LabelledValue
 from semblance.core.reports.formatting import beside_chance, spread_text, time_text
 from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.metrics.measure_places import REGION_SEARCH, WEIGHT_CHOICE
+
+_Measured = TypeVar("_Measured", PlaceWeight, RegionSearchScore)
 
 #: Names of the attributes that subgroups are made by.
 _ATTRIBUTE_TITLES = {
@@ -77,7 +83,23 @@ def document_of(name: str, card: Mapping[str, Any], scores: Mapping[str, Any] | 
     check_card(name, card, scores)
     read = MetricCard.from_json(card)
     paper = "" if read.learner == CLICKS else declared_learner(read.learner).paper
-    return card_document(name, read, scores, learner_title=learner_title(read.learner), paper=paper)
+    return card_document(
+        name,
+        read,
+        scores,
+        learner_title=learner_title(read.learner),
+        paper=paper,
+        weight=_stored(PlaceWeight, card.get(WEIGHT_CHOICE)),
+        region=_stored(RegionSearchScore, card.get(REGION_SEARCH)),
+    )
+
+
+def _stored(kind: type[_Measured], values: Any) -> _Measured | None:
+    """What a card stores; ``None`` where it has none that can be read."""
+    try:
+        return None if values is None else kind.from_json(values)
+    except (ValueError, BadInput):
+        return None
 
 
 def metric_card(library: LibraryLocation, name: str, *, reporter: Reporter = SILENT) -> CardDocument:
@@ -120,9 +142,11 @@ def card_document(
     *,
     learner_title: str = "",
     paper: str = "",
+    weight: PlaceWeight | None = None,
+    region: RegionSearchScore | None = None,
 ) -> CardDocument:
     """The document of the metric called ``name``; ``scores`` as stored in the library. It has no authors of
-    judgements, because these stay in the library.
+    judgements, because these stay in the library. ``weight`` and ``region``: what places are worth in the library.
 
     Raises:
         BadInput: scores of another form.
@@ -136,6 +160,7 @@ def card_document(
         _section(tr_lazy("Training"), _training(card)),
         *_scores(card, measured, stored_control(scores)),
         *_vault(stored_openings(scores)),
+        *_places(weight, region),
         *_failures(measured),
         *_subgroups(measured, stored_subgroups(scores), calibration),
         *_shortcuts(measured, stored_probes(scores)),
@@ -148,6 +173,11 @@ def card_document(
         "intended_purpose": PURPOSE,
         "card": {key: value for key, value in current.items() if key not in ("authors", "messages")},
         "scores": _public_scores(scores),
+        "places": {
+            "joins": weight is not None and weight.is_better,
+            "weight_choice": None if weight is None else weight.to_json(),
+            "region_search": None if region is None else region.to_json(),
+        },
     }
     return CardDocument(name, tuple(section for section in sections if section), values)
 
@@ -270,6 +300,41 @@ def control_text(control: ShuffledControl) -> str:
     return tr_lazy(
         "{measured}: above chance. The measurement is doubtful: do not rely on the scores", measured=measured
     )
+
+
+def _places(weight: PlaceWeight | None, region: RegionSearchScore | None) -> list[CardSection]:
+    """What search by place is worth in the library, and whether places join the distance."""
+    lines = []
+    if region is not None:
+        lines.append((tr_lazy("Regions as queries"), region.summary))
+    if weight is not None:
+        lines.append((tr_lazy("Whole images"), _weight_text(weight)))
+    return [_section(tr_lazy("Search by place"), lines)] if lines else []
+
+
+def _weight_text(weight: PlaceWeight) -> str:
+    """Whether places join the distance of the metric, and the figures that say so."""
+    figures = tr_lazy(
+        "Same finding among the 10 nearest {before:.3f} without and {after:.3f} with places, by validation inside the "
+        "training cases (difference {difference:+.3f}, 95 % interval {low:+.3f} to {high:+.3f}, {n} queries).",
+        before=weight.accuracy[0],
+        after=weight.accuracy[1],
+        difference=weight.difference,
+        low=weight.ci95[0],
+        high=weight.ci95[1],
+        n=weight.queries,
+    )
+    held_out = (
+        []
+        if weight.held_out is None
+        else [tr_lazy("On held-out cases {difference:+.3f}.", difference=weight.held_out)]
+    )
+    verdict = (
+        tr_lazy("Places count {share:.0%} of the distance.", share=weight.weight)
+        if weight.is_better
+        else tr_lazy("Places do not join the distance.")
+    )
+    return join_texts([verdict, figures, *held_out, *map(as_lazy, weight.worse)], " ")
 
 
 def _vault(openings: Sequence[VaultOpening]) -> list[CardSection]:

@@ -195,19 +195,19 @@ def _descriptions(
     if stored is not None and len(stored.get("rows", ())) == len(slices):
         work.advance(len(slices))
         return DescribedSlices(slices, stored["rows"].astype(np.float32), len(stack), distance)
-    rows = _measured(stack, slices, work)
+    described = describe_slices(stack, work)
     if file is not None and opened is not None and opened.can_store_derived:
-        save_arrays(file, {"rows": rows.astype(np.float16)}, key)
-    return DescribedSlices(slices, rows, len(stack), distance)
+        save_arrays(file, {"rows": described.rows.astype(np.float16)}, key)
+    return described
 
 
-def _measured(stack: Stack, slices: npt.NDArray[np.intp], work: _Work) -> Rows:
-    """(s, d) of length 1: the averages of the encoder's head and of its block of places, each of length 1.
+def describe_slices(stack: Stack, work: _Work | None = None) -> DescribedSlices:
+    """Slices of a volume, described by the averages of the encoder's head and of its block of places, each of length 1.
 
     Raises:
         BadInput: a slice cannot be read, or the encoder cannot be run.
     """
-    session = encoder_session()
+    session, slices = encoder_session(), _described(stack)
     low, high = _greys(stack, slices)
     rows = []
     for start in range(0, len(slices), _BATCH):
@@ -215,8 +215,10 @@ def _measured(stack: Stack, slices: npt.NDArray[np.intp], work: _Work) -> Rows:
         shown = [_shown(stack.image(int(place)), low, high) for place in batch]
         features, places = all_outputs(session, shown, ("features", "places"))
         rows.append(np.concatenate([_of_length_1(features), _of_length_1(places.mean(axis=(2, 3)))], axis=1))
-        work.advance(len(batch))
-    return _of_length_1(np.concatenate(rows))
+        if work is not None:
+            work.advance(len(batch))
+    distance = None if stack.spacing_mm is None else stack.spacing_mm[0]
+    return DescribedSlices(slices, _of_length_1(np.concatenate(rows)), len(stack), distance)
 
 
 def _greys(stack: Stack, slices: npt.NDArray[np.intp]) -> tuple[float, float]:

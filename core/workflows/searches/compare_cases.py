@@ -11,10 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import SemblanceError
+from semblance.core.features.encoder.extractor import Encoder
 from semblance.core.features.registry import make_extractor
 from semblance.core.imaging import ImageAddress, open_image
 from semblance.core.imaging.image import Image
-from semblance.core.imaging.region import Region
+from semblance.core.imaging.region import Box, Region
 from semblance.core.imaging.thumbnail import thumbnail
 from semblance.core.language import tr_lazy
 from semblance.core.library.location import LibraryLocation
@@ -22,7 +23,9 @@ from semblance.core.metrics.distance import Matrix
 from semblance.core.retrieval.explanation.matching_places import ImageFeatures, ImagePlaces, places_of
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
+from semblance.core.searches.similar_cases import MatchedPlace
 from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.searches.compare_places import ComparedPlaces, compare_places, has_places
 from semblance.core.workflows.searches.explain_distance import ExplanationContext
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.open_metrics import open_search_metric
@@ -51,11 +54,14 @@ class ComparedImage:
 
 @dataclass(frozen=True, eq=False)
 class ImageComparison:
-    """Both images, and a text that explains the rings and outlines on them."""
+    """Both images, and a text that explains the rings and outlines on them. ``places``: what is alike in places, of the
+    features of the encoder; ``shown``: the parts of the images that ``pixels`` show, in pixels of the images."""
 
     query: ComparedImage
     case: ComparedImage
     note: str
+    places: ComparedPlaces | None = None
+    shown: tuple[Box, Box] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,20 +126,25 @@ def _open_case_image(loaded: LoadedMetric, query: Query) -> _OpenedImage | str:
 
 
 def compare_images(
-    library: LibraryLocation, search: Search, case: str, *, reporter: Reporter = SILENT
+    library: LibraryLocation,
+    search: Search,
+    case: str,
+    *,
+    place: MatchedPlace | None = None,
+    reporter: Reporter = SILENT,
 ) -> ImageComparison:
-    """The images of ``search``'s query and of ``case``, with the regions in which their features agree.
+    """The images of ``search``'s query and of ``case``, with the regions in which their features agree. ``place``:
+    where a search by place found the query in the case.
 
-    An image that cannot be shown is a :attr:`ComparedImage.problem`. Judgements and concepts are ignored, because
-    their effect has no position in an image.
+    An image that cannot be shown is a :attr:`ComparedImage.problem`. Of the encoder the places are compared, and their
+    shares are those of the distance with all judgements. For other features judgements and concepts are ignored,
+    because their effect has no position in an image.
 
     Raises:
         BadArguments: no such metric or group of features.
         BadInput: no such case.
     """
-    plain = replace(search, ledger="", concepts=())
-    context = ExplanationContext.of(library, plain, reporter)
-    loaded = context.loaded
+    loaded = open_search_metric(library, search, reporter)
     opened = [_open_case_image(loaded, search.query), _open_case_image(loaded, Query(case))]
     reporter.check_cancelled()
     if not all(isinstance(one, _OpenedImage) for one in opened):
@@ -150,19 +161,28 @@ def compare_images(
         return ImageComparison(
             query, found, tr_lazy("No matching places can be shown. {message}", message=error.message)
         )
+    if isinstance(extractor, Encoder) and has_places(len(feature_set.columns)):
+        context = ExplanationContext.of(library, search, reporter)
+        pair = [one for one in opened if isinstance(one, _OpenedImage)]
+        rows = np.stack([context.numbers(), case_features(loaded, case, feature_set)])
+        images = [(one.image, one.region) for one in pair]
+        places = compare_places(context, extractor, images, rows, reporter=reporter)
+        query, found = (one.side(ImagePlaces()) for one in pair)
+        return ImageComparison(query, found, "", places, (pair[0].shown.box, pair[1].shown.box))
+    context = ExplanationContext.of(library, replace(search, ledger="", concepts=()), reporter)
     numbers = [context.numbers(), case_features(loaded, case, loaded.feature_set)]
     features = [
         ImageFeatures(one.image, one.region, row)
         for one, row in zip(opened, numbers, strict=True)
         if isinstance(one, _OpenedImage)
     ]
-    places = places_of(extractor, context.grouping, features[0], features[1], context.sample_rows())
+    where = places_of(extractor, context.grouping, features[0], features[1], context.sample_rows())
     query, found = (
-        one.side(where)
-        for one, where in zip(opened, (places.query, places.case), strict=True)
+        one.side(side)
+        for one, side in zip(opened, (where.query, where.case), strict=True)
         if isinstance(one, _OpenedImage)
     )
-    return ImageComparison(query, found, places.note)
+    return ImageComparison(query, found, where.note)
 
 
 @dataclass(frozen=True)

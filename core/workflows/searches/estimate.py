@@ -57,6 +57,7 @@ REGION_QUERY = tr_lazy(
     "estimated. Search with the whole image."
 )
 WHOLE_IMAGE_QUERY = tr_lazy("The metric was scored with regions as queries; this query is a whole image.")
+BY_PLACE = tr_lazy("The metric was scored by whole images; this search compares places.")
 NO_FINDINGS = tr_lazy("None of the nearest has a finding the metric was scored on.")
 NO_MATCH = tr_lazy("The nearest cases are farther from the query than is usual in this library.")
 
@@ -73,7 +74,7 @@ def estimate_from_neighbours(
 
     ``changed``: why the ranking differs from that of the metric as it was scored, else empty.
     """
-    if other_kind_of_query(loaded, search.query) == REGION_QUERY:
+    if changed != BY_PLACE and other_kind_of_query(loaded, search.query) == REGION_QUERY:
         return Vote(trained=trained_on(loaded, query), why_not=REGION_QUERY)
     findings = tuple(loaded.findings[place] for place in voters[:VOTERS])
     given = [finding for finding in findings if finding is not None]

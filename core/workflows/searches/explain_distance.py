@@ -18,7 +18,7 @@ from semblance.core.metrics.metric import Metric
 from semblance.core.retrieval.explanation import DistanceShare, Grouping, shares_of
 from semblance.core.retrieval.explanation.sentence import ranks_among, sentence
 from semblance.core.searches.feedback.judgements import QueryMarks, refines
-from semblance.core.searches.search import Search
+from semblance.core.searches.search import BOTH, WHOLE, Search
 from semblance.core.searches.similar_cases import RankedCase
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.searches.embedding_cache import sample_positions
@@ -26,7 +26,13 @@ from semblance.core.workflows.searches.feedback.concepts import shift_query
 from semblance.core.workflows.searches.feedback.refinement_session import open_search_refinement
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.open_metrics import open_search_metric
-from semblance.core.workflows.searches.query_features import features_of_cases, query_features
+from semblance.core.workflows.searches.place_search import (
+    combined_comparison,
+    metric_query,
+    place_search,
+    resolved_match,
+)
+from semblance.core.workflows.searches.query_features import embed_query, features_of_cases, query_features
 from semblance.core.workflows.searches.search_result import SearchResult
 
 #: The part of a distance that comes from concepts moving the query.
@@ -137,6 +143,10 @@ def short_explanations(
     """
     if not cases:
         return []
+    loaded = open_search_metric(library, search, reporter)
+    match = resolved_match(loaded, search)
+    if match != WHOLE:
+        return _explained_by_place(loaded, search, match, cases, reporter)
     context = ExplanationContext.of(library, search, reporter)
     q = context.query_row()
     amounts = context.grouping.shares(q, context.case_rows(cases))
@@ -148,6 +158,32 @@ def short_explanations(
         parts = tuple((name, amount) for name, amount in zip(names, row.tolist(), strict=True) if amount)
         out.append(ShortExplanation(parts, text))
     return out
+
+
+def _explained_by_place(
+    loaded: LoadedMetric, search: Search, match: str, cases: Sequence[str], reporter: Reporter
+) -> list[ShortExplanation]:
+    """What the places and, where they are compared too, the whole images make of the distance of each of ``cases``."""
+    found = place_search(loaded, search.query, reporter)
+    rows = loaded.positions_of_cases(cases)
+    distances = found.comparison.distances((), rows)
+    sentences = [
+        tr_lazy("Its place is similar by {cosine:.2f}, the mean cosine.", cosine=1.0 - distance / 2.0)
+        for distance in distances.tolist()
+    ]
+    of_metric = np.zeros(len(rows))
+    if match == BOTH:
+        embedded = embed_query(loaded, metric_query(loaded, search.query))
+        both = combined_comparison(loaded, search, embedded, found)
+        distances *= both.factors[0]
+        of_metric = both.distances((), rows) - distances
+    named = (tr_lazy("Places"), tr_lazy("Whole image"))
+    return [
+        ShortExplanation(
+            tuple(zip(named, parts, strict=False)) if match == BOTH else ((named[0], parts[0]),), text
+        )
+        for parts, text in zip(np.stack([distances, of_metric], axis=1).tolist(), sentences, strict=True)
+    ]
 
 
 def most_different_groups(
@@ -180,7 +216,13 @@ def result_with_reasons(
         BadArguments, BadInput: as :func:`explain_distance`.
     """
     document = result.to_json()
-    search = Search(result.metric, result.query, without=without, without_patient=result.without_patient)
+    search = Search(
+        result.metric,
+        result.query,
+        without=without,
+        without_patient=result.without_patient,
+        match=result.compared_by,
+    )
     found = short_explanations(library, search, [case.case_id for case in result.ranked], reporter=reporter)
     for line, reason in zip(document["results"], found, strict=True):
         line["reason"] = reason.sentence

@@ -495,6 +495,22 @@ class LoadedMetric:
         """The positions of those of the cases ``rows`` that have features."""
         return {place for row in rows if (place := self.position_of(row)) is not None}
 
+    def positions_of_cases(self, case_ids: Sequence[str]) -> npt.NDArray[np.int64]:
+        """(c,) the positions of cases with features, by their ids.
+
+        Raises:
+            BadInput: no such case, or no features for it.
+        """
+        self.cases.look_up(case_ids)
+        positions = [self.position_of(self.cases.row_of(case_id)) for case_id in case_ids]
+        for case_id, position in zip(case_ids, positions, strict=True):
+            if position is None:
+                raise BadInput(
+                    tr_lazy("The case {case} has no features under this metric.", case=case_id),
+                    "Extract them first.",
+                )
+        return np.array(positions, dtype=np.int64)
+
     def code_of(self, finding: str) -> int:
         """The number of a finding in :attr:`finding_codes`."""
         return self.cases.finding_names.index(finding)

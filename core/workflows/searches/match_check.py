@@ -1,7 +1,9 @@
-"""Whether a query has a close match in the library, by the encoder if it measured the cases, else by the metric.
+"""Whether a query has a close match in the library: a region by its places where they are compared, a whole image by
+the encoder if it measured the cases, else by the metric.
 
 After PCA, images of another kind lie among the cases, so the encoder's features are only scaled to length 1. A large
-library is represented by cases drawn at random, on which the threshold is measured too.
+library is represented by cases drawn at random, on which the threshold is measured too. What is usual for the places
+of a region is measured with regions of the library: those of its cases, else windows about as large.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import numpy.typing as npt
 from semblance.core.errors import SemblanceError
 from semblance.core.features.encoder.extractor import Encoder
 from semblance.core.features.encoder.model_file import TRAINED
+from semblance.core.features.places import Codes
 from semblance.core.library.location import LibraryLocation
 from semblance.core.retrieval.index import Matrix, Rows
 from semblance.core.retrieval.match_distance import (
@@ -26,13 +29,16 @@ from semblance.core.retrieval.match_distance import (
     leave_one_out_distances,
     mean_of_nearest,
 )
+from semblance.core.retrieval.place_index import PlaceQuery, evenly_sampled
 from semblance.core.retrieval.ranking import EmbeddedQuery, Ranking, rank
 from semblance.core.searches.query import Query
 from semblance.core.workflows.metrics.train_request import PROVISIONAL
+from semblance.core.workflows.searches.library_places import LibraryPlaces
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
+from semblance.core.workflows.searches.place_search import PlaceSearch
 from semblance.core.workflows.searches.query_comparison import QueryComparison
 from semblance.core.workflows.searches.query_features import features_in, file_stamp
-from semblance.core.workflows.searches.search_result import ENCODER, METRIC, MatchCheck
+from semblance.core.workflows.searches.search_result import ENCODER, METRIC, PLACES, MatchCheck
 
 if TYPE_CHECKING:
     from semblance.core.library.records import FeatureSet
@@ -50,6 +56,11 @@ SAMPLE, SAMPLE_LARGE, LARGE = 1000, 500, 5000
 #: The encoder is used if it has measured at least this share of the cases.
 _COVERED = 0.9
 
+#: Regions whose usual distance is measured, cases that they are compared with, and the sides of windows, in places.
+REGIONS, COMPARED, SIDES = 150, 1_000, (1, 2, 3, 4, 6, 9, 14)
+#: Windows that are looked at for each, of which the one counts that stands out most: people draw regions around that.
+_WINDOWS = 8
+
 #: The last reference and what it was made of; all metrics of a library share it.
 _latest: dict[Any, EncoderReference] = {}
 
@@ -63,6 +74,8 @@ def check_match(compared: QueryComparison, plain_query: EmbeddedQuery, nearest: 
     search, loaded = compared.search, compared.loaded
     if search.no_match_rate <= 0.0:
         return None
+    if compared.by_place is not None and search.query.region is not None:
+        return _by_places(compared, compared.by_place)
     found = _by_encoder(loaded, search.query, plain_query)
     if found is not None:
         distance, usual = found
@@ -82,6 +95,91 @@ def check_match(compared: QueryComparison, plain_query: EmbeddedQuery, nearest: 
     distance = float(mean_of_nearest(nearest.distances[np.newaxis])[0])
     fresh = ~np.isin(loaded.rows[loaded.neighbourhoods.places], loaded.trained_cases)
     return MatchCheck(METRIC, distance, limit_by_metric(usual, fresh, search.no_match_rate))
+
+
+def _by_places(compared: QueryComparison, found: PlaceSearch) -> MatchCheck | None:
+    """The distance of a region from the nearest of some cases, by its places, and the limit for regions as large."""
+    loaded, side = compared.loaded, None
+    if not loaded.with_regions:
+        extent = float(np.sqrt(np.prod(found.query.extent)))
+        side = min(SIDES, key=lambda one: abs(one - extent))
+    known = loaded.cache.or_made(_RegionDistances, _RegionDistances)
+    if known.stored is not found.stored:
+        known.clear()
+        known.stored = found.stored
+    if side not in known:
+        known[side] = _usual_of_regions(loaded, found, side)
+    usual = known[side]
+    if len(usual) < FEWEST:
+        return None
+    query = compared.query
+    own = query.same_patient_cases(loaded.patient_codes) | query.copies_among(loaded.keys)
+    if query.position is not None:
+        own[query.position] = True
+    distance = _distance_of_places(found, found.query.compared, ~own)
+    if not np.isfinite(distance):
+        return None
+    return MatchCheck(PLACES, distance, conformal_limit(usual, compared.search.no_match_rate))
+
+
+def _usual_of_regions(loaded: LoadedMetric, found: PlaceSearch, side: int | None) -> Matrix:
+    """(s,) usual distances of regions of cases from the nearest cases of other patients: of the regions of the cases,
+    or of windows of ``side`` places."""
+    rng = np.random.default_rng(0)
+    there = np.flatnonzero(found.comparison.with_places)
+    sample = rng.choice(there, min(REGIONS, len(there)), replace=False)
+    details = loaded.details(loaded.rows[sample].tolist())
+    usual = []
+    for position in sample.tolist():
+        codes = found.stored.index.codes_of(int(found.comparison.index_rows(np.array([position]))[0]))
+        if side is not None:
+            numbers = _window(codes, (found.stored.grid_rows, found.stored.grid_columns), side, rng)
+        else:
+            case = details[int(loaded.rows[position])]
+            if case.region is None or not case.height or not case.width:
+                continue
+            numbers = found.grid_of(case.height, case.width).places_in(case.region).astype(np.int64)
+        own = loaded.keys == loaded.keys[position]
+        patient = loaded.patient_codes[position]
+        if patient >= 0:
+            own |= loaded.patient_codes == patient
+        own[position] = True
+        usual.append(_distance_of_places(found, PlaceQuery.of(codes[evenly_sampled(numbers)]), ~own))
+    distances: Matrix = np.array([one for one in usual if np.isfinite(one)])
+    return distances
+
+
+def _window(codes: Codes, shape: tuple[int, int], side: int, rng: np.random.Generator) -> Rows:
+    """The numbers of the places of a window of ``side`` places: of some drawn at random the one whose places are
+    farthest from the mean place."""
+    lengths = np.linalg.norm(codes.astype(np.float64), axis=1)
+    height, width = (min(side, length) for length in shape)
+    windows = []
+    for _ in range(_WINDOWS):
+        top, left = rng.integers(shape[0] - height + 1), rng.integers(shape[1] - width + 1)
+        numbers = np.add.outer(np.arange(top, top + height) * shape[1], np.arange(left, left + width))
+        windows.append(numbers.reshape(-1))
+    return max(windows, key=lambda numbers: float(lengths[numbers].mean()))
+
+
+def _distance_of_places(found: PlaceSearch, query: PlaceQuery, allowed: npt.NDArray[np.bool_]) -> float:
+    """The mean distance of ``query`` to the 5 nearest of the ``allowed`` (n,) among some cases."""
+    comparison = found.comparison
+    positions = np.flatnonzero(comparison.with_places)
+    if len(positions) > COMPARED:
+        positions = np.sort(np.random.default_rng(1).choice(positions, COMPARED, replace=False))
+    positions = positions[allowed[positions]]
+    if not len(positions):
+        return float("inf")
+    rows = comparison.index_rows(positions)
+    squared = np.maximum(found.stored.index.nearly_exact_distances(query, rows), 0.0)
+    return float(mean_of_nearest(squared[np.newaxis])[0])
+
+
+class _RegionDistances(dict[int | None, Matrix]):
+    """Usual distances of regions, by the side of windows; ``None`` for those of the cases."""
+
+    stored: LibraryPlaces | None = None
 
 
 def limit_by_metric(usual: Matrix, fresh: npt.NDArray[np.bool_], rate: float) -> float:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from semblance.core.retrieval.candidate_index import CandidateIndex
 from semblance.core.retrieval.feedback import FeedbackCases, MarkedIndex
 from semblance.core.retrieval.index import DistanceIndex, Index, Matrix, Rows
+from semblance.core.retrieval.place_comparison import CombinedComparison, PlaceComparison
 from semblance.core.retrieval.ranking import (
     CANDIDATES_PER_CASE,
     AnyIndex,
@@ -24,8 +25,9 @@ from semblance.core.retrieval.ranking import (
 )
 from semblance.core.retrieval.refined_index import RefinedIndex
 from semblance.core.searches.query import Query
-from semblance.core.searches.search import Search
+from semblance.core.searches.search import BOTH, PLACE, WHOLE, Search
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
+from semblance.core.workflows.searches.place_search import PlaceSearch, image_places
 
 #: Number of cases with another finding listed below the ranking, and of near-duplicates of one case listed by id.
 OTHERS, MAX_LISTED = 6, 100
@@ -41,7 +43,8 @@ class QueryComparison:
     ``marked_index``: the order by marks, if there are any; ``index`` is then the order before them.
     ``neighbour_distances`` (s, c): squared distances from some cases to some that are near by the same index.
     ``vector_of``: gives the vector of another query, as ``query.embedded``. ``changed``: why the ranking differs from
-    that of the metric as it was scored, else empty.
+    that of the metric as it was scored, else empty. ``by_place``: the search by place that compares the cases, alone or
+    beside the metric.
     """
 
     loaded: LoadedMetric
@@ -52,9 +55,13 @@ class QueryComparison:
     vector_of: Callable[[Query], Matrix]
     changed: str = ""
     marked_index: MarkedIndex | None = None
+    by_place: PlaceSearch | None = None
 
     def rank(self, k: int, among: npt.NDArray[np.bool_] | None = None) -> Ranking:
         """The ``k`` nearest, of the cases ``among`` (n,) only."""
+        if self.by_place is not None:
+            comparable = self.by_place.comparison.with_places
+            among = comparable if among is None else among & comparable
         return rank(
             self.index if self.marked_index is None else self.marked_index,
             self.query,
@@ -65,6 +72,13 @@ class QueryComparison:
         )
 
     @property
+    def by(self) -> str:
+        """PLACE, WHOLE or BOTH: what is compared."""
+        if self.by_place is None:
+            return WHOLE
+        return PLACE if isinstance(self.index, PlaceComparison) else BOTH
+
+    @property
     def by_metric_alone(self) -> bool:
         """Whether the metric compares the cases, as it was scored."""
         return isinstance(self.index, Index | DistanceIndex | CandidateIndex)
@@ -72,22 +86,30 @@ class QueryComparison:
     @property
     def candidates(self) -> int | None:
         """The number of candidates that were compared; ``None`` where all cases were."""
-        return (
-            self.index.candidates
-            if isinstance(self.index, CandidateIndex) and self.marked_index is None
-            else None
-        )
+        index = self.index
+        if self.marked_index is not None or not isinstance(
+            index, CandidateIndex | PlaceComparison | CombinedComparison
+        ):
+            return None
+        return index.candidates
 
     def coordinates(self, places: Rows) -> Matrix:
         """(r, m) coordinates whose Euclidean distances are those of the index, or approximate them if it has no
         coordinates."""
         if isinstance(self.index, RefinedIndex):
             return self.index.embedded(places)
-        return np.asarray(self.loaded.coordinates(places), dtype=np.float64)
+        if isinstance(self.index, PlaceComparison):
+            return self.index.coordinates(places)
+        of_metric = np.asarray(self.loaded.coordinates(places), dtype=np.float64)
+        if isinstance(self.index, CombinedComparison):
+            return self.index.beside(self.index.places.coordinates(places), of_metric)
+        return of_metric
 
     @property
     def query_coordinates(self) -> Matrix:
         """(m,) the query in the space of :meth:`coordinates`."""
+        if self.by_place is not None:
+            return self._beside(self.by_place.query.compared.coordinates, self.query.embedded)
         return self._embedded(self.query.embedded)
 
     def coordinates_of(self, query: Query) -> Matrix:
@@ -96,7 +118,17 @@ class QueryComparison:
         Raises:
             BadInput: no such case, no features for it, or an image that cannot be read.
         """
+        if self.by_place is not None:
+            codes = image_places(self.loaded, self.by_place.stored, query)[0]
+            return self._beside(self.by_place.comparison.coordinates_of(codes), self.vector_of(query))
         return self._embedded(self.vector_of(query))
+
+    def _beside(self, of_places: Matrix, of_metric: Matrix) -> Matrix:
+        """The coordinates of one case or query by place with those by the metric, where both compare."""
+        if not isinstance(self.index, CombinedComparison):
+            return of_places
+        found: Matrix = self.index.beside(of_places[np.newaxis], np.asarray(of_metric)[np.newaxis])[0]
+        return found
 
     def _embedded(self, vector: Matrix) -> Matrix:
         vector = np.asarray(vector, dtype=np.float64)
@@ -159,12 +191,14 @@ def grouped_cases(compared: QueryComparison, found: Ranking) -> dict[int, Groupe
 
 
 class MeasuredQuery:
-    """``distances`` (n,) of all cases from ``query`` under the metric alone, and their ranks."""
+    """``distances`` (n,) of all cases from ``query`` under the metric alone, or as they are given, and their ranks."""
 
-    def __init__(self, loaded: LoadedMetric, query: EmbeddedQuery) -> None:
+    def __init__(self, loaded: LoadedMetric, query: EmbeddedQuery, distances: Matrix | None = None) -> None:
         self._loaded, self.query = loaded, query
         self._rows = np.arange(len(loaded.rows))
-        self.distances: Matrix = loaded.index.distances(query.embedded, self._rows)
+        self.distances: Matrix = (
+            loaded.index.distances(query.embedded, self._rows) if distances is None else distances
+        )
         self._rankings: dict[tuple[bool, ...], Ranking] = {}
         self._all_ranks: dict[tuple[bool, bool], Rows] = {}
 

@@ -17,21 +17,23 @@ import numpy as np
 
 from semblance.core.errors import BadInput
 from semblance.core.evaluation.search_rankings import VOTERS
-from semblance.core.language import tr_lazy
+from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.audit import SEARCH
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import CaseDetails
 from semblance.core.retrieval.index import NO_RANK, CaseRow, Matrix, Rank, Rows
+from semblance.core.retrieval.place_comparison import CombinedComparison, PlaceComparison
 from semblance.core.retrieval.ranking import EmbeddedQuery, Ranking
 from semblance.core.searches.feedback.judgements import NO_MARKS, given_marks, refines
 from semblance.core.searches.feedback.ledger import Contradiction, Ledger, LedgerEntry, contradictions
 from semblance.core.searches.feedback.relevance_feedback import trust
 from semblance.core.searches.query import Query, check_one_query
-from semblance.core.searches.search import Search
-from semblance.core.searches.similar_cases import RankedCase
+from semblance.core.searches.search import PLACE, WHOLE, Search
+from semblance.core.searches.similar_cases import MatchedPlace, RankedCase
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.searches.estimate import (
+    BY_PLACE,
     FEWER,
     NO_MATCH,
     REFINED,
@@ -54,6 +56,13 @@ from semblance.core.workflows.searches.feedback.refinement_session import (
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.match_check import check_match
 from semblance.core.workflows.searches.open_metrics import open_search_metric
+from semblance.core.workflows.searches.place_search import (
+    NO_PLACES,
+    combined_comparison,
+    metric_query,
+    place_search,
+    resolved_match,
+)
 from semblance.core.workflows.searches.query_comparison import (
     GroupedCases,
     MeasuredQuery,
@@ -202,6 +211,9 @@ def compare_query(
         BadArguments, BadInput: as :func:`rank_cases`.
     """
     loaded = open_search_metric(library, search, reporter)
+    match = resolved_match(loaded, search)
+    if match != WHOLE:
+        return _compare_by_place(loaded, search, match, reporter)
     if not refining_entries and not search.is_shifted:
         return _compare_by_metric(loaded, search)
     try:
@@ -232,6 +244,30 @@ def _compare_by_metric(loaded: LoadedMetric, search: Search) -> UnmarkedComparis
     )
 
 
+def _compare_by_place(
+    loaded: LoadedMetric, search: Search, match: str, reporter: Reporter
+) -> UnmarkedComparison:
+    """Compare by place alone or, for BOTH, with the metric as it is: judgements on other queries and concepts do not
+    change how places are compared."""
+    begin = time.perf_counter()
+    query = embed_query(loaded, metric_query(loaded, search.query))
+    found = place_search(loaded, search.query, reporter)
+    seconds = time.perf_counter() - begin
+    index = found.comparison if match == PLACE else combined_comparison(loaded, search, query, found)
+    compared = QueryComparison(
+        loaded,
+        search,
+        query,
+        index,
+        np.empty((0, 0)),
+        lambda one: embed_query(loaded, metric_query(loaded, one)).embedded,
+        BY_PLACE,
+        by_place=found,
+    )
+    left_out = (tr_lazy("Concepts are left out: they do not change a search by place."),)
+    return UnmarkedComparison(compared, query, seconds, left_out=left_out if search.is_shifted else ())
+
+
 def _compare_by_refined_metric(
     session: RefinementSession, search: Search, refining_entries: Sequence[LedgerEntry]
 ) -> UnmarkedComparison:
@@ -253,11 +289,14 @@ def _shifts(comparison: UnmarkedComparison, search: Search, result: SearchResult
     if search.diverse:
         # Ranks of a diverse search cannot be compared with those by distance.
         return ()
-    loaded = comparison.compared.loaded
+    loaded, index = comparison.compared.loaded, comparison.compared.index
     places = [loaded.position_of(line.row) for line in result.ranked]
-    return MeasuredQuery.of(loaded, comparison.plain_query).shifts(
-        search, [at for at in places if at is not None]
-    )
+    if isinstance(index, PlaceComparison | CombinedComparison):
+        plain = replace(comparison.plain_query, tie_break=None)
+        measured = MeasuredQuery(loaded, plain, index.all_distances())
+    else:
+        measured = MeasuredQuery.of(loaded, comparison.plain_query)
+    return measured.shifts(search, [at for at in places if at is not None])
 
 
 def _search_result(
@@ -278,10 +317,10 @@ def _search_result(
     details = loaded.details(loaded.rows[np.union1d(shown, others)].tolist())
     near = None if marked is None else marked.nearest_marks(shown)
     ranked = _ranked_cases(
-        loaded, details, shown, found.distances[order], grouped_cases(compared, found), near
+        compared, details, shown, found.distances[order], grouped_cases(compared, found), near
     )
     rank_of = {case.row: case.rank for case in ranked}
-    beside = _ranked_cases(loaded, details, others, other_distances, {})
+    beside = _ranked_cases(compared, details, others, other_distances, {})
     match = check_match(plain, comparison.plain_query, voting)
     is_far = match is not None and match.is_far
     if is_far and vote.calibrated:
@@ -290,7 +329,7 @@ def _search_result(
         search.query,
         search.metric,
         ranked,
-        len(loaded.rows) - (compared.query.position is not None),
+        _n_compared(compared),
         found.hidden_same_patient,
         found.hidden_near_duplicates,
         vote.counts,
@@ -299,18 +338,22 @@ def _search_result(
         {"features": comparison.seconds, "search": time.perf_counter() - begin},
         vote,
         tuple(replace(case, rank=rank_of.get(case.row, NO_RANK)) for case in beside),
-        _warnings(loaded, search.query),
+        _warnings(compared),
         len(loaded.cases) - len(loaded.sealed),
         NO_MARKS if marked is None else marked.marks,
         loaded.without_patient,
         len(loaded.sealed),
         compared_candidates(compared),
+        compared.by,
     )
 
 
 def compared_candidates(compared: QueryComparison) -> ComparedCandidates | None:
     """How many candidates were compared; ``None`` where all cases were."""
     index, measured = compared.candidates, compared.loaded.recall
+    if compared.by_place is not None:
+        stored = compared.by_place.stored
+        return None if index is None else ComparedCandidates(index, stored.recall, stored.queries)
     if index is None or measured is None:
         return None
     known = index == measured.candidates
@@ -324,16 +367,31 @@ def _ranking_without_marks(plain: QueryComparison) -> Ranking:
     return MeasuredQuery.of(plain.loaded, plain.query).ranking(plain, VOTERS)
 
 
+def _n_compared(compared: QueryComparison) -> int:
+    """The number of cases that are compared, without the query."""
+    own = compared.query.position
+    if compared.by_place is None:
+        return len(compared.loaded.rows) - (own is not None)
+    there = compared.by_place.comparison.with_places
+    return int(there.sum()) - (own is not None and bool(there[own]))
+
+
 def _ranked_cases(
-    loaded: LoadedMetric,
+    compared: QueryComparison,
     details: Mapping[int, CaseDetails],
     places: Rows,
     distances: Matrix,
     near_duplicates: Mapping[int, GroupedCases],
     near_marks: Sequence[tuple[str | None, str | None, bool]] | None = None,
 ) -> tuple[RankedCase, ...]:
-    lines = []
+    lines, loaded = [], compared.loaded
     marks = near_marks or [(None, None, False)] * len(places)
+    there = np.array([row in details for row in loaded.rows[places].tolist()], dtype=np.bool_)
+    found: dict[int, MatchedPlace | None] = {}
+    if compared.by_place is not None:
+        known = [details[row] for row in loaded.rows[places[there]].tolist()]
+        matched = compared.by_place.matched_places(known, places[there])
+        found = dict(zip(places[there].tolist(), matched, strict=True))
     cases = zip(places.tolist(), loaded.rows[places].tolist(), distances.tolist(), marks, strict=True)
     for rank, (place, row, distance, near) in enumerate(cases, start=1):
         case = details.get(row)
@@ -351,15 +409,29 @@ def _ranked_cases(
                     path,
                     *copies,
                     *near,
+                    place=found.get(place),
                 )
             )
     return tuple(lines)
 
 
-def _warnings(loaded: LoadedMetric, query: Query) -> tuple[str, ...]:
-    """Warnings on ``query`` that make its ranking doubtful."""
+def _warnings(compared: QueryComparison) -> tuple[str, ...]:
+    """Warnings on the query that make its ranking doubtful."""
+    loaded, query = compared.loaded, compared.search.query
     warnings = []
-    if other_kind_of_query(loaded, query) == WHOLE_IMAGE_QUERY:
+    if compared.by_place is not None:
+        lacking = int(np.count_nonzero(~compared.by_place.comparison.with_places))
+        if lacking:
+            warnings.append(
+                tr_lazy_n(
+                    "{n} case has no places and is not compared. Metric > Extract features… measures them.",
+                    "{n} cases have no places and are not compared. Metric > Extract features… measures them.",
+                    lacking,
+                )
+            )
+    elif query.region is not None and not compared.search.match and not loaded.with_regions:
+        warnings.append(NO_PLACES)
+    elif other_kind_of_query(loaded, query) == WHOLE_IMAGE_QUERY:
         warnings.append(
             tr_lazy(
                 "The cases of this library are regions of images, and the query is a whole image. "

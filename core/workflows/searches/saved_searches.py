@@ -79,6 +79,9 @@ def search_record(
         and ranked_search.search.metric == search.metric
     ):
         result = ranked_search.result
+        if search.query.region is not None:
+            # What a region is compared by without a choice changes when the library gets places.
+            out["match"] = result.compared_by
         out["seen"] = {
             "ranked": [
                 [case.case_id, case.distance, case.near_duplicates] for case in result.ranked[:STORED_RANKS]
@@ -194,7 +197,9 @@ def save_result(
     Raises:
         BadArguments: a name it cannot have.
     """
-    search = Search(result.metric, result.query, new_ledger(), without=tuple(without))
+    search = Search(
+        result.metric, result.query, new_ledger(), without=tuple(without), match=result.compared_by
+    )
     return save(library, name, search_record(search, RankedSearch(search, result), {}, name))
 
 

@@ -9,10 +9,11 @@ from typing import Any, ClassVar
 from semblance.core.json_document import JsonDocument, JsonKeys
 from semblance.core.searches.feedback.judgements import NO_MARKS, QueryMarks
 from semblance.core.searches.query import Query
+from semblance.core.searches.search import WHOLE
 from semblance.core.searches.similar_cases import RankedCase, Vote
 
 #: The features by which the distance of a :class:`MatchCheck` is measured.
-ENCODER, METRIC = "encoder", "metric"
+ENCODER, METRIC, PLACES = "encoder", "metric", "places"
 #: Findings contradict each other if the most frequent one has less than this share of the nearest cases, of which at
 #: least so many must have a finding.
 _CLEAR, _FEWEST_FINDINGS = 2 / 3, 5
@@ -22,7 +23,8 @@ _CLEAR, _FEWEST_FINDINGS = 2 / 3, 5
 class MatchCheck(JsonDocument):
     """The mean distance of a query to its 5 nearest cases, and the ``limit`` beyond which there is no close match.
 
-    Both are distances, not squared. ``features``: :data:`ENCODER` (all its numbers, of length 1) or :data:`METRIC`.
+    Both are distances, not squared. ``features``: :data:`ENCODER` (all its numbers, of length 1), :data:`METRIC`, or
+    :data:`PLACES` for a region compared by place.
     """
 
     #: The part ``match`` of ``semblance search --json``.
@@ -46,8 +48,9 @@ def findings_contradict(counts: Mapping[str, int]) -> bool:
 
 @dataclass(frozen=True)
 class ComparedCandidates(JsonDocument):
-    """The ``number`` of candidates that an index on a server found, which alone were compared. ``recall``: the share of
-    the 20 nearest cases that are among so many, measured with ``queries`` cases; ``None`` where it was not measured."""
+    """The ``number`` of candidates that an index found, which alone were compared. ``recall``: the share of the 20
+    nearest cases that are among so many, measured with ``queries`` cases, or regions of cases for a search by place;
+    ``None`` where it was not measured."""
 
     #: The part ``candidates`` of ``semblance search --json``.
     JSON_KEYS: ClassVar[JsonKeys] = ("number", ("recall@20", "recall"), ("measured_with", "queries"))
@@ -69,7 +72,7 @@ class SearchResult(JsonDocument):
     confirm the user's opinion. ``match``: the distance of the query from its nearest cases, ``None`` if it was not
     requested or there are too few cases. ``without_patient``: ranked by the metric trained again without the query's
     patient. ``sealed``: the number of cases in the sealed test vault, which are never ranked. ``candidates``: the cases
-    that were compared, where an index chose them.
+    that were compared, where an index chose them. ``compared_by``: by place, as a whole by the metric, or by both.
     """
 
     #: The document of ``semblance search --json``.
@@ -77,6 +80,7 @@ class SearchResult(JsonDocument):
         "query",
         "metric",
         ("results", "ranked"),
+        "compared_by",
         "compared",
         "cases",
         ("hidden", ("same_patient", "near_duplicates")),
@@ -111,6 +115,7 @@ class SearchResult(JsonDocument):
     without_patient: bool = False
     sealed: int = 0
     candidates: ComparedCandidates | None = None
+    compared_by: str = WHOLE
 
     @property
     def is_unclear(self) -> bool:

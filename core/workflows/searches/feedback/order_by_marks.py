@@ -10,14 +10,18 @@ from pathlib import Path
 import numpy as np
 
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
+from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy, tr_lazy_n
-from semblance.core.retrieval.feedback import Feedback, FeedbackCases, MarkedIndex
+from semblance.core.retrieval.feedback import Feedback, FeedbackCases, MarkedIndex, standardised
 from semblance.core.retrieval.index import Matrix, Position, Rows
+from semblance.core.retrieval.place_comparison import CombinedComparison, PlaceComparison
+from semblance.core.retrieval.place_index import PlaceQuery
 from semblance.core.searches.feedback.influence import ranks_of
 from semblance.core.searches.feedback.judgements import Judgement, QueryMarks, marks_of, outside_image
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
+from semblance.core.workflows.searches.place_search import PlaceSearch, query_places
 from semblance.core.workflows.searches.query_comparison import MeasuredQuery, QueryComparison
 
 
@@ -65,10 +69,54 @@ def order_by_marks(
     (liked, liked_images), (disliked, disliked_images) = sides
     feedback = Feedback(cases, compared.query_coordinates, liked, disliked, liked_images, disliked_images)
     scores, distances = feedback.scores(), cases.base
+    if marks.places and compared.by_place is not None:
+        scores = _with_marked_places(
+            loaded, compared.by_place, marks, scores, cases, np.concatenate([liked, disliked])
+        )
+        scores[disliked] -= scores.max() - scores.min() + 1.0
     if strength < 1.0:
         scores = -(strength * ranks_of(-scores) + (1.0 - strength) * ranks_of(distances))
     index = MarkedIndex(distances, scores)
     return MarkedComparison(replace(compared, marked_index=index), index, marks, feedback)
+
+
+def _with_marked_places(
+    loaded: LoadedMetric,
+    found: PlaceSearch,
+    marks: QueryMarks,
+    scores: Matrix,
+    cases: FeedbackCases,
+    marked: Rows,
+) -> Matrix:
+    """The ``scores`` (n,) of the marks on cases, to which what the marked places say is added for the nearest cases.
+
+    As J. J. Rocchio, "Relevance feedback in information retrieval", 1971: the similarity to the query, plus the mean
+    similarity to the liked places, less that to the disliked ones. Both are standardised.
+    """
+    pool = np.union1d(cases.nearest, marked)
+    pool = pool[found.comparison.with_places[pool]]
+    index, rows = found.stored.index, found.comparison.index_rows(pool)
+    similar = -index.nearly_exact_distances(found.query.compared, rows)
+    for named, sign in ((marks.liked, -1.0), (marks.disliked, 1.0)):
+        queries = [_marked_place(loaded, found, marks, case) for case in named if case in marks.places]
+        if queries:
+            distances = [index.nearly_exact_distances(query, rows) for query in queries]
+            similar = similar + sign * np.mean(distances, axis=0)
+    out = scores.copy()
+    by_both = standardised(scores[pool]) + standardised(similar)
+    # All others stay behind these.
+    out[pool] = scores.max() + 1.0 + by_both - by_both.min()
+    return out
+
+
+def _marked_place(loaded: LoadedMetric, found: PlaceSearch, marks: QueryMarks, case: str) -> PlaceQuery:
+    """The places of the region of ``case`` that is marked.
+
+    Raises:
+        BadInput: it is damaged, or lies outside the image.
+    """
+    region = Region.from_json(dict(marks.places[case]))
+    return query_places(loaded, found.stored, Query(case=case, region=region)).compared
 
 
 def usable_marks(
@@ -87,7 +135,17 @@ def usable_marks(
                 unusable.append(case)
         elif not _with_features(loaded, [case]):
             unusable.append(case)
-    return marks.without(unusable), tuple(left_out)
+    marks = marks.without(unusable)
+    if compared.by_place is not None:
+        places = dict(marks.places)
+        for case in marks.places:
+            try:
+                _marked_place(loaded, compared.by_place, marks, case)
+            except SemblanceError as error:
+                left_out.append(tr_lazy("The place of a mark is left out: {message}", message=error.message))
+                del places[case]
+        marks = replace(marks, places=places)
+    return marks, tuple(left_out)
 
 
 def _is_image(loaded: LoadedMetric, case: str) -> bool:
@@ -103,15 +161,35 @@ def distances_of(compared: QueryComparison) -> Matrix:
     loaded = compared.loaded
     if compared.by_metric_alone:
         return MeasuredQuery.of(loaded, compared.query).distances
+    if isinstance(compared.index, PlaceComparison | CombinedComparison):
+        return compared.index.all_distances()
     return compared.index.distances(compared.query.embedded, np.arange(len(loaded.rows)))
 
 
 def _cases(compared: QueryComparison) -> FeedbackCases:
     if compared.by_metric_alone:
         return MeasuredQuery.of(compared.loaded, compared.query).feedback_cases
+    known = compared.loaded.cache.get(_PlaceCases)
+    if known is not None and known.index is compared.index:
+        return known.cases
     distances = distances_of(compared)
     shape = (len(distances), len(compared.query_coordinates))
-    return FeedbackCases(compared.coordinates, shape, distances)
+    cases = FeedbackCases(compared.coordinates, shape, distances)
+    if compared.by_place is not None:
+        compared.loaded.cache.keep(_PlaceCases(compared.index, cases))
+    return cases
+
+
+@dataclass(frozen=True, eq=False)
+class _PlaceCases:
+    """What the orders by marks of the last search by place, with ``index``, have in common."""
+
+    index: object
+    cases: FeedbackCases
+
+    @property
+    def nbytes(self) -> int:
+        return self.cases.nbytes
 
 
 def check_given_marks(loaded: LoadedMetric, search: Search) -> None:

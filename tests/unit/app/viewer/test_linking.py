@@ -3,11 +3,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from semblance.app.viewer.linking import is_same_frame, linked_slice, linked_view, linked_window
+from semblance.app.viewer.linking import (
+    is_same_frame,
+    linked_slice,
+    linked_view,
+    linked_window,
+    registered_view,
+)
 from semblance.app.viewer.viewport import Orientation, Viewport
 from semblance.app.viewer.window_level import Window
 from semblance.core.imaging.display import display_image
 from semblance.core.imaging.image import Image, ValueScale
+from semblance.core.imaging.in_plane_shift import InPlaneShift
 from semblance.core.imaging.volume import StackLocation
 from semblance.core.workflows.imaging.view_images import StackFacts
 
@@ -72,3 +79,15 @@ def test_slices_of_two_people_are_as_many_mm_from_those_side_by_side():
     assert [linked_slice(place, one, other, (50, 10)) for place in (50, 60, 0)] == [10, 14, 0]
     turned = stack(40, 2.5, "I")
     assert linked_slice(60, one, turned, (50, 10)) == 6
+
+
+def test_a_registered_image_lies_on_the_other_in_mm_in_every_orientation():
+    shift = InPlaneShift(right=10.0, down=-20.0, is_mm=True, before=0.5, match=0.9)
+    for orientation in (Orientation(), Orientation(1, True), Orientation(2), Orientation(3)):
+        source = Viewport(400, 200).resized(300, 300).oriented(orientation).zoomed(3, 170, 140)
+        target = Viewport(100, 100).resized(300, 300).oriented(orientation)
+        found = registered_view(source, target, shift, (0.5, 0.5), (2.0, 2.0))
+        for left, top in ((20, 30), (150, 150), (280, 90)):
+            x, y = source.to_image(left, top)
+            mm = (x - 200) * 0.5 - 10.0, (y - 100) * 0.5 + 20.0
+            assert found.to_image(left, top) == pytest.approx((50 + mm[0] / 2, 50 + mm[1] / 2), abs=0.6)

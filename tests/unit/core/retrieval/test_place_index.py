@@ -44,7 +44,7 @@ def test_a_search_gives_the_order_and_the_distances_of_a_plain_loop(weighted: bo
     assert found.rows.tolist() == order.tolist()
     np.testing.assert_allclose(found.distances, expected[order], atol=1e-6)
     assert found.rows[:3].tolist() == [3, 40, 41] and found.distances[0] == found.distances[1]
-    np.testing.assert_allclose(index.all_distances(query), expected, atol=2e-5)
+    np.testing.assert_allclose(index.nearly_exact_distances(query), expected, atol=2e-5)
     few = index.search(query, 5)
     assert few.rows.tolist() == order[:5].tolist()
     np.testing.assert_array_equal(few.distances, found.distances[:5])

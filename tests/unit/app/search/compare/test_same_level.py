@@ -68,7 +68,7 @@ def _scroll(level, side, place, jobs):
 
 def test_volumes_follow_each_other_by_content_in_both_directions(level, jobs):
     level.find(_levels(2, 15, 3))
-    assert level.button.text().startswith("Same level: by content, 80")
+    assert level.button.text().startswith("Same level: by content, confidence 80")
     # The second went to the level of the first, which shows its middle slice.
     assert [pane.slices.place for pane in level.panes] == [10, 13]
     assert _scroll(level, 0, 4, jobs) == 7

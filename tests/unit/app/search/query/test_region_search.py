@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QApplication
 
 from semblance.app.search.query.region_search import outline_mass
 from semblance.app.shell import search_operations
+from semblance.app.shell.state import Change
 from semblance.app.viewer.image_view import ImageView
 from semblance.app.viewer.tools import BRUSH, RECTANGLE, SELECT
 from semblance.core.imaging.image_address import ImageAddress
@@ -22,6 +23,7 @@ from semblance.core.searches.query import Query
 from semblance.core.workflows.features.suitable_extractors import ExtractorSuitability
 from semblance.core.workflows.imaging.view_images import view_file
 from tests.helpers.query_panel import LEFT, PART, case_of, draw, image_file, shows_image
+from tests.helpers.volume_files import meta_image
 
 
 def press(panel, key):
@@ -325,3 +327,34 @@ def test_where_nothing_has_an_outline_a_message_says_so_and_offers_the_brush(con
     assert text == "Use the brush"
     use()
     assert view.pointer.tool == BRUSH
+
+
+def test_scrolling_a_slice_that_is_searched_with_searches_again_once(
+    with_places, panel, context, jobs, tmp_path, qtbot
+):
+    voxels = np.random.default_rng(0).integers(0, 255, (40, 30, 6)).astype(np.uint8)
+    file = tmp_path / "ct.mha"
+    file.write_bytes(meta_image(voxels, np.diag([1.0, 1.0, 5.0, 1.0]))[0])
+    search_operations.submit_query(context, Query(image=file))
+    jobs.run_pending()
+    assert context.state.query.region is None
+    panel.search_with.changed.emit("slice")
+    assert context.state.query.region == Region(0, 0, 40, 30, z=3)
+    # No frame is drawn around the whole slice.
+    assert panel.view.region.region is None
+    assert panel.search_with.value() == "slice"
+    searched = []
+    state = context.state
+    state.on_change(
+        Change.SEARCH, panel, lambda: searched.append(state.query.region and state.query.region.z)
+    )
+    for number in (4, 5, 4):
+        panel.pane.go_to_slice(number)
+        jobs.run_pending()
+    assert searched == []
+    qtbot.waitUntil(lambda: searched == [4], timeout=2000)
+    panel.search_with.changed.emit("whole")
+    panel.pane.go_to_slice(2)
+    jobs.run_pending()
+    qtbot.wait(300)
+    assert context.state.query.region is None

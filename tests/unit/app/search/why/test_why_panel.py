@@ -219,6 +219,10 @@ def test_both_breakdowns_have_the_same_total(panel_with_query, context, qtbot):
     context.state.set_metric("bits")
     search_operations.rank(context)
     context.jobs.run_pending()
+    # Bits of the nearest case are all equal: there is nothing to break down.
+    assert panel_with_query.kind.isHidden()
+    panel_with_query.follow(context.state.ranking.ranked[-1].row)
+    context.jobs.run_pending()
     total = panel_with_query.waterfall.total.amount_text
     panel_with_query.kind.setFocus()
     qtbot.keyClick(panel_with_query.kind, Qt.Key.Key_Right)
@@ -226,7 +230,7 @@ def test_both_breakdowns_have_the_same_total(panel_with_query, context, qtbot):
     assert panel_with_query.shown.kind == "Bits"
     assert len(panel_with_query.waterfall.contributions) <= MAX_ROWS
     assert all(not line.key for line in panel_with_query.waterfall.contributions)
-    shown = context.state.ranking.ranked[0].distance
+    shown = context.state.ranking.ranked[-1].distance
     assert sum(line.amount for line in panel_with_query.waterfall.contributions) == pytest.approx(
         shown, rel=1e-9, abs=1e-12
     )

@@ -55,8 +55,8 @@ def run(name, settings, data, *learners, repeats=1, seed=0, reporter=SILENT, ste
 
 
 def test_the_list_is_complete():
-    # Matching needs cases in two views, and medmnist official parts: they have tests of their own.
-    assert {name for name, _ in PROTOCOLS} | {"matching", "medmnist"} == {
+    # Matching needs cases in two views, medmnist official parts, region places of images: they have tests of their own.
+    assert {name for name, _ in PROTOCOLS} | {"matching", "medmnist", "region"} == {
         protocol.name for protocol in protocols()
     }
 

@@ -15,7 +15,7 @@ from semblance.core.imaging.volume import ArrayStack, Volume
 from semblance.core.library.content_hashes import content_hash, content_of_part, hash_of_volume
 from semblance.core.library.open_library import open_library
 from semblance.core.tasks import SILENT, Cancelled
-from semblance.core.workflows.features import extract_features
+from semblance.core.workflows.features import extract_features, open_volumes
 from semblance.core.workflows.library.import_source import import_source
 from tests.helpers.dicom_files import image as dicom_image
 from tests.helpers.dicom_files import save
@@ -123,8 +123,8 @@ def test_regions_of_one_array_read_it_once(tmp_path, monkeypatch):
     np.savez(tmp_path / "volumes.npz", one=voxels)
     address = ImageAddress(tmp_path / "volumes.npz", "one")
     hashed = []
-    plain = extract_features.hash_of_stack
-    monkeypatch.setattr(extract_features, "hash_of_stack", lambda volume: hashed.append(1) or plain(volume))
+    plain = open_volumes.hash_of_stack
+    monkeypatch.setattr(open_volumes, "hash_of_stack", lambda volume: hashed.append(1) or plain(volume))
     volume = Volume(voxels)
     regions = [Region(x, 1, 3, 3, None, 2) for x in range(4)]
     found = chunk(

@@ -73,7 +73,7 @@ def test_levels_of_another_patient_are_found_by_content_and_described_once(libra
     assert max(errors) <= 1
     assert align_cases(library, ids[2], ids[0]).pairs()[5] == (5, 5)
     # The descriptions are those of derived data.
-    monkeypatch.setattr(module, "_measured", None)
+    monkeypatch.setattr(module, "describe_slices", None)
     assert align_cases(library, ids[0], ids[2]).pairs() == found.pairs()
 
 

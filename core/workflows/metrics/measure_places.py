@@ -1,0 +1,201 @@
+"""Measure for the card of a metric what places are worth in its library: beside the metric, and for regions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from semblance.core.errors import BadInput
+from semblance.core.evaluation.choose_learner import MOST_FITTED, inner_splits, sampled_rows
+from semblance.core.evaluation.data import EvaluationData
+from semblance.core.evaluation.neighbours import metric_distances
+from semblance.core.evaluation.place_weight import PlaceWeight, chosen_weight, shares_with_places
+from semblance.core.evaluation.protocols.region import RegionProtocol, RegionSearchScore
+from semblance.core.evaluation.scores import Rows, mean_over_findings
+from semblance.core.evaluation.splits import patient_codes
+from semblance.core.language import tr_lazy
+from semblance.core.library.records import FeatureSet
+from semblance.core.metrics.distance import Matrix
+from semblance.core.metrics.pipeline import attach_steps
+from semblance.core.metrics.registry import make_learner
+from semblance.core.metrics.steps.sequence import chosen_steps, fit_steps
+from semblance.core.tasks import SILENT, PartReporter, Reporter
+from semblance.core.workflows.features.region_cases import case_places
+from semblance.core.workflows.features.stored_places import read_places
+from semblance.core.workflows.metrics.train_request import TrainRequest
+from semblance.core.workflows.metrics.training_data import TrainingData
+
+if TYPE_CHECKING:
+    from semblance.core.library.library import Library
+    from semblance.core.metrics.metric import Metric
+
+#: Entries of a stored card: the weight of places beside the metric, where they join it; how it was chosen; and what
+#: regions as queries find.
+PLACE_WEIGHT, WEIGHT_CHOICE, REGION_SEARCH = "place_weight", "place_weight_choice", "region_search"
+#: Cases that are compared at most, seeded samples with the findings in proportion, and queries of all splits together.
+MOST_CASES, MOST_QUERIES = 2000, 240
+
+
+def place_entries(
+    library: Library,
+    request: TrainRequest,
+    metric: Metric,
+    data: TrainingData,
+    *,
+    known: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    reporter: Reporter = SILENT,
+) -> dict[str, Any]:
+    """What the card of ``metric``, as ``request`` made it on the training part of ``data``, says of places; nothing
+    where the library has none, or its cases are too few.
+
+    ``place_weight`` is there only where :attr:`PlaceWeight.is_better`. ``known``: the card of another metric of the
+    same cases, which has what regions find.
+
+    Raises:
+        Cancelled: the reporter was cancelled.
+    """
+    quiet = PartReporter(reporter, stops_early=False)
+    reporter.progress(0, 2, tr_lazy("Measuring search by place"))
+    try:
+        region = None if known is not None else _region_search(library, data, seed, quiet)
+        reporter.progress(1, 2, tr_lazy("Measuring search by place"))
+        choice = _choice(library, request, metric, data, seed, quiet)
+    except BadInput:
+        # A library without places, or with too few findings or patients: nothing is said of them.
+        return {}
+    entries: dict[str, Any] = {}
+    if choice is not None:
+        entries[WEIGHT_CHOICE] = choice.to_json()
+        if choice.is_better:
+            entries[PLACE_WEIGHT] = choice.weight
+    if region is not None:
+        entries[REGION_SEARCH] = region.to_json()
+    elif known is not None and REGION_SEARCH in known:
+        entries[REGION_SEARCH] = known[REGION_SEARCH]
+    return entries
+
+
+def _region_search(
+    library: Library, data: TrainingData, seed: int, reporter: Reporter
+) -> RegionSearchScore | None:
+    """What regions find by place, measured on a sample; ``None`` where too few cases have one."""
+    cases = data.cases
+    rows = sampled_rows(cases.y, np.arange(cases.n_cases), MOST_CASES, seed)
+    sample = case_places(library, data.feature_set, cases.rows(rows), whole=False, reporter=reporter)
+    try:
+        found = RegionProtocol(queries=MOST_QUERIES).run(sample, (), seed=seed, reporter=reporter)
+    except BadInput:
+        return None
+    return RegionSearchScore.of(found)
+
+
+def _choice(
+    library: Library,
+    request: TrainRequest,
+    metric: Metric,
+    data: TrainingData,
+    seed: int,
+    reporter: Reporter,
+) -> PlaceWeight | None:
+    """The weight chosen inside the training patients, with its difference on the held-out ones."""
+    if data.split is None:
+        return None
+    train = data.train
+    train = train.rows(sampled_rows(train.y, np.arange(train.n_cases), MOST_CASES, seed))
+    train, codes = _with_codes(library, data.feature_set, train)
+    names, findings = np.unique(train.y, return_inverse=True)
+    units = _units(train)
+    splits = inner_splits(train, seed)
+    shares, queries = [], []
+    for split in splits:
+        reporter.check_cancelled()
+        rows = sampled_rows(train.y, split.test, MOST_QUERIES // len(splits), seed)
+        fit = train.rows(sampled_rows(train.y, split.train, MOST_FITTED, seed))
+        own = _fitted(request, data.feature_set, fit, seed)
+        distances = _all_distances(own, train, rows)
+        shares.append(
+            shares_with_places(distances, codes, rows, findings, units, len(names), reporter=reporter)
+        )
+        queries.append(rows)
+    every = np.concatenate(queries)
+    choice = chosen_weight(
+        np.concatenate(shares, axis=1),
+        findings[every],
+        units[every],
+        np.repeat(np.arange(len(splits)), [len(one) for one in queries]),
+        names.tolist(),
+        title=tr_lazy("The metric with places"),
+        seed=seed,
+    )
+    if not choice.is_better:
+        return choice
+    return replace(
+        choice, held_out=_held_out_difference(library, metric, data, choice.weight, seed, reporter)
+    )
+
+
+def _held_out_difference(
+    library: Library, metric: Metric, data: TrainingData, weight: float, seed: int, reporter: Reporter
+) -> float | None:
+    """The difference of the macro accuracies on the held-out patients, who search all cases."""
+    assert data.split is not None
+    cases = data.cases
+    queries = sampled_rows(cases.y, data.split.test, MOST_QUERIES, seed)
+    others = np.setdiff1d(np.arange(cases.n_cases), queries)
+    others = sampled_rows(cases.y, others, MOST_CASES, seed)
+    assert cases.case_rows is not None
+    wanted = cases.case_rows[queries]
+    sample, codes = _with_codes(library, data.feature_set, cases.rows(np.union1d(queries, others)))
+    assert sample.case_rows is not None
+    rows = np.flatnonzero(np.isin(sample.case_rows, wanted))
+    names, findings = np.unique(sample.y, return_inverse=True)
+    shares = shares_with_places(
+        _all_distances(metric, sample, rows),
+        codes,
+        rows,
+        findings,
+        _units(sample),
+        len(names),
+        (0.0, weight),
+        reporter,
+    )
+    own = shares[:, np.arange(len(rows)), findings[rows]]
+    found = float(mean_over_findings((own[1] - own[0])[:, np.newaxis], findings[rows])[0])
+    return found if np.isfinite(found) else None
+
+
+def _with_codes(
+    library: Library, feature_set: FeatureSet, data: EvaluationData
+) -> tuple[EvaluationData, Any]:
+    """The cases of ``data`` that have places, and these (n, p, m).
+
+    Raises:
+        BadInput: none has, or they are damaged.
+    """
+    assert data.case_rows is not None
+    stored = read_places(library, feature_set, np.sort(data.case_rows))
+    data = data.rows(np.flatnonzero(np.isin(data.case_rows, stored.rows)))
+    assert data.case_rows is not None
+    return data, stored.codes[np.searchsorted(stored.rows, data.case_rows)]
+
+
+def _units(data: EvaluationData) -> Rows:
+    units = patient_codes(data.units, data.n_cases)
+    return np.arange(data.n_cases) if units is None else units
+
+
+def _fitted(request: TrainRequest, feature_set: FeatureSet, fit: EvaluationData, seed: int) -> Metric:
+    made = make_learner(request.learner, **(request.settings or {}))
+    unfitted = chosen_steps(request.steps, feature_set.extractor, fit.made_by)
+    steps, rows = fit_steps(unfitted, fit.X, fit.y)
+    made.fit(rows, fit.y, groups=fit.groups, reporter=SILENT)
+    return attach_steps(made.metric(), steps, fit.feature_names, fit.feature_groups)
+
+
+def _all_distances(metric: Metric, data: EvaluationData, queries: Rows) -> Matrix:
+    """(q, n) distances of the metric from some rows to all."""
+    return metric_distances(metric, data.X[queries], data.X).rough(np.arange(len(queries)))[0]
