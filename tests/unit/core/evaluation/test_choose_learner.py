@@ -112,3 +112,14 @@ def test_the_description_that_tells_the_findings_apart_is_chosen(telling, descri
 @pytest.mark.parametrize("candidate", [Candidate("lda"), Candidate("ccml", "blocks", 128)])
 def test_a_candidate_is_found_again_by_its_key(candidate):
     assert Candidate.of_key(candidate.key) == candidate
+
+
+def test_a_small_validation_part_still_tells_learners_apart():
+    """Ten cases of which each has all others among its ten nearest would leave every learner equal."""
+    rng = np.random.default_rng(0)
+    y = np.array(["a", "b"] * 13)
+    rows = 4.0 * rng.normal(size=(26, 3))
+    rows[:, 0] = (y == "a") + 0.1 * rng.normal(size=26)
+    data = EvaluationData(rows, y)
+    found = validate_learners(data, "pixels", learners=("euclidean", "lda"))
+    assert found.accuracy["lda"] > found.accuracy["euclidean"] + 0.2
