@@ -18,7 +18,7 @@ from semblance.core.errors import SemblanceError
 from semblance.core.language import tr
 from semblance.core.library.location import LibraryLocation, ServerAddress
 from semblance.core.searches.query import Query
-from semblance.core.searches.search import BOTH, Search, new_ledger
+from semblance.core.searches.search import BOTH, PLACE, Search, new_ledger
 
 if TYPE_CHECKING:
     import numpy as np
@@ -484,6 +484,11 @@ class WindowState(QObject):
     def refining_count(self) -> int:
         """The number of judgements on other queries that refine the metric of the ranking."""
         return self._count_judgements()[2]
+
+    @property
+    def marks_count_places(self) -> bool:
+        """Whether a mark counts the place that was found in a case, not its whole image."""
+        return self.ranking is not None and self.ranking.compared_by in (PLACE, BOTH)
 
     @property
     def marks_set_aside(self) -> QueryMarks:

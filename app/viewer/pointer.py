@@ -290,7 +290,7 @@ class Pointer:
     def paint(self, painter: QPainter) -> None:
         """The region and whatever is being drawn."""
         view = self._view.viewport
-        self.region.paint(painter, view)
+        self.region.paint(painter, view, editable=self._view.editable)
         self.path.paint(painter, view)
         self.ruler.paint(painter, view)
         if self.tool in POINTED_TOOLS and self._view.editable:

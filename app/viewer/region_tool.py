@@ -265,13 +265,13 @@ class RegionTool(QObject):
 
     # Drawing
 
-    def paint(self, painter: QPainter, view: Viewport) -> None:
-        """Draw the region over the image."""
+    def paint(self, painter: QPainter, view: Viewport, *, editable: bool = True) -> None:
+        """Draw the region over the image, with its handles where it can be moved."""
         if self.region is None:
             return
         is_inactive = self.on_other_slice or not self.in_use
         paint_region(painter, self.region, view, theme().region, dashed=is_inactive)
-        if is_inactive:
+        if is_inactive or not editable:
             return
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
         painter.setPen(QPen(colour("#101012"), 1))

@@ -11,6 +11,7 @@ from PySide6.QtGui import QPainter, QPainterPath, QPen
 
 from semblance.app.shell.theme import TICK, colour, font, theme
 from semblance.core.imaging.region import Box
+from semblance.core.searches.similar_cases import MatchedPlace
 
 #: Widths of a line on an image and of its dark edge, which reaches 1 px further on both sides.
 _CASING, _LINE = 3.5, 1.5
@@ -70,6 +71,17 @@ def draw_place_marks(
         for number, letter in enumerate(letters):
             at = QPointF(begin + number * step, y)
             draw_letter(painter, at, letter, is_chosen=letter == marks.chosen)
+
+
+def draw_place(painter: QPainter, place: MatchedPlace | None, image: QRectF) -> None:
+    """A frame around the place that a search found, on its whole image drawn at ``image``; nothing without a place."""
+    if place is None or place.is_whole or not (place.image_width and place.image_height):
+        return
+    left, top, right, bottom = place.share
+    width, height = image.width(), image.height()
+    box = QRectF(left * width, top * height, (right - left) * width, (bottom - top) * height)
+    draw_frame(painter, box.translated(image.topLeft()), image)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
 
 
 def draw_frame(painter: QPainter, box: QRectF, within: QRectF | None = None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import sqlalchemy as sa
@@ -70,8 +71,16 @@ def json_column(*, none_as_null: bool = False) -> sa.JSON:
     return column
 
 
+#: Parsed texts, and how many at most.
+_kept: dict[tuple[type, bool, Any], Any] = {}
+_MOST_KEPT = 64
+
+
 class JsonOf(sa.TypeDecorator[Any]):
-    """JSON that is a ``kind`` (dict or list) or null; ``pairs``: a list of two texts each. Anything else is damage."""
+    """JSON that is a ``kind`` (dict or list) or null; ``pairs``: a list of two texts each. Anything else is damage.
+
+    ``kept``: a text that was read before is not parsed again. Whoever reads it changes nothing in it.
+    """
 
     impl = sa.JSON
     cache_ok = True
@@ -80,9 +89,27 @@ class JsonOf(sa.TypeDecorator[Any]):
         """The type in the database."""
         return dialect.type_descriptor(JsonText() if dialect.name == POSTGRESQL else sa.JSON())
 
-    def __init__(self, kind: type, *, pairs: bool = False) -> None:
+    def __init__(self, kind: type, *, pairs: bool = False, kept: bool = False) -> None:
         super().__init__()
-        self.kind, self.pairs = kind, pairs
+        self.kind, self.pairs, self.kept = kind, pairs, kept
+
+    def result_processor(self, dialect: sa.Dialect, coltype: object) -> Callable[[Any], Any] | None:
+        """What parses a text of the database."""
+        parse = super().result_processor(dialect, coltype)
+        if parse is None or not self.kept:
+            return parse
+
+        def parsed(text: Any) -> Any:
+            key = (self.kind, self.pairs, text)
+            found = _kept.get(key)
+            if found is None:
+                found = parse(text)
+                if len(_kept) >= _MOST_KEPT:
+                    _kept.clear()
+                _kept[key] = found
+            return found
+
+        return parsed
 
     def process_result_value(self, value: Any, dialect: sa.Dialect) -> Any:
         """
@@ -214,8 +241,8 @@ feature_sets = sa.Table(
     sa.Column("name", TEXT, nullable=False, unique=True),
     sa.Column("extractor", TEXT, nullable=False),
     sa.Column("version", sa.Integer, nullable=False),
-    sa.Column("settings", JsonOf(dict), nullable=False),
-    sa.Column("columns", JsonOf(list, pairs=True), nullable=False, doc="[[name, group], ...]"),
+    sa.Column("settings", JsonOf(dict, kept=True), nullable=False),
+    sa.Column("columns", JsonOf(list, pairs=True, kept=True), nullable=False, doc="[[name, group], ...]"),
     sa.Column("created", TEXT, nullable=False),
 )
 

@@ -15,7 +15,7 @@ from semblance.core.retrieval.place_index import PlaceIndex, PlaceQuery
 #: The distance of a case without places, which no other case reaches.
 _WITHOUT = 4.5
 #: Cases that the spread of distances is measured on.
-_SAMPLE = 1_000
+_SAMPLE = 500
 
 
 class PlaceComparison:
@@ -88,7 +88,8 @@ class PlaceComparison:
     @cached_property
     def spread(self) -> float:
         """The standard deviation of the distances of the cases, on a sample."""
-        return _spread(self.index.distances(self.query, _sample(self._rows[self.with_places])))
+        sample = _sample(self._rows[self.with_places])
+        return _spread(self.index.nearly_exact_distances(self.query, sample))
 
     @cached_property
     def _all(self) -> Matrix:

@@ -11,26 +11,32 @@ quiet machine.
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 import time
 import zipfile
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import numpy.typing as npt
 
 from semblance.core.engine import limit_threads
 from semblance.core.features import make_extractor
+from semblance.core.features.encoder.extractor import Encoder
 from semblance.core.features.encoder.model_file import convert, model_file
+from semblance.core.features.places import PlaceCoding
 from semblance.core.imaging import Image, ImageAddress, ImageReader
+from semblance.core.workflows.features import extract_features as extract_module
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
 from tests.benchmarks.harness import Row, require_data, row, table
 from tests.helpers import data as real_data
+from tests.helpers.engine_here import open_engine_here
 
 WORKERS = 2
-IMAGES, ROUNDS = 48, 5
+IMAGES, ROUNDS, EXTRACTIONS = 48, 5, 2
 QUERIES = 15
 SMALL, LARGE = Path("images") / "medical_mnist_a.zip", Path("images") / "corel1k_a.zip"
 
@@ -104,6 +110,55 @@ def a_library(container: Path, folder: Path) -> list[dict[str, Any]]:
     ]
 
 
+def with_descriptions(container: Path) -> list[dict[str, Any]]:
+    """The pass that gives levels and coded places as well against that of the features alone, from decoded pixels to
+    numbers."""
+    extractor = make_extractor("encoder")
+    with ImageReader() as reader:
+        images = [reader.open(address) for address in addresses(container, IMAGES)]
+    prepared = [extractor.prepare(image) for image in images]
+    maps = extractor.describe(prepared).maps
+    assert maps is not None
+    coding = PlaceCoding.fitted(maps.reshape(-1, maps.shape[-1]))
+    batches = [slice(start, start + extractor.batch) for start in range(0, len(images), extractor.batch)]
+    plain, described = [], []
+    for _ in range(ROUNDS):
+        start = time.process_time()
+        for batch in batches:
+            extractor.measure([extractor.prepare(image) for image in images[batch]])
+        plain.append(time.process_time() - start)
+        start = time.process_time()
+        for batch in batches:
+            found = extractor.describe([extractor.prepare(image) for image in images[batch]])
+            assert found.maps is not None
+            coding.coded(found.maps)
+        described.append(time.process_time() - start)
+    ratio = min(described) / min(plain)
+    return [
+        row("with levels and places / features alone, one thread", ratio, "x", 1.15, ratio <= 1.15),
+        row("bytes of the places of a case", maps[0, :, :, 0].size * coding.width, "B", 15_000, True),
+    ]
+
+
+def extraction_with_descriptions(container: Path, folder: Path) -> list[dict[str, Any]]:
+    """Processor time of the whole extraction of a library, read, decoded and written, with and without levels and
+    places. In this process, so that both are measured alike."""
+    import_source(container, folder / "0")
+    for number in range(1, 2 * EXTRACTIONS):
+        shutil.copytree(folder / "0", folder / str(number))
+    seconds: dict[bool, list[float]] = {True: [], False: []}
+    with mock.patch.object(extract_module, "open_engine", open_engine_here):
+        for number in range(2 * EXTRACTIONS):
+            parts = Encoder.parts if number % 2 else ()
+            with mock.patch.object(Encoder, "parts", parts):
+                start = time.process_time()
+                extract_features(folder / str(number), "encoder")
+                seconds[bool(number % 2)].append(time.process_time() - start)
+    ratio = min(seconds[True]) / min(seconds[False])
+    what = "extraction with levels and places / features alone"
+    return [row(what, ratio, "x", 1.15, ratio <= 1.15)]
+
+
 def queries(container: Path) -> dict[str, Any]:
     """An image from outside, from its file to its numbers; the network is loaded by one before."""
     seconds_taken = []
@@ -128,6 +183,8 @@ def run(data: Path | None) -> list[dict[str, Any]]:
         for container in (SMALL, LARGE):
             rows += against_onnxruntime(images / container)
         rows += a_library(images / SMALL, Path(folder))
+        rows += with_descriptions(images / LARGE)
+        rows += extraction_with_descriptions(images / LARGE, Path(folder) / "described")
     rows.append(queries(images / LARGE))
     return rows
 

@@ -109,7 +109,7 @@ class PairReason(QWidget):
         self.note.setVisible(bool(self.note.text()))
         self.sum.setVisible(places is not None and bool(places.parts))
         if places is not None and places.parts:
-            name = tr("Mean similarity") if places.is_similarity else tr("Distance")
+            name = tr("Similarity") if places.is_similarity else tr("Distance")
             contributions = [Contribution(*part) for part in parts_of_places(places)]
             self.sum.show_contributions(contributions, places.total, total_name=name)
         self.setVisible(places is not None)

@@ -15,6 +15,7 @@ from PySide6.QtCore import (
     QPersistentModelIndex,
     QPoint,
     QRect,
+    QRectF,
     QSize,
     Qt,
     QTimer,
@@ -32,14 +33,18 @@ from PySide6.QtWidgets import (
 
 from semblance.app.shell.icons import icon_pixmap
 from semblance.app.shell.theme import BASE, SMALL, colour, plain_tip, set_look, theme, theme_signals
+from semblance.app.widgets.place_marks import draw_place
 from semblance.app.widgets.text_cache import RIGHT, text_cache
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
+from semblance.core.imaging.region import Region
 from semblance.core.language import tr, translate
 from semblance.core.library.case_columns import CaseColumns, no_cases
+from semblance.core.reports.formatting import region_text
 from semblance.core.searches.feedback.influence import Influence
 from semblance.core.searches.feedback.judgements import Judgement, JudgementKind, key_of_query
 from semblance.core.searches.feedback.ledger import Contradiction, LedgerEntry
 from semblance.core.searches.search import Search
+from semblance.core.searches.similar_cases import MatchedPlace
 
 NONE = -1
 #: The whole :class:`LedgerRow`.
@@ -52,7 +57,8 @@ class LedgerRow:
     """A judgement for display; ``case`` and ``other`` are catalogue rows, -1 for none or a deleted case.
 
     ``names``: names of its case, the other case and its query. ``of_query``: it belongs to the current query.
-    ``against``: the contradictions it is part of.
+    ``against``: the contradictions it is part of. ``place``: the region of its case that a mark is on, of which only
+    the rectangle and, where it is known, the size of the image count.
     """
 
     entry: LedgerEntry
@@ -61,6 +67,7 @@ class LedgerRow:
     names: tuple[str, str, str]
     of_query: bool
     against: tuple[Contradiction, ...] = ()
+    place: MatchedPlace | None = None
 
     @property
     def id(self) -> int:
@@ -96,6 +103,9 @@ class LedgerRow:
             if self.of_query:
                 return tr("{case} is closer to the query than {other}", case=case, other=other)
             return tr("{case} is closer to {query} than {other}", case=case, query=self.query, other=other)
+        if self.place is not None:
+            place = translate(region_text(self.place.region))
+            return tr("{case} ({place}) is {relation}", case=case, place=place, relation=self.relation)
         return tr("{case} is {relation}", case=case, relation=self.relation)
 
 
@@ -108,8 +118,10 @@ class _LedgerSequence(Sequence[LedgerRow]):
         contradictions: Sequence[Contradiction],
         columns: CaseColumns,
         query: str,
+        places: Mapping[str, MatchedPlace],
     ) -> None:
         self._entries, self._columns, self._query = entries[::-1], columns, query
+        self._places = places
         self._cache: dict[int, LedgerRow] = {}
         self._against: dict[int, list[Contradiction]] = {}
         for one in contradictions:
@@ -141,9 +153,15 @@ class _LedgerSequence(Sequence[LedgerRow]):
         one = entry.judgement
         names = (self._name(one.case), self._name(one.other), self._name(one.query))
         against = tuple(self._against.get(entry.id, ()))
-        return LedgerRow(
-            entry, self._row(one.case), self._row(one.other), names, one.query_key == self._query, against
-        )
+        of_query = one.query_key == self._query
+        place = None if one.place is None else self._place(Region.from_json(dict(one.place)), one.case)
+        return LedgerRow(entry, self._row(one.case), self._row(one.other), names, of_query, against, place)
+
+    def _place(self, region: Region, case: str) -> MatchedPlace:
+        known = self._places.get(case)
+        size = (0, 0) if known is None else (known.image_width, known.image_height)
+        number = None if region.z is None else region.z + 1
+        return MatchedPlace(region.x, region.y, region.width, region.height, number, 0.0, *size)
 
     def _row(self, case: str | None) -> int:
         index = self._columns.index_of_id(case) if case is not None else NONE
@@ -159,7 +177,7 @@ class LedgerModel(QAbstractListModel):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.rows = _LedgerSequence((), (), no_cases(), "")
+        self.rows = _LedgerSequence((), (), no_cases(), "", {})
         self._positions: dict[int, int] = {}
         #: How each judgement changes the ranking, as text, and in a short form for a row.
         self.influences: Mapping[int, str] = {}
@@ -171,20 +189,21 @@ class LedgerModel(QAbstractListModel):
         entries: Sequence[LedgerEntry],
         contradictions: Sequence[Contradiction],
         columns: CaseColumns,
+        places: Mapping[str, MatchedPlace] | None = None,
     ) -> None:
-        """Show the ``entries`` of ``search`` and the ``contradictions`` among them."""
-        rows = _LedgerSequence(
-            entries, contradictions, columns, key_of_query(search.query) if search is not None else ""
-        )
-        places = {key: place for place, key in enumerate(rows.ids())}
-        if list(places) == list(self._positions):
+        """Show the ``entries`` of ``search`` and the ``contradictions`` among them. ``places``: by case id, where the
+        search by place found its query."""
+        key = key_of_query(search.query) if search is not None else ""
+        rows = _LedgerSequence(entries, contradictions, columns, key, places or {})
+        positions = {key: position for position, key in enumerate(rows.ids())}
+        if list(positions) == list(self._positions):
             # The selection and the scroll position stay unchanged.
             self.rows = rows
             if len(rows):
                 self.dataChanged.emit(self.index(0), self.index(len(rows) - 1))
             return
         self.beginResetModel()
-        self.rows, self._positions = rows, places
+        self.rows, self._positions = rows, positions
         self.endResetModel()
 
     def show_influences(self, contradictions: Sequence[Influence], columns: CaseColumns, k: int) -> None:
@@ -457,6 +476,7 @@ class _JudgementDelegate(QStyledItemDelegate):
             row.case,
             QRect(x, row_rect.y() + (row_rect.height() - side) // 2, side, side),
             row.undone,
+            row.place,
         )
         x += side + 10
         right = self._draw_time(painter, row_rect, row) - 8
@@ -555,7 +575,14 @@ class _JudgementDelegate(QStyledItemDelegate):
         if small.width(label) <= rect.width() - side - 4:
             small.draw(painter, rect.adjusted(side + 4, 0, 0, 0), label, tokens.text)
 
-    def _draw_image(self, painter: QPainter, case_row: int, square: QRect, undone: bool) -> None:
+    def _draw_image(
+        self,
+        painter: QPainter,
+        case_row: int,
+        square: QRect,
+        undone: bool,
+        place: MatchedPlace | None = None,
+    ) -> None:
         ratio = painter.device().devicePixelRatioF()
         drawn = self._images.get(case_row)
         if drawn is None and case_row != NONE:
@@ -578,5 +605,7 @@ class _JudgementDelegate(QStyledItemDelegate):
             width, height = drawn.width() / ratio, drawn.height() / ratio
             painter.setOpacity(0.45 if undone else 1.0)
             left = square.x() + round((square.width() - width) / 2)
-            painter.drawPixmap(QPoint(left, square.y() + round((square.height() - height) / 2)), drawn)
+            top = square.y() + round((square.height() - height) / 2)
+            painter.drawPixmap(QPoint(left, top), drawn)
+            draw_place(painter, place, QRectF(left, top, width, height))
             painter.setOpacity(1.0)

@@ -16,7 +16,7 @@ from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_file
 from semblance.app.shell.jobs import Job, WorkerPool
 from semblance.app.shell.settings import AUTHOR
-from semblance.app.shell.state import Change
+from semblance.app.shell.state import Change, WindowState
 from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.widgets.cards.card_view import NONE
 from semblance.app.widgets.cards.case_grid import CaseGrid
@@ -78,7 +78,7 @@ def mark_cases(
     context: Context, cases: Sequence[str], *, positive: bool, shown: Sequence[str] = ()
 ) -> Job | None:
     """Mark ``cases``, ids or paths of images from outside, as more or as less like the query; an earlier mark on one of
-    them is undone. ``shown``: ids of the cases on screen."""
+    them is undone. A case in which the search found a place is marked by it. ``shown``: ids of the cases on screen."""
     state = context.state
     if state.search is None or state.ranked_search is None or not state.can_judge or not cases:
         return None
@@ -87,7 +87,12 @@ def mark_cases(
         state.change_search(strength=1.0)
     search = state.search
     try:
-        judgements = [likeness_judgement(search, case, positive, shown) for case in cases]
+        places = {
+            one.case_id: one.place.region
+            for one in state.ranked_search.result.ranked
+            if one.place is not None
+        }
+        judgements = [likeness_judgement(search, case, positive, shown, places.get(case)) for case in cases]
     except BadInput as error:
         context.messages.error(error)
         return None
@@ -330,7 +335,8 @@ class CardFeedback(QObject):
             return
         marks = self.marks()
         menu.addSeparator()
-        for mark, text, key in ((1, tr("More like this"), "U"), (-1, tr("Less like this"), "D")):
+        texts = mark_texts(self._state)
+        for mark, text, key in ((1, texts[1], "U"), (-1, texts[-1], "D")):
             label = text if len(rows) < 2 else tr("{n} cases: {what}", n=len(rows), what=text)
             action = menu.addAction(f"{label}\t{key}", partial(self.mark_rows, mark, rows))
             action.setCheckable(True)
@@ -442,6 +448,13 @@ class CompareBar(QFrame):
         self.setFixedHeight(theme().px(30))
 
 
+def mark_texts(state: WindowState) -> dict[int, str]:
+    """What a mark, 1 or -1, says of a case: after a search by place it says it of the place found there."""
+    if state.marks_count_places:
+        return {1: tr("More like this place"), -1: tr("Less like this place")}
+    return {1: tr("More like this"), -1: tr("Less like this")}
+
+
 #: Mark -> its command.
 _COMMANDS = {1: "judge_alike", -1: "judge_not_alike"}
 
@@ -455,10 +468,9 @@ class FeedbackButtons(QWidget):
         super().__init__()
         self._state, self._actions = context.state, context.actions
         self._case: str | None = None
-        self._tips = {1: tr("More like this"), -1: tr("Less like this")}
         self._buttons = {
-            1: header_button("plus", self._tips[1]),
-            -1: header_button("minus", self._tips[-1]),
+            1: header_button("plus", tr("More like this")),
+            -1: header_button("minus", tr("Less like this")),
         }
         row = hbox(self, spacing=2)
         for mark, button in self._buttons.items():
@@ -506,5 +518,5 @@ class FeedbackButtons(QWidget):
         self._buttons[-1].setChecked(self._case in marks.disliked)
         for mark, button in self._buttons.items():
             button.setEnabled(can_mark)
-            tip = self._actions.text_with_key(self._tips[mark], _COMMANDS[mark])
+            tip = self._actions.text_with_key(mark_texts(self._state)[mark], _COMMANDS[mark])
             button.setToolTip(self._state.why_not_written or tip)

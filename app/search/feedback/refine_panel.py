@@ -235,7 +235,9 @@ class RefinePanel(Panel):
         self._refusal_label.setVisible(state.refusal is not None)
         if self._influence_search is not None:
             self._hide_influence()
-        self.rows.show(state.search, entries, ranked_search.contradictions, state.columns)
+        ranked = ranked_search.result.ranked
+        places = {case.case_id: case.place for case in ranked if case.place is not None}
+        self.rows.show(state.search, entries, ranked_search.contradictions, state.columns, places)
         has_others = state.search.refined or state.own_judgement_count < state.judgement_count
         self.use_others.setVisible(has_others and state.refusal is None)
         self.use_others.setChecked(state.search.refined)

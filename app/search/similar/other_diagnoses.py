@@ -18,13 +18,14 @@ from semblance.app.widgets.cards.card_painter import ScaledImages
 from semblance.app.widgets.finding_chips import SIDE, FindingChip, chip_pixmap
 from semblance.app.widgets.labels import ElidedLabel
 from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.place_marks import draw_place
 from semblance.app.widgets.text_cache import text_cache
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr, translate
 from semblance.core.library.case_columns import CaseColumns, ImageAvailability
 from semblance.core.reports.formatting import digits_for, distance_text
 from semblance.core.retrieval.explanation.sentence import spoken
-from semblance.core.searches.similar_cases import RankedCase
+from semblance.core.searches.similar_cases import MatchedPlace, RankedCase
 from semblance.core.workflows.searches.search_result import SearchResult
 
 #: A mark made within this time needs no differences of the ranking before it.
@@ -132,9 +133,12 @@ def _strip_case(case: RankedCase, columns: CaseColumns, digits: int, *, with_chi
     finding = str(case.finding)
     chip = (columns.findings.index(finding), columns.letters[finding]) if with_chip else None
     has_image = bool(columns.state[columns.index_of_row(case.row)] != ImageAvailability.NO_IMAGE)
+    # Another slice than the one on the small image may have the place.
+    place = case.place if case.place is not None and case.place.slice is None else None
     if not case.rank:
-        return StripCase(case.row, "", distance, rank, text, chip, has_image)
-    return StripCase(case.row, rank, "", tr("distance {distance}", distance=distance), text, chip, has_image)
+        return StripCase(case.row, "", distance, rank, text, chip, has_image, place)
+    note = tr("distance {distance}", distance=distance)
+    return StripCase(case.row, rank, "", note, text, chip, has_image, place)
 
 
 def _inside_sentence(name: str) -> str:
@@ -149,7 +153,7 @@ def _inside_sentence(name: str) -> str:
 class StripCase:
     """``row`` of the catalogue; ``title`` in bold, ``value`` beside it, ``note`` below; ``text`` for a screen
     reader and the tooltip; ``chip``: code and letter of the finding, if the findings differ; ``has_image``: false for
-    a row of a table."""
+    a row of a table. ``place``: where a search by place found the query."""
 
     row: int
     title: str
@@ -158,6 +162,7 @@ class StripCase:
     text: str = ""
     chip: tuple[int, str] | None = None
     has_image: bool = True
+    place: MatchedPlace | None = None
 
 
 class CaseStrip(QWidget):
@@ -339,7 +344,7 @@ class CaseStrip(QWidget):
             painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
         square = QRect(cell_rect.x() + _PAD, cell_rect.y() + (cell_rect.height() - side) // 2, side, side)
         if case.has_image:
-            self._image(painter, square, case.row)
+            self._image(painter, square, case)
         else:
             square.setWidth(0)
         text_left = left = square.right() + 1 + 2 * _PAD
@@ -361,17 +366,18 @@ class CaseStrip(QWidget):
             where = QRect(left, top + line + number * tokens.px(15), available, tokens.px(15))
             small.draw(painter, where, text, tokens.second)
 
-    def _image(self, painter: QPainter, square: QRect, row: int) -> None:
+    def _image(self, painter: QPainter, square: QRect, case: StripCase) -> None:
         painter.fillRect(square, colour(theme().image_well))
-        pixmap = self._images.get(row)
-        if pixmap is None and self._source is not None and (image := self._source.get(row)) is not None:
-            pixmap = self._images.make(row, image)
+        pixmap = self._images.get(case.row)
+        if pixmap is None and self._source is not None and (image := self._source.get(case.row)) is not None:
+            pixmap = self._images.make(case.row, image)
         if pixmap is None:
             return
         ratio = self.devicePixelRatioF()
         x = square.x() + (square.width() - pixmap.width() / ratio) / 2
         y = square.y() + (square.height() - pixmap.height() / ratio) / 2
         painter.drawPixmap(round(x), round(y), pixmap)
+        draw_place(painter, case.place, QRectF(x, y, pixmap.width() / ratio, pixmap.height() / ratio))
 
 
 def _wrap_once(text: str, width: object, available: int) -> list[str]:

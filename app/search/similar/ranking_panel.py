@@ -160,7 +160,8 @@ class RankingPanel(Panel):
         if ranking is None:
             return ""
         default_text = tr_n("{n} case", "{n} cases", ranking.compared)
-        return self._compared_text(ranking) or adjustments_text(self._state.ranked_search) or default_text
+        text = self._compared_text(ranking) or adjustments_text(self._state.ranked_search) or default_text
+        return f"{text}, {tr('by place')}" if any(case.place for case in ranking.ranked) else text
 
     def _compared_text(self, ranking: SearchResult) -> str:
         """ "200 of 250" if some cases have no features, or how many are sealed; otherwise empty."""

@@ -230,7 +230,7 @@ class WhyPanel(Panel):
         found = []
         if places is not None and places.parts:
             found.append((_PLACES, tr("Places")))
-        if places is not None and places.is_similarity:
+        if places is not None and places.is_similarity and len(explanation.shares) < 2:
             return found
         # If each feature is its own group, both views are the same.
         has_shares = not {share.name for share in explanation.shares} <= groups
@@ -244,7 +244,7 @@ class WhyPanel(Panel):
         explanation = self._explanation
         if explanation is None:
             return
-        is_single = len({part.name for part in explanation.groups}) == 1
+        is_single = len({part.name for part in explanation.groups}) <= 1
         # A single group says nothing: what its places contribute is known with the images.
         is_awaited = is_single and self.images.is_comparing
         places = None if self.images.is_comparing else self.images.places
@@ -288,7 +288,7 @@ class WhyPanel(Panel):
             if not part.group and not places.is_similarity:
                 contributions.append(_group_contribution(part))
                 total += part.amount
-        name = tr("Mean similarity") if places.is_similarity else tr("Distance")
+        name = tr("Similarity") if places.is_similarity else tr("Distance")
         self.waterfall.show_contributions(contributions, total, total_name=name)
         self.header.set_title(
             tr("Contributions to the similarity")

@@ -25,7 +25,7 @@ from semblance.app.widgets.cards.card_layout import (
 )
 from semblance.app.widgets.cards.case_model import CaseModel, near_duplicates_text
 from semblance.app.widgets.finding_chips import SIDE, chip_pixmap
-from semblance.app.widgets.place_marks import draw_frame
+from semblance.app.widgets.place_marks import draw_place
 from semblance.app.widgets.text_cache import CENTRE, RIGHT, text_cache
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr
@@ -244,7 +244,8 @@ class CardPainter:
             x = square.x() + round((square.width() - width) / 2)
             y = square.y() + round((square.height() - height) / 2)
             painter.drawPixmap(QPointF(x, y), drawn)
-            self._draw_place(case_row, QRectF(x, y, width, height))
+            if not self._layout.rows:
+                draw_place(painter, model.places.get(case_row), QRectF(x, y, width, height))
             return
         painter.fillRect(square, colour(tokens.image_well))
         if self._layout.rows:
@@ -263,18 +264,6 @@ class CardPainter:
             self._draw_icon_and_text(square, "warning", tr("could not be read"))
         elif model.pending is not None and model.pending[place]:
             self._draw_pending(square)
-
-    def _draw_place(self, case_row: int, image: QRectF) -> None:
-        """Draw a frame around the place that a search by place found, on the thumbnail at ``image``."""
-        place = self._model.places.get(case_row)
-        if place is None or self._layout.rows or not (place.image_width and place.image_height):
-            return
-        left, top, right, bottom = place.share
-        width, height = image.width(), image.height()
-        box = QRectF(left * width, top * height, (right - left) * width, (bottom - top) * height)
-        box.translate(image.topLeft())
-        draw_frame(self._painter, box, image)
-        self._painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
 
     def _problem(self, case_row: int) -> str:
         return self._source.problem(case_row) if self._source is not None else ""

@@ -19,7 +19,7 @@ from semblance.core.metrics.distance import Matrix
 #: Places along each side of a frame, and pairs with a letter.
 FRAME, LETTERS = 5, "abcd"
 #: Two places with a letter are at least so many places apart, along a row or a column.
-_APART = 2
+APART = 2
 #: How much the match of two squares counts, compared with how much one of them matters. Chosen on images other than
 #: those of the benchmark: at 1 the frames match better and matter less.
 MATCHING = 0.5
@@ -79,7 +79,7 @@ def match_images(
         q, x = (int(place) for place in np.unravel_index(strength.argmax(), strength.shape))
         pairs.append((float(cosines[q, x]), q, x))
         for axis, place in ((0, q), (1, x)):
-            near = (np.abs(rows - rows[place]) < _APART) & (np.abs(columns - columns[place]) < _APART)
+            near = (np.abs(rows - rows[place]) < APART) & (np.abs(columns - columns[place]) < APART)
             strength[(near, slice(None)) if axis == 0 else (slice(None), near)] = -np.inf
     named = tuple(
         PlacePair(letter, q, x, cosine) for letter, (cosine, q, x) in zip(LETTERS, pairs, strict=False)

@@ -19,7 +19,7 @@ from semblance.core.language import tr_lazy
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.features.extract_features import CaseImage, case_images
+from semblance.core.workflows.features.open_volumes import CaseImage, case_images
 from semblance.core.workflows.features.stored_places import read_places
 
 if TYPE_CHECKING:

@@ -106,7 +106,7 @@ def coding_of(places: FeatureSet) -> PlaceCoding:
     if not fits:
         raise BadInput(
             tr_lazy("The coding of the feature set '{name}' is damaged.", name=places.name),
-            "File > Verify library… (`semblance doctor LIB --repair`), or restore a backup.",
+            "Metric > Extract features… (`semblance features LIB`) measures its cases again.",
         )
     return coding
 

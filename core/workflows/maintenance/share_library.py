@@ -15,7 +15,6 @@ import numpy as np
 import sqlalchemy as sa
 
 from semblance.core.errors import BadArguments
-from semblance.core.features.registry import extractor_class
 from semblance.core.imaging.pseudonyms import Pseudonyms
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy
@@ -179,11 +178,12 @@ def add_cases(
             rows = _rows(connection, chosen)
             # Noted first, so that no case is ever in the project unknown to the library.
             link_cases(connection, project, {r.case_id: _pseudonym(pseudonyms, r.case_id) for r in rows})
+            links = case_pseudonyms(connection, project)
         with ServerLibrary.open(opened.location.with_project(name), writable=True) as target:
             numbers = _copy_cases(opened, target, pseudonyms, rows, reporter)
             _copy_lesions(opened, target, numbers)
             _copy_thumbnails(opened, target, pseudonyms, rows, reporter)
-            _copy_features(opened, target, numbers, reporter)
+            _copy_features(opened, target, _all_numbers(opened, target, pseudonyms, links), reporter)
         metrics = _copy_metrics(opened.location, opened.location.with_project(name), pseudonyms, reporter)
         with opened.projects() as connection:
             return _described(project_named(connection, name)) | {"added": len(rows), "metrics": metrics}
@@ -379,6 +379,21 @@ def _copy_thumbnails(
         )
 
 
+def _all_numbers(
+    source: ServerLibrary, target: ServerLibrary, pseudonyms: Pseudonyms, links: Mapping[str, str]
+) -> dict[int, int]:
+    """Number in the library -> number in the project, of all cases of the project that show the same in both; ``links``
+    of :func:`semblance.core.library.server.projects.case_pseudonyms`."""
+    query = sa.select(cases.c.id, cases.c.case_id, cases.c.content)
+    theirs = {r.case_id: r for r in target.catalogue.read(query)}
+    found = {}
+    for r in source.catalogue.read(query):
+        there = theirs.get(links.get(r.case_id, ""))
+        if there is not None and there.content == _content(pseudonyms, r.content):
+            found[r.id] = there.id
+    return found
+
+
 def _copy_features(
     source: ServerLibrary, target: ServerLibrary, numbers: Mapping[int, int], reporter: Reporter
 ) -> None:
@@ -403,18 +418,17 @@ def _copy_features(
 
 
 def _same_set(source: ServerLibrary, target: ServerLibrary, one: FeatureSet) -> FeatureSet:
+    dtype = source.features.read(one, np.empty(0, dtype=np.int64))[1].dtype.name
     if not one.part:
-        dtype = "float32" if extractor_class(one.extractor).needs_image else "float64"
         return target.features.make(
             one.name, one.extractor, one.version, one.settings, one.columns, dtype=dtype
         )
     whole = _same_set(source, target, source.features.whole(one))
     settings = {name: value for name, value in one.settings.items() if name != PART_OF}
-    dtype = "int8" if one.is_packed else "float32"
     made = target.features.make_part(whole, one.part, settings, one.columns, dtype=dtype)
     # Packed descriptions compare only where all have one coding.
-    changed = {name: value for name, value in made.settings.items() if name != PART_OF} != settings
-    return target.features.recode(made, settings) if changed and one.is_packed else made
+    is_same = {name: value for name, value in made.settings.items() if name != PART_OF} == settings
+    return made if is_same or not one.is_packed else target.features.recode(made, settings)
 
 
 def _copy_metrics(

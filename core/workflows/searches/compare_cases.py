@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from semblance.core.errors import SemblanceError
 from semblance.core.features.encoder.extractor import Encoder
+from semblance.core.features.places import PLACES, PlaceCoding
 from semblance.core.features.registry import make_extractor
 from semblance.core.imaging import ImageAddress, open_image
 from semblance.core.imaging.image import Image
@@ -19,13 +20,19 @@ from semblance.core.imaging.region import Box, Region
 from semblance.core.imaging.thumbnail import thumbnail
 from semblance.core.language import tr_lazy
 from semblance.core.library.location import LibraryLocation
+from semblance.core.library.records import CODING
 from semblance.core.metrics.distance import Matrix
 from semblance.core.retrieval.explanation.matching_places import ImageFeatures, ImagePlaces, places_of
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.searches.similar_cases import MatchedPlace
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.searches.compare_places import ComparedPlaces, compare_places, has_places
+from semblance.core.workflows.searches.compare_places import (
+    ComparedPlaces,
+    compare_found_places,
+    compare_places,
+    has_places,
+)
 from semblance.core.workflows.searches.explain_distance import ExplanationContext
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.open_metrics import open_search_metric
@@ -145,6 +152,8 @@ def compare_images(
         BadInput: no such case.
     """
     loaded = open_search_metric(library, search, reporter)
+    if place is not None:
+        return _compare_found(loaded, search, case, place, reporter)
     opened = [_open_case_image(loaded, search.query), _open_case_image(loaded, Query(case))]
     reporter.check_cancelled()
     if not all(isinstance(one, _OpenedImage) for one in opened):
@@ -166,7 +175,7 @@ def compare_images(
         pair = [one for one in opened if isinstance(one, _OpenedImage)]
         rows = np.stack([context.numbers(), case_features(loaded, case, feature_set)])
         images = [(one.image, one.region) for one in pair]
-        places = compare_places(context, extractor, images, rows, reporter=reporter)
+        places = compare_places(context, extractor, images, rows, _mean_place(loaded), reporter=reporter)
         query, found = (one.side(ImagePlaces()) for one in pair)
         return ImageComparison(query, found, "", places, (pair[0].shown.box, pair[1].shown.box))
     context = ExplanationContext.of(library, replace(search, ledger="", concepts=()), reporter)
@@ -183,6 +192,31 @@ def compare_images(
         if isinstance(one, _OpenedImage)
     )
     return ImageComparison(query, found, where.note)
+
+
+def _mean_place(loaded: LoadedMetric) -> npt.NDArray[np.float32] | None:
+    """(c,) the mean place of the library; ``None`` where it has no places."""
+    features = loaded.library.features
+    places = features.part(features.whole(loaded.feature_set), PLACES)
+    return None if places is None else PlaceCoding.from_settings(places.settings[CODING]).mean
+
+
+def _compare_found(
+    loaded: LoadedMetric, search: Search, case: str, place: MatchedPlace, reporter: Reporter
+) -> ImageComparison:
+    """The images of a search by place, with the places that match. The whole images are shown."""
+    found = [_open_case_image(loaded, one) for one in (search.query, Query(case))]
+    opened = [_OpenedImage(one.image, None) if isinstance(one, _OpenedImage) else one for one in found]
+    sides = [
+        ComparedImage(problem=one) if isinstance(one, str) else one.side(ImagePlaces()) for one in opened
+    ]
+    images = [one for one in opened if isinstance(one, _OpenedImage)]
+    if len(images) < 2:
+        return ImageComparison(sides[0], sides[1], "")
+    places = compare_found_places(
+        loaded, search, case, [one.image for one in images], place, reporter=reporter
+    )
+    return ImageComparison(sides[0], sides[1], "", places, (images[0].shown.box, images[1].shown.box))
 
 
 @dataclass(frozen=True)

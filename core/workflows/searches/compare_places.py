@@ -12,11 +12,20 @@ import numpy.typing as npt
 from semblance.core.features.encoder.efficientnet import LEVEL_WIDTH, PLACE_BLOCK, WIDTH, level_map
 from semblance.core.features.encoder.extractor import Encoder
 from semblance.core.features.places import Floats, PlaceGrid
+from semblance.core.features.registry import make_extractor
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Box, Region
 from semblance.core.language import tr_lazy
+from semblance.core.library.records import FeatureSet
 from semblance.core.metrics.distance import Matrix
-from semblance.core.retrieval.explanation.place_pairs import MatchedImages, hidden, match_images, occlusion
+from semblance.core.retrieval.explanation.place_pairs import (
+    APART,
+    LETTERS,
+    MatchedImages,
+    hidden,
+    match_images,
+    occlusion,
+)
 from semblance.core.retrieval.explanation.place_shares import (
     FEATURE_MAPS,
     LEVEL_MAPS,
@@ -26,11 +35,19 @@ from semblance.core.retrieval.explanation.place_shares import (
     shares_by_place,
 )
 from semblance.core.retrieval.explanation.place_words import MeasuredGrey, sentence_of_places
+from semblance.core.searches.search import BOTH, Search
+from semblance.core.searches.similar_cases import MatchedPlace
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.searches.explain_distance import ExplanationContext
+from semblance.core.workflows.searches.loaded_metric import LoadedMetric
+from semblance.core.workflows.searches.place_search import place_search, resolved_match
 
 #: Names of the parts of a distance that have no letter.
-IN_FRAMES, ELSEWHERE = tr_lazy("Rest of frames"), tr_lazy("Outside frames")
+IN_FRAMES, ELSEWHERE, OTHER_PLACES = (
+    tr_lazy("Rest of frames"),
+    tr_lazy("Outside frames"),
+    tr_lazy("Other places"),
+)
 #: Features read from the image again differ from those of the library by less than this, as a share of their length,
 #: unless the image or the encoder is another.
 SAME = 1e-3
@@ -238,3 +255,103 @@ def _similarity_to(extractor: Encoder, other: Matrix) -> Callable[[Sequence[npt.
         return np.asarray(rows @ unit / np.maximum(np.linalg.norm(rows, axis=1), 1e-12))
 
     return similarity
+
+
+def compare_found_places(
+    loaded: LoadedMetric,
+    search: Search,
+    case: str,
+    images: Sequence[Image],
+    place: MatchedPlace,
+    *,
+    reporter: Reporter = SILENT,
+) -> ComparedPlaces:
+    """What a search by place found in ``case``: the best match there of each place of the query. ``images``: the whole
+    image of the query and of the case; ``place``: the rectangle found.
+
+    The share of a place of the query is its weight times the cosine of its best match: they sum to the similarity.
+
+    Raises:
+        BadInput: the library has no places, the image of the query cannot be read, or the region lies outside.
+    """
+    found = place_search(loaded, search.query, reporter)
+    query, stored = found.query, found.stored
+    positions = np.array([loaded.position_of(loaded.cases.row_of(case))])
+    matches = stored.index.best_matches(query.compared, found.comparison.index_rows(positions))
+    partner, cosines, weights = matches.places[0], matches.cosines[0], query.compared.weights
+    grids = query.grid, found.grid_of(images[1].height, images[1].width)
+    places = len(query.grid)
+    partners, similarity = np.full((2, places), -1, dtype=np.intp), np.zeros((2, places))
+    partners[0, query.numbers], similarity[0, query.numbers] = partner, cosines
+    shares = np.zeros((2, places))
+    shares[0, query.numbers] = weights * cosines
+    # The place of the case that several places of the query match: the best of them is shown.
+    for at in np.argsort(cosines):
+        partners[1, partner[at]], similarity[1, partner[at]] = query.numbers[at], cosines[at]
+        shares[1, partner[at]] = shares[0, query.numbers[at]]
+    chosen = _apart(query.grid, query.numbers, partner, weights * cosines)
+    pairs = tuple(
+        PlaceMatch(
+            letter,
+            (grids[0].place_box(int(query.numbers[at])), grids[1].place_box(int(partner[at]))),
+            float(cosines[at]),
+            float(weights[at] * cosines[at]),
+        )
+        for letter, at in zip(LETTERS, chosen, strict=False)
+    )
+    lettered = [(pair.letter, pair.share or 0.0) for pair in pairs]
+    total = float(weights @ cosines)
+    grey = [MeasuredGrey(whole_image(stored.feature_set, image), query.grid.rows) for image in images]
+    words = [
+        (pair.letter, int(query.numbers[at]), int(partner[at]))
+        for pair, at in zip(pairs, chosen, strict=True)
+    ]
+    summary = (
+        tr_lazy("{n} places of the region, mean {mean:.2f}", n=len(query.numbers), mean=total)
+        if search.query.region is not None
+        else tr_lazy("{n} places of the image, mean {mean:.2f}", n=len(query.numbers), mean=total)
+    )
+    if resolved_match(loaded, search) == BOTH:
+        summary = tr_lazy("{summary}. The distance counts the whole images too.", summary=summary)
+    region = search.query.region
+    return ComparedPlaces(
+        (query.grid.box if region is None else region.box, place.box),
+        pairs,
+        sentence_of_places(grey[0], grey[1], words, None),
+        summary,
+        grids,
+        partners,
+        similarity,
+        shares,
+        (*lettered, (OTHER_PLACES, total - math.fsum(amount for _, amount in lettered))),
+        total,
+        is_similarity=True,
+    )
+
+
+def whole_image(feature_set: FeatureSet, image: Image) -> npt.NDArray[np.uint8]:
+    """``image`` as the encoder of ``feature_set`` is shown it."""
+    shown: npt.NDArray[np.uint8] = make_extractor(
+        feature_set.extractor, **feature_set.extractor_settings
+    ).prepare(image)
+    return shown
+
+
+def _apart(
+    grid: PlaceGrid, numbers: npt.NDArray[np.integer], partner: npt.NDArray[np.intp], strength: Matrix
+) -> list[int]:
+    """The strongest places of the query, in order, none beside another and none with a match of another."""
+    chosen: list[int] = []
+    for at in np.argsort(-strength, kind="stable").tolist():
+        row, column = divmod(int(numbers[at]), grid.columns)
+        is_near = any(
+            max(abs(row - int(numbers[one]) // grid.columns), abs(column - int(numbers[one]) % grid.columns))
+            < APART
+            or partner[one] == partner[at]
+            for one in chosen
+        )
+        if not is_near:
+            chosen.append(at)
+        if len(chosen) == len(LETTERS):
+            break
+    return chosen

@@ -66,7 +66,7 @@ class GroupPart:
 @dataclass(frozen=True)
 class Explanation:
     """Why ``case`` is at ``distance``: ``groups`` sum to it, and so do ``shares``, which are of a ``kind``
-    ("Directions", "Bits", ...)."""
+    ("Directions", "Bits", ...). A search by place has no groups."""
 
     case: str
     distance: float
@@ -98,6 +98,13 @@ def explain_distance(
         BadArguments: no such metric or group of features.
         BadInput: no such case, no features for it or the query, or an image that cannot be read.
     """
+    loaded = open_search_metric(library, search, reporter)
+    match = resolved_match(loaded, search)
+    if match != WHOLE:
+        (found,) = _explained_by_place(loaded, search, match, [case], reporter)
+        of_places = tuple(DistanceShare(name, amount) for name, amount in found.parts)
+        total = sum(share.amount for share in of_places)
+        return Explanation(case, total, (), tr_lazy("Parts"), of_places, found.sentence)
     context = ExplanationContext.of(library, search, reporter)
     q, x = context.query_row(), context.case_rows([case])[0]
     amounts = context.grouping.shares(q, x[np.newaxis])[0]
@@ -111,6 +118,15 @@ def explain_distance(
         )
     ]
     kind, shares = shares_of(context.grouping, q, x, context.feature_names)
+    if _match(library, context.loaded, search, reporter) == BOTH:
+        # The metric's parts of the common distance, and that of the places.
+        places, whole = _explained_by_place(context.loaded, search, BOTH, [case], reporter)[0].parts
+        factor = whole[1] / distance if distance else 0.0
+        groups = [dataclasses.replace(one, amount=one.amount * factor) for one in groups]
+        shares = [dataclasses.replace(one, amount=one.amount * factor) for one in shares]
+        groups.append(GroupPart(places[0], places[1], group=False))
+        shares.append(DistanceShare(places[0], places[1]))
+        distance = places[1] + whole[1]
     moved = 0.0 if shown is None or not search.is_shifted else shown - distance
     if moved:
         groups.append(GroupPart(MOVED, moved, group=False))
@@ -144,7 +160,7 @@ def short_explanations(
     if not cases:
         return []
     loaded = open_search_metric(library, search, reporter)
-    match = resolved_match(loaded, search)
+    match = _match(library, loaded, search, reporter)
     if match != WHOLE:
         return _explained_by_place(loaded, search, match, cases, reporter)
     context = ExplanationContext.of(library, search, reporter)
@@ -158,6 +174,12 @@ def short_explanations(
         parts = tuple((name, amount) for name, amount in zip(names, row.tolist(), strict=True) if amount)
         out.append(ShortExplanation(parts, text))
     return out
+
+
+def _match(library: LibraryLocation, loaded: LoadedMetric, search: Search, reporter: Reporter) -> str:
+    """What ``search`` compares: places join a whole image only where no judgements refine the metric."""
+    refined = not search.match and _refined(library, loaded, search, reporter) is not loaded.metric
+    return resolved_match(loaded, search, refined=refined)
 
 
 def _explained_by_place(

@@ -27,7 +27,7 @@ from semblance.core.retrieval.place_index import PlaceQuery, evenly_sampled
 from semblance.core.retrieval.ranking import EmbeddedQuery
 from semblance.core.retrieval.slice_index import SliceIndex
 from semblance.core.searches.query import Query
-from semblance.core.searches.search import MATCHES, PLACE, WHOLE, Search
+from semblance.core.searches.search import BOTH, MATCHES, PLACE, WHOLE, Search
 from semblance.core.searches.similar_cases import MatchedPlace
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.searches.library_places import LibraryPlaces, has_places, library_places
@@ -45,8 +45,12 @@ NO_PLACES = tr_lazy(
 )
 
 
-def resolved_match(loaded: LoadedMetric, search: Search) -> str:
-    """One of PLACE, WHOLE and BOTH: what ``search`` compares.
+def resolved_match(loaded: LoadedMetric, search: Search, *, refined: bool = False) -> str:
+    """One of PLACE, WHOLE and BOTH: what ``search`` compares; ``refined``: whether judgements on other queries refine
+    the metric.
+
+    Where the search does not say, a region is compared by place, and a whole image by both where validation chose so
+    for the metric (:mod:`semblance.core.workflows.metrics.measure_places`) and nothing else changes it.
 
     Raises:
         BadArguments: another word.
@@ -57,8 +61,10 @@ def resolved_match(loaded: LoadedMetric, search: Search) -> str:
         )
     if search.match:
         return search.match
-    by_place = search.query.region is not None and has_places(loaded.library, loaded.feature_set)
-    return PLACE if by_place else WHOLE
+    if search.query.region is not None:
+        return PLACE if has_places(loaded.library, loaded.feature_set) else WHOLE
+    joins = chosen_weight(loaded) > 0.0 and not (refined or search.is_shifted or search.without)
+    return BOTH if joins and has_places(loaded.library, loaded.feature_set) else WHOLE
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,22 +116,26 @@ class PlaceSearch:
         return _grid(_extractor(self.stored.feature_set), height, width)
 
 
-def place_search(loaded: LoadedMetric, query: Query, reporter: Reporter = SILENT) -> PlaceSearch:
-    """The comparison of ``query`` by place with the cases of ``loaded``, kept for the next search with it.
+def place_search(
+    loaded: LoadedMetric, query: Query, reporter: Reporter = SILENT, candidates: int | None = None
+) -> PlaceSearch:
+    """The comparison of ``query`` by place with the cases of ``loaded``, kept for the next search with it;
+    ``candidates`` as in :class:`semblance.core.searches.search.Search`.
 
     Raises:
         BadInput: the library has no places, the query's image cannot be read, or the region lies outside.
     """
     stored = library_places(loaded.library, loaded.feature_set, reporter)
     cached = loaded.cache.or_made(_Searches, _Searches)
-    key = (query, file_stamp(query.image))
+    key = (query, file_stamp(query.image), candidates)
     found = cached.pop(key, None)
     if found is None or found.stored is not stored:
         rows = np.searchsorted(stored.rows, loaded.rows)
         rows[rows == len(stored.rows)] = 0
         rows[stored.rows[rows] != loaded.rows] = -1
         places = query_places(loaded, stored, query)
-        found = PlaceSearch(stored, places, PlaceComparison(stored.index, places.compared, rows))
+        index = stored.index if candidates is None else stored.index.with_candidates(candidates)
+        found = PlaceSearch(stored, places, PlaceComparison(index, places.compared, rows))
     cached[key] = found
     while len(cached) > _MAX_CACHED:
         cached.pop(next(iter(cached)))
@@ -150,10 +160,16 @@ def combined_comparison(
     return known[search.candidates][1]
 
 
-def place_weight(loaded: LoadedMetric) -> float:
-    """The weight of places beside the metric: chosen by validation where the metric's card has it, else one half."""
+def chosen_weight(loaded: LoadedMetric) -> float:
+    """The weight of places beside the metric that was chosen by validation, from its card; 0 where places do not join
+    its distance."""
     weight = loaded.record.card.get("place_weight")
-    return min(1.0, max(0.0, float(weight))) if isinstance(weight, int | float) else 0.5
+    return min(1.0, max(0.0, float(weight))) if isinstance(weight, int | float) else 0.0
+
+
+def place_weight(loaded: LoadedMetric) -> float:
+    """The weight of places where both are compared: the chosen one, or one half."""
+    return chosen_weight(loaded) or 0.5
 
 
 def metric_query(loaded: LoadedMetric, query: Query) -> Query:
@@ -174,7 +190,8 @@ def query_places(loaded: LoadedMetric, stored: LibraryPlaces, query: Query) -> Q
         # How far a place is from the mean one says how much it stands out.
         lengths = np.linalg.norm(codes.astype(np.float64), axis=1)
         every = np.arange(len(codes), dtype=np.int64)
-        return QueryPlaces(codes, grid, every, PlaceQuery.of(codes, lengths), (_SIDE, _SIDE))
+        extent = (_SIDE, _SIDE) if region is None else (grid.rows, grid.columns)
+        return QueryPlaces(codes, grid, every, PlaceQuery.of(codes, lengths), extent)
     inside = grid.places_in(region.clipped(*size)).astype(np.int64)
     down, across = np.divmod(inside, grid.columns)
     extent = int(np.ptp(down)) + 1, int(np.ptp(across)) + 1
@@ -267,7 +284,11 @@ def _matched(
     if not case.height or not case.width:
         return None
     grid = _grid(extractor, case.height, case.width)
-    top, left, bottom, right = found_rectangle(cosines, extent)
+    if extent == cosines.shape:
+        # All of a slice is found on all of another.
+        top, left, bottom, right = 0, 0, *extent
+    else:
+        top, left, bottom, right = found_rectangle(cosines, extent)
     x, y = grid.place_box(top * grid.columns + left)[:2]
     end_x, end_y = grid.place_box((bottom - 1) * grid.columns + right - 1)[2:]
     x, y, end_x, end_y = (

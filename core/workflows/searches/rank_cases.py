@@ -33,6 +33,7 @@ from semblance.core.searches.search import PLACE, WHOLE, Search
 from semblance.core.searches.similar_cases import MatchedPlace, RankedCase
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.searches.estimate import (
+    BY_BOTH,
     BY_PLACE,
     FEWER,
     NO_MATCH,
@@ -211,7 +212,7 @@ def compare_query(
         BadArguments, BadInput: as :func:`rank_cases`.
     """
     loaded = open_search_metric(library, search, reporter)
-    match = resolved_match(loaded, search)
+    match = resolved_match(loaded, search, refined=bool(refining_entries))
     if match != WHOLE:
         return _compare_by_place(loaded, search, match, reporter)
     if not refining_entries and not search.is_shifted:
@@ -251,7 +252,7 @@ def _compare_by_place(
     change how places are compared."""
     begin = time.perf_counter()
     query = embed_query(loaded, metric_query(loaded, search.query))
-    found = place_search(loaded, search.query, reporter)
+    found = place_search(loaded, search.query, reporter, search.candidates)
     seconds = time.perf_counter() - begin
     index = found.comparison if match == PLACE else combined_comparison(loaded, search, query, found)
     compared = QueryComparison(
@@ -261,7 +262,7 @@ def _compare_by_place(
         index,
         np.empty((0, 0)),
         lambda one: embed_query(loaded, metric_query(loaded, one)).embedded,
-        BY_PLACE,
+        BY_PLACE if match == PLACE else BY_BOTH,
         by_place=found,
     )
     left_out = (tr_lazy("Concepts are left out: they do not change a search by place."),)
@@ -308,9 +309,11 @@ def _search_result(
     loaded, search = compared.loaded, compared.search
     found = rank_candidates(compared, max(k, VOTERS))
     # Marks may follow the findings on screen, so counts and estimate ignore them.
-    voting = found if marked is None else _ranking_without_marks(plain)
+    scored = _as_scored(plain)
+    voting = found if marked is None and scored is plain else _ranking_without_marks(scored)
     voters = voting.rows[:VOTERS].tolist()
-    vote = estimate_from_neighbours(loaded, search, compared.query, voters, changed=compared.changed)
+    changed = scored.changed if scored is not plain else compared.changed
+    vote = estimate_from_neighbours(loaded, search, compared.query, voters, changed=changed)
     order = shown_order(compared, found, k)
     shown = found.rows[order]
     others, other_distances = nearest_others(compared, found, next(iter(vote.counts), None))
@@ -321,7 +324,7 @@ def _search_result(
     )
     rank_of = {case.row: case.rank for case in ranked}
     beside = _ranked_cases(compared, details, others, other_distances, {})
-    match = check_match(plain, comparison.plain_query, voting)
+    match = check_match(scored, comparison.plain_query, voting)
     is_far = match is not None and match.is_far
     if is_far and vote.calibrated:
         vote = vote.without_estimate(NO_MATCH)
@@ -353,11 +356,31 @@ def compared_candidates(compared: QueryComparison) -> ComparedCandidates | None:
     index, measured = compared.candidates, compared.loaded.recall
     if compared.by_place is not None:
         stored = compared.by_place.stored
-        return None if index is None else ComparedCandidates(index, stored.recall, stored.queries)
+        known = index == stored.index.candidates
+        return (
+            None
+            if index is None
+            else ComparedCandidates(index, stored.recall if known else None, stored.queries if known else 0)
+        )
     if index is None or measured is None:
         return None
     known = index == measured.candidates
     return ComparedCandidates(index, measured.recall if known else None, measured.queries if known else 0)
+
+
+def _as_scored(plain: QueryComparison) -> QueryComparison:
+    """The comparison by the metric alone where places joined its distance unasked: it was scored, and its estimate
+    calibrated, without them. Else ``plain``."""
+    if plain.by_place is None or plain.search.match or plain.search.query.region is not None:
+        return plain
+    loaded = plain.loaded
+    return replace(
+        plain,
+        index=loaded.search_index(plain.search.candidates),
+        neighbour_distances=loaded.neighbourhoods.distances,
+        changed="",
+        by_place=None,
+    )
 
 
 def _ranking_without_marks(plain: QueryComparison) -> Ranking:

@@ -5,12 +5,14 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from semblance.app.search.feedback.judgement_list import ROW, LedgerModel, time_ago
+from semblance.core.imaging.region import Region
 from semblance.core.library.case_columns import case_columns
 from semblance.core.searches.feedback.influence import Influence
 from semblance.core.searches.feedback.judgements import Judgement, JudgementKind
 from semblance.core.searches.feedback.ledger import Ledger, contradictions
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
+from semblance.core.searches.similar_cases import MatchedPlace
 
 COLUMNS = case_columns(range(1, 5), ["a", "b", "c", "d"], [None] * 4, [None] * 4, [0] * 4)
 SEARCH = Search("plain", Query(case="a"))
@@ -44,6 +46,20 @@ def test_sentences_of_judgements_newest_first():
     ]
     assert rows.index(1).data() == "b is closer to the query than c"
     assert rows.index(1).data(ROW) is rows.rows[1]
+
+
+def test_a_mark_on_a_place_says_where_it_is():
+    ledger = Ledger()
+    region = Region(1, 2, 3, 4).to_json()
+    ledger.add(
+        [Judgement(JudgementKind.ALIKE, "a", "b", place=region), Judgement(JudgementKind.ALIKE, "a", "d")]
+    )
+    rows = LedgerModel()
+    rows.show(SEARCH, ledger.entries, (), COLUMNS, {"b": MatchedPlace(5, 5, 5, 5, None, 0.5, 10, 12)})
+    whole, place = rows.rows
+    assert (whole.sentence, whole.place) == ("d is like the query", None)
+    assert place.sentence == "b (3 × 4 px at 1, 2) is like the query"
+    assert place.place.share == (0.1, 2 / 12, 0.4, 6 / 12)
 
 
 def test_rows_of_undone_and_contradicting_judgements():

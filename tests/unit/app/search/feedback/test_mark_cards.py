@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QMenu
@@ -10,12 +12,15 @@ from semblance.app.search.feedback import mark_cards as operations
 from semblance.app.shell import search_operations
 from semblance.app.shell.settings import AUTHOR
 from semblance.app.widgets.cards.card_layout import card_feedback_buttons
+from semblance.core.imaging.region import Region
 from semblance.core.library.library import Library
 from semblance.core.searches.feedback.judgements import JudgementKind, likeness_judgement
 from semblance.core.searches.query import Query
+from semblance.core.searches.similar_cases import MatchedPlace
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.searches.feedback import refine_metric
 from tests.helpers.contexts import make_context
+from tests.helpers.ranked_searches import with_places
 
 LEFT = Qt.MouseButton.LeftButton
 SHIFT = Qt.KeyboardModifier.ShiftModifier
@@ -273,3 +278,22 @@ def test_comparison_is_cancelled_by_mouse(qtbot, ranking_panel):
     qtbot.mouseClick(ranking_panel.card_feedback.bar._button, LEFT, pos=QPoint(4, 4))
     assert not ranking_panel.card_feedback.bar.isVisible()
     assert not ranking_panel.grid.comparison.pending
+
+
+def test_after_a_search_by_place_a_mark_is_on_the_place_and_says_so(
+    qtbot, ranking_panel, judging_context, jobs
+):
+    state, place = judging_context.state, MatchedPlace(3, 4, 10, 12, None, 0.7, 64, 64)
+    result = replace(with_places(state.ranking, place), compared_by="place")
+    state.set_ranked_search(replace(state.ranked_search, result=result))
+    menu = QMenu()
+    ranking_panel.card_feedback.fill_menu(menu, [row(ranking_panel, 2)], is_ranking=True)
+    texts = [action.text() for action in menu.actions() if action.text()]
+    assert texts[:2] == ["More like this place\tU", "Less like this place\tD"]
+    press(qtbot, ranking_panel, 2, 1)
+    jobs.run_pending()
+    (entry,) = state.ranked_search.entries
+    assert entry.judgement.place == Region(3, 4, 10, 12).to_json()
+    operations.undo(judging_context)
+    jobs.run_pending()
+    assert state.ranked_search.entries[0].undone is not None

@@ -76,6 +76,7 @@ def library(owner, postgres):
         values = rng.normal(size=(CASES, 4)).astype(np.float32)
         values[np.arange(CASES) % 2 == 0, 0] += 4
         made.features.write_chunk(features, rows, values)
+        write_places(made, coding=1)
     assert run(["train", as_given(owner), "--learner", "euclidean", "--name", "plain"]) == 0
     set_right(owner, "carl", "curator", "pw")
     set_right(owner, "rita", "reader", "pw")
@@ -93,6 +94,18 @@ def project(library, capsys):
         for person, right in people:
             cli(capsys, "add", library, name, "--person", person, "--right", right)
     return library
+
+
+def write_places(library, coding: int) -> None:
+    """Four packed bytes of each case, its number times the coding and three less."""
+    features = library.features
+    whole = features.get("f")
+    places = features.make_part(whole, "places", {"row_bytes": 4, "coding": coding}, dtype="int8")
+    if places.settings["coding"] != coding:
+        places = features.recode(places, {"coding": coding})
+    rows = library.catalogue.case_rows()
+    codes = (coding * rows[:, np.newaxis] - np.arange(4)).astype(np.int8)
+    assert features.write_chunk(places, rows, codes) == len(rows)
 
 
 def cli(capsys, command: str, *arguments: object):
@@ -198,6 +211,27 @@ def test_two_projects_have_no_name_in_common_and_only_curators_link_them(project
             for n, connection in enumerate((one, two))
         ]
     assert orders[0] != orders[1] or orders[0] != sorted(orders[0])
+
+
+def test_places_come_with_the_features_and_follow_another_coding(project, postgres, capsys):
+    member = server_address(postgres.address("library", "max", "pw") + "?project=one")
+    for coding in (1, 3):
+        if coding > 1:
+            with open_library(project, writable=True) as opened:
+                write_places(opened, coding)
+            cli(capsys, "add", project, "one", "--patient", "Doe^Jane 1")
+        links = cli(capsys, "links", project, "one")
+        with open_library(project) as opened:
+            numbers = opened.catalogue.rows_of(sorted(links.values()))
+        with open_library(member) as opened:
+            features = opened.features
+            places = features.part(features.get(None), "places")
+            assert (places.settings["coding"], places.name) == (coding, "f places")
+            ids, codes = features.read(places)
+            cases = opened.catalogue.details(ids.tolist())
+        first = [coding * numbers[links[cases[row].case_id]] for row in ids.tolist()]
+        assert codes.tolist() == [[one, one - 1, one - 2, one - 3] for one in first]
+        assert len(ids) == 8
 
 
 def test_members_write_what_their_right_allows(project, connect):

@@ -24,6 +24,7 @@ from semblance.core.workflows.features.stored_places import place_blocks, read_p
 from semblance.core.workflows.library.edit_metrics import delete_features, duplicate_features, rename_features
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.library.library_snapshot import read_snapshot
+from semblance.core.workflows.maintenance.verify_library import verify_library
 from tests.helpers.bad_images import encoded, write_zip
 from tests.helpers.encoders import mapped, settings
 from tests.helpers.engine_here import EngineHere
@@ -226,6 +227,26 @@ def test_another_program_with_another_coding_is_noticed(library, own):
         assert opened.features.recode(before, {"fitted_from": 4}) == changed
         assert opened.features.write_chunk(changed, rows, codes) == 1
     assert places(library).missing.tolist() == list(range(2, 13))
+
+
+@pytest.mark.parametrize("damage", ["flipped", "gone", "no description"])
+def test_damaged_places_are_described_again(library, own, damage):
+    own(library)
+    before, store = places(library), library / "features" / f"{places_set(library).id}.zarr"
+    chunk = store / "c" / "0" / "0"
+    if damage == "flipped":
+        content = chunk.read_bytes()
+        chunk.write_bytes(content[:40] + bytes([content[40] ^ 255]) + content[41:])
+    else:
+        (chunk if damage == "gone" else store / "zarr.json").unlink()
+    with pytest.raises(BadInput, match=r"'onnx places' .*lost or damaged"):
+        places(library)
+    result = verify_library(library)
+    assert [one.part for one in result.findings] == ["features"]
+    assert "'onnx places'" in result.findings[0].says
+    assert verify_library(library, repair=True).unrepaired_problems == []
+    np.testing.assert_array_equal(places(library).codes, before.codes)
+    assert verify_library(library).findings == []
 
 
 def test_what_belongs_to_a_set_is_renamed_copied_and_deleted_with_it(library, own):

@@ -33,6 +33,7 @@ def test_a_library_is_described_in_the_shape_scripts_rely_on(tmp_path, monkeypat
         "patients": 30,
         "findings": {"kind 0": 30, "kind 1": 30},
         "feature_sets": ["raw"],
+        "descriptions": {"raw": []},
         "metrics": ["mine"],
         "searches": ["a search"],
     }

@@ -33,6 +33,15 @@ def full(tmp_path) -> Path:
         library.thumbnails.put([("c0", b"image"), ("c1", b"other")])
         library.thumbnails.put_outlines([("c0", b"outline")])
         first = library.catalogue.all_cases()[0].case_id
+        whole, rows = library.features.get(None), library.catalogue.case_rows()
+        parts = (
+            library.features.make_part(whole, "levels", {}, whole.columns, dtype="float32"),
+            library.features.make_part(
+                whole, "places", {"row_bytes": 7, "coding": {"top": 0.7}}, dtype="int8"
+            ),
+        )
+        for part in parts:
+            library.features.write_chunk(part, rows, np.outer(rows, np.ones(part.width)) % 100)
     set_finding(folder, [first], "other")
     remove_cases(folder, [first])
     log_export(folder, "report", "pdf")
@@ -46,9 +55,10 @@ def held(path: Path) -> dict[str, str]:
         return digests(library, connection)
 
 
-def features(path: Path) -> tuple[np.ndarray, np.ndarray]:
+def features(path: Path) -> list[np.ndarray]:
     with open_library(path) as library:
-        return library.features.read(library.features.get(None))
+        assert [one.part for one in library.features.every()] == ["", "levels", "places"]
+        return [array for one in library.features.every() for array in library.features.read(one)]
 
 
 def test_a_library_is_moved_to_a_server_and_back_completely(tmp_path, full, database):
