@@ -70,6 +70,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "outcomes",
             "reader_study",
             "agreement",
+            "changes",
             "benchmarks",
         ),
     ),
