@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from semblance.core.searches.search import BOTH, PLACE, WHOLE, Search, new_ledge
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
+from semblance.core.workflows.searches import place_search
 from semblance.core.workflows.searches.explain_distance import result_with_reasons
 from semblance.core.workflows.searches.feedback.refine_metric import (
     add_judgements,
@@ -195,3 +197,36 @@ def test_a_found_rectangle_is_about_as_large_as_the_region_and_inside_the_grid()
     assert bottom - top <= 2 and right - left <= 2 and top <= 4 < bottom and left <= 12 < right
     top, left, bottom, right = found_rectangle(np.zeros((5, 7)), (20, 20))
     assert 0 <= top < bottom <= 5 and 0 <= left < right <= 7
+
+
+_WHOLE, _REGION = Query("a"), Query("a", region=Region(0, 0, 5, 5))
+
+
+def _match(card: dict, query: Query = _WHOLE, *, refined: bool = False, **options: object) -> str:
+    loaded = SimpleNamespace(record=SimpleNamespace(card=card), library=None, feature_set=None)
+    return place_search.resolved_match(loaded, Search("m", query, **options), refined=refined)
+
+
+@pytest.fixture
+def with_places(monkeypatch):
+    monkeypatch.setattr(place_search, "has_places", lambda *_: True)
+
+
+def test_metrics_of_before_and_those_without_a_gain_rank_as_they_did(with_places):
+    assert _match({}) == WHOLE
+    assert _match({"place_weight": 0.0}) == WHOLE
+    assert _match({"place_weight": "much"}) == WHOLE
+    assert _match({}, _REGION) == PLACE
+
+
+def test_places_join_a_metric_that_was_validated_with_them(with_places):
+    assert _match({"place_weight": 0.35}) == BOTH
+    assert _match({"place_weight": 0.35}, _REGION) == PLACE
+    assert _match({"place_weight": 0.35}, match="whole") == WHOLE
+
+
+@pytest.mark.parametrize(
+    "changed", [{"refined": True}, {"without": ("size",)}, {"concepts": (("round", 0.5),)}]
+)
+def test_what_changes_the_metric_ranks_by_it_alone(with_places, changed):
+    assert _match({"place_weight": 0.35}, **changed) == WHOLE
