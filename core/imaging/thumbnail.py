@@ -57,7 +57,7 @@ def framed(encoded: bytes, share: Box) -> bytes:
         image = opened.convert("RGB")
     width, height = image.size
     # Wide enough to be seen where a large image is printed small.
-    line = max(1, round(max(width, height) / 240))
+    line = max(1, round(max(width, height) / 180))
     drawn = ImageDraw.Draw(image)
     box = (share[0] * width, share[1] * height, share[2] * width - 1, share[3] * height - 1)
     grown = 2 * line + 1

@@ -325,7 +325,7 @@ def test_the_notes_of_a_report_are_true_of_its_search():
         notes = [str(note) for note in _notes(search, ranked)]
         for part, holds in NOTES.items():
             assert sum(part in note for note in notes) == holds(search, ranked), (part, search)
-        assert ("trained again without the query" in _order(found, None)) == shown
+        assert ("trained again without the query" in _order(search, found, None)) == shown
         assert len(notes) == sum(holds(search, ranked) for holds in NOTES.values())
         said |= {part for part in NOTES if any(part in note for note in notes)}
     assert said == set(NOTES)
