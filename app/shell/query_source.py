@@ -41,8 +41,9 @@ class QuerySource:
 
 
 def inside(region: Region | None, image: DisplayImage) -> Region | None:
-    """``region`` clipped to ``image``; ``None`` if it lies outside, as one from another image may."""
-    if region is None:
+    """``region`` clipped to ``image``; ``None`` if it lies outside, as one from another image may, or is all of a
+    slice, around which nothing is drawn."""
+    if region is None or (region.z is not None and region.covers(image.height, image.width)):
         return None
     try:
         return region.clipped(image.height, image.width)

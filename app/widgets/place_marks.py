@@ -75,7 +75,7 @@ def draw_place_marks(
 
 def draw_place(painter: QPainter, place: MatchedPlace | None, image: QRectF) -> None:
     """A frame around the place that a search found, on its whole image drawn at ``image``; nothing without a place."""
-    if place is None or not (place.image_width and place.image_height):
+    if place is None or place.is_whole or not (place.image_width and place.image_height):
         return
     left, top, right, bottom = place.share
     width, height = image.width(), image.height()

@@ -114,6 +114,11 @@ class MatchedPlace(JsonDocument):
         return Region(left, top, max(1, right - left), max(1, bottom - top), z=self.number)
 
     @property
+    def is_whole(self) -> bool:
+        """Whether it is the whole image, as where a slice is searched with."""
+        return (self.x, self.y, self.width, self.height) == (0, 0, self.image_width, self.image_height)
+
+    @property
     def share(self) -> Box:
         """Left, top, right and bottom as shares of the image's width and height.
 

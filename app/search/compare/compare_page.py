@@ -373,7 +373,7 @@ class ComparePage(FullPage):
         rank, n = pair.case.rank, len(pair.ranked)
         if pair.case.place is None:
             text = tr("query with rank {rank} of {n}", rank=rank, n=n)
-        elif pair.query.region is None:
+        elif pair.query.region is None or pair.case.place.is_whole:
             text = tr("by place: {query}, rank {rank} of {n}", query=pair.query_name, rank=rank, n=n)
         else:
             text = tr(
@@ -386,7 +386,8 @@ class ComparePage(FullPage):
 
     def _show_place_line(self, pair: ComparedPair | None) -> None:
         """Say what a search by place was made with, and how to see its places."""
-        is_shown = pair is not None and pair.case.place is not None and self.features.isHidden()
+        place = None if pair is None else pair.case.place
+        is_shown = place is not None and not place.is_whole and self.features.isHidden()
         self.place_line.setVisible(is_shown)
         if pair is None or not is_shown:
             return
@@ -404,7 +405,7 @@ class ComparePage(FullPage):
         for side, pane in enumerate(self.panes):
             marks = self.reason.marks(side)
             if side == 1 and place is not None:
-                frames = (place.box, *marks.frames[1:])
+                frames = marks.frames[1:] if place.is_whole else (place.box, *marks.frames[1:])
                 marks = replace(marks, frames=frames, slice=place.number)
             elif side == 0 and pair.query.region is not None:
                 # The region is drawn already.

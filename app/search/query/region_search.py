@@ -130,7 +130,7 @@ class RegionSearch(QObject):
         if view.image is None or not view.editable:
             return
         if self.is_query:
-            region = None if query is None or self.by_slice else inside(query.region, view.image)
+            region = None if query is None else inside(query.region, view.image)
             drawn = view.region
             if region is not None:
                 if drawn.region != region or not drawn.in_use:

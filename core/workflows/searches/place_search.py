@@ -116,22 +116,26 @@ class PlaceSearch:
         return _grid(_extractor(self.stored.feature_set), height, width)
 
 
-def place_search(loaded: LoadedMetric, query: Query, reporter: Reporter = SILENT) -> PlaceSearch:
-    """The comparison of ``query`` by place with the cases of ``loaded``, kept for the next search with it.
+def place_search(
+    loaded: LoadedMetric, query: Query, reporter: Reporter = SILENT, candidates: int | None = None
+) -> PlaceSearch:
+    """The comparison of ``query`` by place with the cases of ``loaded``, kept for the next search with it;
+    ``candidates`` as in :class:`semblance.core.searches.search.Search`.
 
     Raises:
         BadInput: the library has no places, the query's image cannot be read, or the region lies outside.
     """
     stored = library_places(loaded.library, loaded.feature_set, reporter)
     cached = loaded.cache.or_made(_Searches, _Searches)
-    key = (query, file_stamp(query.image))
+    key = (query, file_stamp(query.image), candidates)
     found = cached.pop(key, None)
     if found is None or found.stored is not stored:
         rows = np.searchsorted(stored.rows, loaded.rows)
         rows[rows == len(stored.rows)] = 0
         rows[stored.rows[rows] != loaded.rows] = -1
         places = query_places(loaded, stored, query)
-        found = PlaceSearch(stored, places, PlaceComparison(stored.index, places.compared, rows))
+        index = stored.index if candidates is None else stored.index.with_candidates(candidates)
+        found = PlaceSearch(stored, places, PlaceComparison(index, places.compared, rows))
     cached[key] = found
     while len(cached) > _MAX_CACHED:
         cached.pop(next(iter(cached)))
@@ -186,7 +190,8 @@ def query_places(loaded: LoadedMetric, stored: LibraryPlaces, query: Query) -> Q
         # How far a place is from the mean one says how much it stands out.
         lengths = np.linalg.norm(codes.astype(np.float64), axis=1)
         every = np.arange(len(codes), dtype=np.int64)
-        return QueryPlaces(codes, grid, every, PlaceQuery.of(codes, lengths), (_SIDE, _SIDE))
+        extent = (_SIDE, _SIDE) if region is None else (grid.rows, grid.columns)
+        return QueryPlaces(codes, grid, every, PlaceQuery.of(codes, lengths), extent)
     inside = grid.places_in(region.clipped(*size)).astype(np.int64)
     down, across = np.divmod(inside, grid.columns)
     extent = int(np.ptp(down)) + 1, int(np.ptp(across)) + 1
@@ -279,7 +284,11 @@ def _matched(
     if not case.height or not case.width:
         return None
     grid = _grid(extractor, case.height, case.width)
-    top, left, bottom, right = found_rectangle(cosines, extent)
+    if extent == cosines.shape:
+        # All of a slice is found on all of another.
+        top, left, bottom, right = 0, 0, *extent
+    else:
+        top, left, bottom, right = found_rectangle(cosines, extent)
     x, y = grid.place_box(top * grid.columns + left)[:2]
     end_x, end_y = grid.place_box((bottom - 1) * grid.columns + right - 1)[2:]
     x, y, end_x, end_y = (
