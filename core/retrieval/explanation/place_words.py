@@ -59,9 +59,9 @@ class MeasuredGrey:
         self.texture: Floats = np.abs(fine)
 
     def is_flat(self, place: int) -> bool:
-        """Whether nothing is seen around ``place``, as on a black background."""
+        """Whether nothing is seen in ``place``, as on a black background."""
         row, column = divmod(place, self.side)
-        return float(self._window(self.grey, row, column, _INNER).std()) < _FLAT * self.deviation
+        return float(self._window(self.grey, row, column, 0.5).std()) < _FLAT * self.deviation
 
     def words(self, place: int) -> frozenset[str]:
         """The keys of what is measured around ``place``: of an area, an edge and a texture one at most."""
