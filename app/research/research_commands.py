@@ -31,6 +31,7 @@ class ResearchCommands(QObject):
             "compare_encoders": self.show_encoders,
             "reader_studies": self.show_reader_studies,
             "agreement": self.show_agreement,
+            "changes": self.show_changes,
             "vault": self.show_vault,
             "outcomes": self.show_outcomes,
         }
@@ -57,6 +58,12 @@ class ResearchCommands(QObject):
         from semblance.app.research.agreement_dialog import AgreementDialog
 
         self._show(AgreementDialog)
+
+    def show_changes(self) -> None:
+        """Show what changed in patients, compared with other patients."""
+        from semblance.app.research.changes_dialog import ChangesDialog
+
+        self._show(ChangesDialog)
 
     def show_vault(self) -> None:
         """Show the sealed test vault."""

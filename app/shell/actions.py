@@ -108,6 +108,7 @@ SYNONYMS = {
     "reader_studies": tr(
         "MRMC observer performance radiologists sensitivity specificity kappa washout blinded"
     ),
+    "changes": tr("prior current follow-up trajectory progression longitudinal what changed"),
     "agreement": tr("Cohen Fleiss kappa Krippendorff alpha inter-rater inter-observer concordance"),
     "outcomes": tr("follow-up later diagnosis biopsy histology Brier calibration drift monitoring"),
     "vault": tr("sealed held-out set lock patients final evaluation open"),
@@ -436,6 +437,7 @@ COMMANDS = (
     Command(
         "agreement", tr("Agreement between annotators…"), "Research", "", "users", "library", research=True
     ),
+    Command("changes", tr("Changes over time…"), "Research", "", "two-metrics", "library", research=True),
     Command("outcomes", tr("Outcomes…"), "Research", "", "target", "library", research=True),
     Command("vault", tr("Test vault…"), "Research", "", "lock", "library", research=True),
     Command("experiments", tr("Experiments…"), "Research", "Ctrl+Shift+E", "chart", research=True),

@@ -46,6 +46,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
         tr("Search and refine"),
         (
             "similar_cases",
+            "search_by_place",
             "trust",
             "reliability",
             "explanation",
@@ -70,6 +71,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "outcomes",
             "reader_study",
             "agreement",
+            "changes",
             "benchmarks",
         ),
     ),

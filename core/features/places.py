@@ -145,7 +145,16 @@ class PlaceGrid:
         inside where there is none."""
         covered = self.covered_by(region)
         found = np.flatnonzero(covered > share)
-        return found if len(found) else np.array([int(covered.argmax())], dtype=np.intp)
+        if len(found):
+            return found
+        if covered.any():
+            return np.array([int(covered.argmax())], dtype=np.intp)
+        # It lies between the points that stand for an area.
+        left, top, right, bottom = self.box
+        column = int((region.x + region.width / 2 - left) * self.columns / (right - left))
+        row = int((region.y + region.height / 2 - top) * self.rows / (bottom - top))
+        column, row = min(max(column, 0), self.columns - 1), min(max(row, 0), self.rows - 1)
+        return np.array([row * self.columns + column], dtype=np.intp)
 
     def covered_by(self, region: Region) -> Floats:
         """(rows * columns,) the share of each place that lies inside ``region``, from 0 to 1."""

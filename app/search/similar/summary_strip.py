@@ -41,6 +41,8 @@ from semblance.core.purpose import NOT_FOR_PATIENTS, PURPOSE
 from semblance.core.reports.formatting import library_share_text
 from semblance.core.searches.similar_cases import Vote
 from semblance.core.workflows.searches.estimate import (
+    BY_BOTH,
+    BY_PLACE,
     FEWER,
     NO_FINDINGS,
     NO_MATCH,
@@ -87,6 +89,8 @@ SHORT_REASONS = {
     ONE_FINDING: tr("not calibrated"),
     NOT_READABLE: tr("evaluate the metric again"),
     NO_FINDINGS: tr("other findings"),
+    BY_PLACE: tr("compared by place"),
+    BY_BOTH: tr("compared by place too"),
     REGION_QUERY: tr("the query is a region"),
     WHOLE_IMAGE_QUERY: tr("the query is a whole image"),
 }

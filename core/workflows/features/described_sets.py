@@ -56,11 +56,17 @@ class DescribedSets:
         #: The maps of cases that wait for the coding, with the contents that they show.
         self._held: dict[int, tuple[str, Floats]] = {}
         self._failed: set[int] = set()
+        #: Cases without any features, where others lack a part only.
+        self._new = np.empty(0, dtype=np.int64)
 
     def cases_to_extract(self) -> Rows:
         """(n,) ids of the cases that lack the features or a part, ascending."""
-        measures = self._extractor.measures_images()
-        return self._library.features.cases_to_extract(self._feature_set, images=measures, parts=self.parts)
+        measures, features = self._extractor.measures_images(), self._library.features
+        rows = features.cases_to_extract(self._feature_set, images=measures, parts=self.parts)
+        if self.parts:
+            new = features.cases_to_extract(self._feature_set, images=measures)
+            self._new = new if len(new) < len(rows) else new[:0]
+        return rows
 
     @property
     def coding(self) -> dict[str, Any] | None:
@@ -68,17 +74,14 @@ class DescribedSets:
         return None if self._coding is None else self._coding.to_settings()
 
     def rows_ahead(self, order: MeasuringOrder, *, growing: bool) -> Rows:
-        """(n,) ids of the cases to measure before the others of ``order``, so that the coding can be fitted; none while
-        the library is ``growing`` and may have others soon.
+        """(n,) ids of the cases to measure before the others of ``order``: those that the coding is fitted on, unless
+        the library is ``growing`` and may have others soon, then cases without any features among those with some.
 
         Where a coding replaces one that was fitted on few images, the cases that have that one join ``order``.
         """
-        if (
-            PLACES not in self.parts
-            or self._coding is not None
-            or (growing and len(self._held) < self._sample_size())
-        ):
-            return np.empty(0, dtype=np.int64)
+        fits = PLACES in self.parts and self._coding is None
+        if not fits or (growing and len(self._held) < self._sample_size()):
+            return self._new
         if not self._candidates:
             self._choose(order)
         return np.array([row for row in self._sample() if row not in self._held], dtype=np.int64)

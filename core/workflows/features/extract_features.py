@@ -150,7 +150,7 @@ def extract_features(
                 order = MeasuringOrder(rows, engine.workers, first, spread=not configured.volumes)
                 extraction = _Extraction(opened, configured, described, order, engine, growing, reporter)
                 result.extracted, total = extraction.run(), len(order)
-            if configured.name == OF_IMAGES and result.extracted:
+            if configured.name == OF_IMAGES and "description" not in configured.settings and result.extracted:
                 measured = opened.features.cases_of(feature_set)
                 detect_crops(opened, feature_set, set(measured.tolist()) - before, reporter)
         elif isinstance(configured, Clinical):

@@ -57,7 +57,8 @@ REGION_QUERY = tr_lazy(
     "estimated. Search with the whole image."
 )
 WHOLE_IMAGE_QUERY = tr_lazy("The metric was scored with regions as queries; this query is a whole image.")
-BY_PLACE = tr_lazy("The metric was scored by whole images; this search compares places.")
+BY_PLACE = tr_lazy("Estimates are calibrated for the metric. This search compares places.")
+BY_BOTH = tr_lazy("Estimates are calibrated for the metric alone. This search compares places too.")
 NO_FINDINGS = tr_lazy("None of the nearest has a finding the metric was scored on.")
 NO_MATCH = tr_lazy("The nearest cases are farther from the query than is usual in this library.")
 
@@ -74,18 +75,22 @@ def estimate_from_neighbours(
 
     ``changed``: why the ranking differs from that of the metric as it was scored, else empty.
     """
-    if changed != BY_PLACE and other_kind_of_query(loaded, search.query) == REGION_QUERY:
+    if changed not in (BY_PLACE, BY_BOTH) and other_kind_of_query(loaded, search.query) == REGION_QUERY:
         return Vote(trained=trained_on(loaded, query), why_not=REGION_QUERY)
     findings = tuple(loaded.findings[place] for place in voters[:VOTERS])
     given = [finding for finding in findings if finding is not None]
     counts = dict(sorted(Counter(given).items(), key=lambda item: (-item[1], given.index(item[0]))))
     top = next(iter(counts), None)
-    trained = trained_on(loaded, query)
+    # Nothing of the metric is in the order by place alone.
+    trained = changed != BY_PLACE and trained_on(loaded, query)
     vote = Vote(findings, counts, top, trained=trained)
     calibration = loaded.calibration
-    reason = (
-        TRAINED if trained else _not_calibrated(loaded) or changed or _why_not(loaded, search, query, voters)
-    )
+    if trained:
+        reason = TRAINED
+    elif changed in (BY_PLACE, BY_BOTH):
+        reason = changed
+    else:
+        reason = _not_calibrated(loaded) or changed or _why_not(loaded, search, query, voters)
     if reason or calibration is None:
         return replace(vote, why_not=reason)
     is_outside = search.query.case is None or calibration.n_patients is None

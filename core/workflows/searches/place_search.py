@@ -116,22 +116,26 @@ class PlaceSearch:
         return _grid(_extractor(self.stored.feature_set), height, width)
 
 
-def place_search(loaded: LoadedMetric, query: Query, reporter: Reporter = SILENT) -> PlaceSearch:
-    """The comparison of ``query`` by place with the cases of ``loaded``, kept for the next search with it.
+def place_search(
+    loaded: LoadedMetric, query: Query, reporter: Reporter = SILENT, candidates: int | None = None
+) -> PlaceSearch:
+    """The comparison of ``query`` by place with the cases of ``loaded``, kept for the next search with it;
+    ``candidates`` as in :class:`semblance.core.searches.search.Search`.
 
     Raises:
         BadInput: the library has no places, the query's image cannot be read, or the region lies outside.
     """
     stored = library_places(loaded.library, loaded.feature_set, reporter)
     cached = loaded.cache.or_made(_Searches, _Searches)
-    key = (query, file_stamp(query.image))
+    key = (query, file_stamp(query.image), candidates)
     found = cached.pop(key, None)
     if found is None or found.stored is not stored:
         rows = np.searchsorted(stored.rows, loaded.rows)
         rows[rows == len(stored.rows)] = 0
         rows[stored.rows[rows] != loaded.rows] = -1
         places = query_places(loaded, stored, query)
-        found = PlaceSearch(stored, places, PlaceComparison(stored.index, places.compared, rows))
+        index = stored.index if candidates is None else stored.index.with_candidates(candidates)
+        found = PlaceSearch(stored, places, PlaceComparison(index, places.compared, rows))
     cached[key] = found
     while len(cached) > _MAX_CACHED:
         cached.pop(next(iter(cached)))

@@ -33,6 +33,7 @@ from semblance.core.searches.search import PLACE, WHOLE, Search
 from semblance.core.searches.similar_cases import MatchedPlace, RankedCase
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.searches.estimate import (
+    BY_BOTH,
     BY_PLACE,
     FEWER,
     NO_MATCH,
@@ -251,7 +252,7 @@ def _compare_by_place(
     change how places are compared."""
     begin = time.perf_counter()
     query = embed_query(loaded, metric_query(loaded, search.query))
-    found = place_search(loaded, search.query, reporter)
+    found = place_search(loaded, search.query, reporter, search.candidates)
     seconds = time.perf_counter() - begin
     index = found.comparison if match == PLACE else combined_comparison(loaded, search, query, found)
     compared = QueryComparison(
@@ -261,7 +262,7 @@ def _compare_by_place(
         index,
         np.empty((0, 0)),
         lambda one: embed_query(loaded, metric_query(loaded, one)).embedded,
-        BY_PLACE,
+        BY_PLACE if match == PLACE else BY_BOTH,
         by_place=found,
     )
     left_out = (tr_lazy("Concepts are left out: they do not change a search by place."),)
@@ -355,7 +356,12 @@ def compared_candidates(compared: QueryComparison) -> ComparedCandidates | None:
     index, measured = compared.candidates, compared.loaded.recall
     if compared.by_place is not None:
         stored = compared.by_place.stored
-        return None if index is None else ComparedCandidates(index, stored.recall, stored.queries)
+        known = index == stored.index.candidates
+        return (
+            None
+            if index is None
+            else ComparedCandidates(index, stored.recall if known else None, stored.queries if known else 0)
+        )
     if index is None or measured is None:
         return None
     known = index == measured.candidates

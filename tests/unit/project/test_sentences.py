@@ -62,6 +62,8 @@ WHY_NOT = {
     reasons.REFINED: lambda one: one.calibrated and one.changed == reasons.REFINED,
     reasons.SHIFTED: lambda one: one.calibrated and one.changed == reasons.SHIFTED,
     reasons.FEWER: lambda one: one.calibrated and one.changed == reasons.FEWER,
+    reasons.BY_PLACE: lambda one: one.changed == reasons.BY_PLACE,
+    reasons.BY_BOTH: lambda one: one.changed == reasons.BY_BOTH and not one.trained,
     reasons.REGION_QUERY: lambda one: one.query.region is not None and not one.with_regions,
     reasons.WHOLE_IMAGE_QUERY: lambda one: one.query.image is not None and one.with_regions,
     reasons.OWN_PATIENT: lambda one: 0 in one.voters and not one.hide_same_patient,
@@ -92,7 +94,7 @@ class Calibrated:
 
 def searches():
     kinds = ((QUERY, False), (replace(QUERY, region=object()), False), (Query(image=object()), True))
-    changes = ("", reasons.REFINED, reasons.SHIFTED, reasons.FEWER)
+    changes = ("", reasons.REFINED, reasons.SHIFTED, reasons.FEWER, reasons.BY_PLACE, reasons.BY_BOTH)
     nearest = ((0, 4), (1, 4), (2, 3), (4,), (2, 4), ())
     for trained, hide, group in itertools.product((False, True), repeat=3):
         for scores, (query, with_regions), changed, voters in itertools.product(

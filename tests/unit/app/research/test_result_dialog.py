@@ -6,6 +6,7 @@ import pytest
 from PySide6.QtWidgets import QPushButton
 
 from semblance.app.research.agreement_dialog import AgreementDialog
+from semblance.app.research.changes_dialog import ChangesDialog
 from semblance.app.research.encoders_dialog import EncodersDialog
 from semblance.app.research.experiments_dialog import ExperimentsDialog
 from semblance.app.research.outcomes_dialog import OutcomesDialog
@@ -18,6 +19,7 @@ from tests.helpers.widgets import show_widget
 
 KINDS = [
     AgreementDialog,
+    ChangesDialog,
     EncodersDialog,
     ExperimentsDialog,
     OutcomesDialog,

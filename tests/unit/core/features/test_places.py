@@ -36,6 +36,8 @@ def test_a_grid_gives_the_places_mostly_inside_a_region() -> None:
     assert grid.places_in(Region(0, 0, 40, 40)).tolist() == [0, 1, 4, 5]
     assert grid.places_in(Region(0, 0, 33, 20)).tolist() == [0, 1]
     assert grid.places_in(Region(23, 3, 2, 2)).tolist() == [1]
+    # A click is smaller than the distance of the points that stand for an area.
+    assert PlaceGrid(14, 14, (0, 0, 416, 416)).places_in(Region(367, 143, 1, 1)).tolist() == [4 * 14 + 12]
     mask = np.zeros((40, 80), dtype=bool)
     mask[20:, 60:] = True
     mask[0, 0] = True
