@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QLineF, QPointF, QRect, Qt
-from PySide6.QtGui import QPainter, QPen
+from PySide6.QtCore import QLineF, QPointF, QRect, QRectF, Qt
+from PySide6.QtGui import QPainter, QPen, QRegion
 
 from semblance.app.shell.theme import SMALL, colour, theme
 from semblance.app.viewer import overlay
@@ -109,6 +109,12 @@ def _paint_second(painter: QPainter, view: ImageDisplay, second: SecondImage) ->
     painter.save()
     painter.setClipRect(view.rect())
     if second.is_difference:
+        # Where there is no second image there is no difference.
+        left, top, right, bottom = viewport.box(0, 0, viewport.width, viewport.height)
+        covered = QRegion(QRectF(left, top, right - left, bottom - top).toAlignedRect())
+        painter.setClipRegion(QRegion(view.rect()).subtracted(covered))
+        painter.fillRect(view.rect(), colour("#000000"))
+        painter.setClipRect(view.rect())
         painter.setCompositionMode(QPainter.CompositionMode.CompositionMode_Difference)
     else:
         painter.fillRect(view.rect(), colour(theme().image_well))
