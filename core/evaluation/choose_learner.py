@@ -101,9 +101,9 @@ class Candidate:
 
 @dataclass
 class LearnerValidation:
-    """Macro retrieval accuracy @ 10 (mean over findings) of each candidate, by its key, on the inner validation parts,
-    and the reasons of those that cannot be chosen: they failed, or find a finding, or all of them, worse than the plain
-    distance."""
+    """Macro retrieval accuracy @ 10 (mean over findings; @ fewer in small parts) of each candidate, by its key, on the
+    inner validation parts, and the reasons of those that cannot be chosen: they failed, or find a finding, or all of
+    them, worse than the plain distance."""
 
     accuracy: dict[str, float] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
@@ -276,9 +276,15 @@ class _TrainingPart:
     units: Rows | None
     lesions: Rows | None
 
+    @property
+    def nearest(self) -> int:
+        """How many nearest cases are looked at: :data:`K`, or half of the cases of an average finding, because among
+        hardly more cases than are looked at all learners find the same."""
+        return min(K, max(1, len(self.rows) // (2 * self.n_findings)))
+
     def shares(self, learner: str, seed: int, reporter: Reporter) -> Matrix:
-        """(v, c) the share of each finding among the 10 nearest inside the validation part, of ``learner`` fitted on
-        the other; NaN for a case that has none.
+        """(v, c) the share of each finding among the :attr:`nearest` inside the validation part, of ``learner`` fitted
+        on the other; NaN for a case that has none.
 
         Raises:
             BadInput: no case of the validation part can be a query.
@@ -288,7 +294,7 @@ class _TrainingPart:
         reporter.check_cancelled()
         distances = distances_after_steps(fitted.metric().distance, self.rows, self.rows, self.lesions)
         units = np.arange(len(self.rows)) if self.units is None else self.units
-        shares = shares_of_nearest(distances, self.findings, self.n_findings, units, K)
+        shares = shares_of_nearest(distances, self.findings, self.n_findings, units, self.nearest)
         if np.isnan(shares).all():
             raise BadInput(
                 "The validation part has no two cases of different patients.", "Import more cases."

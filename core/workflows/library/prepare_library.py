@@ -482,7 +482,7 @@ class LibraryPreparation:
                     metric=plain.name,
                 ),
                 [
-                    tr_lazy("Macro accuracy @ 10 by validation: {scores}.", scores=_scores_text(validation)),
+                    tr_lazy("Macro accuracy by validation: {scores}.", scores=_scores_text(validation)),
                     *validation.failed.values(),
                 ],
             )

@@ -112,3 +112,13 @@ def test_the_description_that_tells_the_findings_apart_is_chosen(telling, descri
 @pytest.mark.parametrize("candidate", [Candidate("lda"), Candidate("ccml", "blocks", 128)])
 def test_a_candidate_is_found_again_by_its_key(candidate):
     assert Candidate.of_key(candidate.key) == candidate
+
+
+def test_a_small_validation_part_still_tells_learners_apart():
+    """Among hardly more than ten cases the ten nearest of every learner are nearly the same."""
+    rng = np.random.default_rng(0)
+    y = np.array(["a", "b"] * 20)
+    rows = rng.normal(size=(40, 3))
+    rows[:, 0] = (y == "a") + 0.1 * rng.normal(size=40)
+    found = validate_learners(EvaluationData(rows, y), "pixels", learners=("euclidean", "lda"))
+    assert found.accuracy["lda"] > found.accuracy["euclidean"] + 0.2
