@@ -145,8 +145,14 @@ class Segmented(QWidget):
         painter.end()
 
     def _part(self, place: int) -> QRect:
-        count = len(self._options)
-        left, right = self.width() * place // count, self.width() * (place + 1) // count
+        """Where an option is: all are equally wide, unless the longest text needs space that others do not."""
+        face, count = text_cache(BASE, 600), len(self._options)
+        needed = [face.width(text) + 24 for _, text in self._options]
+        if count * max(needed) <= self.width():
+            needed = [self.width() / count] * count
+        rest = (self.width() - sum(needed)) / count
+        left = round(sum(needed[:place]) + place * rest)
+        right = round(sum(needed[: place + 1]) + (place + 1) * rest)
         return QRect(left, 0, right - left, self.height())
 
     def _choose(self, place: int) -> None:

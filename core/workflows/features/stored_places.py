@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from semblance.core.library.library import Library
 
 Rows = npt.NDArray[np.int64]
+#: Chunks of the store that are read together, of 3 MB each.
+_BLOCK_CHUNKS = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +69,7 @@ def read_places(library: Library, feature_set: FeatureSet, rows: Rows | None = N
         # One array for all of them is filled block by block.
         codes = np.empty((len(wanted), places.width), dtype=np.int8)
         found = np.zeros(len(wanted), dtype=np.bool_)
-        for ids, block in library.features.blocks(places):
+        for ids, block in library.features.blocks(places, _BLOCK_CHUNKS):
             at = np.minimum(np.searchsorted(wanted, ids), len(wanted) - 1)
             chosen = wanted[at] == ids
             codes[at[chosen]] = block[chosen]
@@ -78,7 +80,9 @@ def read_places(library: Library, feature_set: FeatureSet, rows: Rows | None = N
     return StoredPlaces(whole, wanted, codes.reshape(shape), coding, grid_rows, grid_columns, missing)
 
 
-def place_blocks(library: Library, feature_set: FeatureSet, chunks: int = 4) -> Iterator[tuple[Rows, Codes]]:
+def place_blocks(
+    library: Library, feature_set: FeatureSet, chunks: int = _BLOCK_CHUNKS
+) -> Iterator[tuple[Rows, Codes]]:
     """Yield (ids (n,), codes (n, p, m)) of all cases with places, in the order of the store, ``chunks`` times 256 cases
     at a time; none where the library has no places.
 

@@ -110,8 +110,7 @@ def test_region_of_another_image_is_not_drawn(panel, context, jobs, tmp_path):
 
 def choose(panel, number):
     """Press one of the parts of "Search with"."""
-    control, parts = panel.search_with, len(panel.search_with._options)
-    QTest.mouseClick(control, LEFT, pos=QPoint(control.width() * (2 * number + 1) // (2 * parts), 8))
+    QTest.mouseClick(panel.search_with, LEFT, pos=panel.search_with._part(number).center())
 
 
 @pytest.fixture
