@@ -116,7 +116,8 @@ class MatchedPlace(JsonDocument):
     @property
     def is_whole(self) -> bool:
         """Whether it is the whole image, as where a slice is searched with."""
-        return (self.x, self.y, self.width, self.height) == (0, 0, self.image_width, self.image_height)
+        least = min(self.width - self.image_width, self.height - self.image_height)
+        return bool(self.image_width) and least > -0.5
 
     @property
     def share(self) -> Box:

@@ -61,17 +61,24 @@ class MatchedImages:
 
 
 def match_images(
-    maps: tuple[Floats, Floats], mean: Floats | None, weights: tuple[Matrix, Matrix]
+    maps: tuple[Floats, Floats],
+    mean: Floats | None,
+    weights: tuple[Matrix, Matrix],
+    flat: tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]] | None = None,
 ) -> MatchedImages:
     """Match the places of two images. ``maps``: of both (side, side, c); ``mean`` (c,): the mean place of the library,
-    ``None`` for that of both images. ``weights``: (side, side) how much the places of both matter."""
+    ``None`` for that of both images. ``weights``: (side, side) how much the places of both matter. ``flat``: (p,) the
+    places of both on which nothing is seen, which get no letter."""
     side = len(maps[0])
     cosines = neighbourhood_cosines(maps, mean)
     best = np.stack([cosines.argmax(axis=1), cosines.argmax(axis=0)])
     similarity = np.stack([cosines.max(axis=1), cosines.max(axis=0)]).astype(np.float64)
     frames = strongest_windows(weights, cosines.reshape(side, side, side, side))
     found = MatchedImages(side, frames, (), best, similarity)
-    inside = np.outer(found.in_frame(0), found.in_frame(1))
+    framed = [found.in_frame(image) for image in (0, 1)]
+    if flat is not None:
+        framed = [places & ~empty for places, empty in zip(framed, flat, strict=True)]
+    inside = np.outer(framed[0], framed[1])
     strength = np.where(inside, cosines, -np.inf)
     rows, columns = np.divmod(np.arange(side * side), side)
     pairs: list[tuple[float, int, int]] = []

@@ -16,6 +16,8 @@ from semblance.core.metrics.distance import Matrix
 
 #: Half sides of a place with its neighbours and of what surrounds it, in places.
 _INNER, _OUTER = 1.5, 3.5
+#: Below this share of the deviation of the image's grey nothing is seen.
+_FLAT = 0.03
 #: Least differences, in standard deviations of the grey of the image: of an area from what surrounds it, between the
 #: two sides of an edge, and of a part of one image from the same part of the other.
 _APART, _EDGE, _PART = 0.5, 1.0, 0.75
@@ -55,6 +57,11 @@ class MeasuredGrey:
         self.deviation = float(self.grey.std())
         fine = self.grey - gaussian_filter(self.grey, 3.0, mode="nearest")
         self.texture: Floats = np.abs(fine)
+
+    def is_flat(self, place: int) -> bool:
+        """Whether nothing is seen in ``place``, as on a black background."""
+        row, column = divmod(place, self.side)
+        return float(self._window(self.grey, row, column, 0.5).std()) < _FLAT * self.deviation
 
     def words(self, place: int) -> frozenset[str]:
         """The keys of what is measured around ``place``: of an area, an edge and a texture one at most."""

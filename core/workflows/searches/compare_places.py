@@ -15,7 +15,7 @@ from semblance.core.features.places import Floats, PlaceGrid
 from semblance.core.features.registry import make_extractor
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Box, Region
-from semblance.core.language import tr_lazy
+from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.records import FeatureSet
 from semblance.core.metrics.distance import Matrix
 from semblance.core.retrieval.explanation.place_pairs import (
@@ -51,6 +51,8 @@ IN_FRAMES, ELSEWHERE, OTHER_PLACES = (
 #: Features read from the image again differ from those of the library by less than this, as a share of their length,
 #: unless the image or the encoder is another.
 SAME = 1e-3
+#: A frame whose hiding lowers the similarity by less does not stand out.
+LEAST_FALL = 0.005
 
 _MAP = level_map(PLACE_BLOCK)
 
@@ -154,13 +156,14 @@ def compare_places(
     reporter.check_cancelled()
     boxes = [extractor.place_grid(image.height, image.width, region) for image, region in images]
     described = (maps[0][_MAP].transpose(1, 2, 0), maps[1][_MAP].transpose(1, 2, 0))
-    matched = match_images(described, mean, (occluded[0].map, occluded[1].map))
+    grey = [MeasuredGrey(one, side) for one in prepared]
+    flat = [np.array([one.is_flat(place) for place in range(side * side)]) for one in grey]
+    matched = match_images(described, mean, (occluded[0].map, occluded[1].map), (flat[0], flat[1]))
     metric = context.grouping.metric
     apart = np.linalg.norm(again - rows, axis=1) / np.maximum(np.linalg.norm(rows, axis=1), 1e-12)
     is_same = bool((apart < SAME).all())
     found = shares_by_place(metric, *by_place) if is_same else None
     shares = None if found is None else np.stack(found[:2])
-    grey = [MeasuredGrey(one, matched.side) for one in prepared]
     pairs = [(pair.letter, pair.query, pair.case) for pair in matched.pairs]
     by_position = None if shares is None else shares.mean(axis=0).reshape(matched.side, matched.side)
     framed = [matched.in_frame(image) for image in (0, 1)]
@@ -169,12 +172,16 @@ def compare_places(
         without = hidden(prepared[own], framed[own].reshape(1, side, side).astype(np.float32))
         before, after = similarities[own]([prepared[own], *without]).tolist()
         falls.append(before - after)
-    summary = tr_lazy(
-        "Framed: what the two have most in common. While a frame is hidden, their similarity falls by {fall:.3f}, "
-        "while another square of this size is, by {usual:.3f}.",
-        fall=sum(falls) / 2.0,
-        usual=(occluded[0].usual + occluded[1].usual) / 2.0,
-    )
+    fall, usual = sum(falls) / 2.0, max(0.0, (occluded[0].usual + occluded[1].usual) / 2.0)
+    if fall <= LEAST_FALL or fall <= usual:
+        summary = tr_lazy("No part stands out: while a frame is hidden, the similarity hardly falls.")
+    else:
+        summary = tr_lazy(
+            "Framed: what the two have most in common. While a frame is hidden, their similarity falls by {fall:.3f}, "
+            "while another square of this size is, by {usual:.3f}.",
+            fall=fall,
+            usual=usual,
+        )
     note = ""
     if not is_same:
         note = tr_lazy(
@@ -182,9 +189,7 @@ def compare_places(
             "another version of the image."
         )
     elif shares is None:
-        note = tr_lazy(
-            "This metric is no function of projections, so places have no exact shares in its distance."
-        )
+        note = tr_lazy("This metric compares cases in a way in which places have no exact shares.")
     agreeing = agreeing_by_place(metric, *by_place) if is_same else None
     return ComparedPlaces(
         (_frame(boxes[0], framed[0]), _frame(boxes[1], framed[1])),
@@ -307,7 +312,12 @@ def compare_found_places(
         for pair, at in zip(pairs, chosen, strict=True)
     ]
     summary = (
-        tr_lazy("{n} places of the region, mean {mean:.2f}", n=len(query.numbers), mean=total)
+        tr_lazy_n(
+            "{n} place of the region, similarity {mean:.2f}",
+            "{n} places of the region, mean {mean:.2f}",
+            len(query.numbers),
+            mean=total,
+        )
         if search.query.region is not None
         else tr_lazy("{n} places of the image, mean {mean:.2f}", n=len(query.numbers), mean=total)
     )

@@ -94,7 +94,7 @@ class PlaceSearch:
         there = rows >= 0
         maps = iter(self.comparison.index.maps(self.query.compared, rows[there]))
         similarities = iter(1.0 - self.comparison.distances((), positions[there]) / 2.0)
-        index = self.stored.index
+        index = self.comparison.index
         numbers = iter(
             index.slice_numbers(self.query.compared, rows[there])
             if isinstance(index, SliceIndex)

@@ -86,6 +86,10 @@ def test_pairs_lie_in_the_frames_and_follow_a_shifted_image():
         assert found.in_frame(1)[pair.case]
         (row, column), (other, across) = divmod(pair.query, SIDE), divmod(pair.case, SIDE)
         assert (row - other, column - across) == (2, 1)
+    flat = np.zeros(SIDE * SIDE, dtype=bool)
+    flat[[pair.case for pair in found.pairs]] = True
+    others = match_images(maps, None, weights, (np.zeros_like(flat), flat)).pairs
+    assert not flat[[pair.case for pair in others]].any()
     assert len({pair.query for pair in found.pairs}) == len({pair.case for pair in found.pairs}) == 4
 
 

@@ -46,6 +46,14 @@ def test_areas_edges_and_textures_are_found_where_they_are_and_nowhere_else():
     assert "bright left" in measured(scene(step=100).T[:, ::-1].copy()).words(at(12, SIDE - 1 - 6))
 
 
+def test_a_black_background_is_flat_and_a_dark_area_with_noise_is_not():
+    grey = scene()
+    grey[:, 160:] = 0.0
+    one = measured(grey + np.where(grey > 0, np.random.default_rng(0).normal(0, 4, grey.shape), 0.0))
+    assert one.is_flat(at(5, 12))
+    assert not one.is_flat(at(5, 5))
+
+
 def test_a_flat_image_has_no_words():
     flat = measured(np.full((SIZE, SIZE), 90.0))
     assert all(not flat.words(place) for place in range(SIDE * SIDE))
