@@ -197,13 +197,14 @@ def _in_order(similar: Floats, shown: int) -> tuple[Rows, Matrix]:
     return slices, np.maximum(found[0][1], found[1][1]) / similar.shape[1]
 
 
-def _monotone(similar: Floats, shown: int) -> tuple[Rows, Matrix]:
+def _monotone(similar: Floats | Matrix, shown: int) -> tuple[Rows, Matrix]:
     """(v,) the slice for that at ``shown`` on the path of the largest sum whose slices never go back, and the sum."""
     # The best sum that begins, and that ends, with a slice for the one shown.
-    up = similar[:, 0].astype(np.float64)
+    similar = similar.astype(np.float64)
+    up = similar[:, 0]
     for at in range(1, shown + 1):
         up = similar[:, at] + np.maximum.accumulate(up, axis=1)
-    down = similar[:, -1].astype(np.float64)
+    down = similar[:, -1]
     for at in range(similar.shape[1] - 2, shown - 1, -1):
         down = similar[:, at] + np.maximum.accumulate(down[:, ::-1], axis=1)[:, ::-1]
     both = up + down - similar[:, shown]

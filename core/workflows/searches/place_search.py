@@ -254,16 +254,31 @@ def query_places(loaded: LoadedMetric, stored: LibraryPlaces, query: Query) -> Q
     codes, grid, size = image_places(loaded, stored, query)
     region = query.region
     if region is None or region.covers(*size):
-        # How far a place is from the mean one says how much it stands out.
-        lengths = np.linalg.norm(codes.astype(np.float64), axis=1)
         every = np.arange(len(codes), dtype=np.int64)
         extent = (_SIDE, _SIDE) if region is None else (grid.rows, grid.columns)
-        return QueryPlaces(codes, grid, every, PlaceQuery.of(codes, lengths), extent)
+        return QueryPlaces(codes, grid, every, whole_image_query(codes), extent)
     inside = grid.places_in(region.clipped(*size)).astype(np.int64)
     down, across = np.divmod(inside, grid.columns)
     extent = int(np.ptp(down)) + 1, int(np.ptp(across)) + 1
     numbers = evenly_sampled(inside)
     return QueryPlaces(codes, grid, numbers, PlaceQuery.of(codes[numbers]), extent)
+
+
+def whole_image_query(codes: Codes) -> PlaceQuery:
+    """All places of an image or slice (p, m), each by how much it stands out: how far it is from the mean one."""
+    return PlaceQuery.of(codes, np.linalg.norm(codes.astype(np.float64), axis=1))
+
+
+def like_volume(found: PlaceSearch, row: int) -> VolumeQuery:
+    """The volume of a row of the index as a query like that of ``found``, which is one."""
+    index, query = found.comparison.index, found.query.compared
+    assert isinstance(index, SliceIndex)
+    assert isinstance(query, VolumeQuery)
+    volume = index.volume_of(row)
+    assert volume is not None
+    wholes = index.slices.wholes_of(volume)
+    some = evenly_sampled(np.arange(len(wholes)), MOST_SLICES)
+    return replace(query, wholes=wholes[some], shown=len(some) // 2)
 
 
 def image_places(
