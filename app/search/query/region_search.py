@@ -54,8 +54,8 @@ class SearchChoice(Segmented):
         self.setAccessibleName(tr("Search with"))
 
     def offer(self, *, by_place: bool, has_own_region: bool, has_slices: bool = False) -> None:
-        """Offer places where there are some, and of a volume the slice shown and all slices. ``has_own_region``: without
-        a drawn region a case is compared by the one that it has in the library."""
+        """Offer places where there are some, and of a volume the slice shown and all. ``has_own_region``: without a
+        drawn region a case is compared by the one that it has in the library."""
         whole = tr("own region") if has_own_region else tr("whole image")
         tip = (
             tr("Compare by the region that this case has in the library.")
