@@ -289,6 +289,8 @@ class Library:
             stored = {record.file.stem for record in self.metrics()}
             folder = self.files.folder / "metrics"
             remove_abandoned(found for found in folder.iterdir() if found.stem not in stored)
+            # Places are named after their feature set.
+            stored |= {str(one.id) for one in self.features.every()}
             for found in self.derived.iterdir():
                 # A temporary file has a dot before its future name.
                 if found.name.removeprefix(".").partition(".")[0] not in stored:
@@ -324,6 +326,17 @@ class Library:
         """Record the scores of the metric called ``name``."""
         with self.catalogue.transaction() as connection:
             seal_scores(connection, metrics.c.name == name, scores)
+
+    def add_to_card(self, name: str, entries: Mapping[str, Any]) -> None:
+        """Add ``entries`` to the card of the metric called ``name``; those of the same keys are replaced.
+
+        Raises:
+            BadArguments: no such metric.
+        """
+        record = self.metric(name)
+        card = sealed_card({**record.card, **entries}, record.scores)
+        with self.catalogue.transaction() as connection:
+            connection.execute(metrics.update().where(metrics.c.id == record.id).values(card=card))
 
     @property
     def selected_metric(self) -> str | None:

@@ -13,7 +13,7 @@ from semblance.core.tasks import SILENT
 from semblance.core.workflows.evaluation.evaluate_learners import EvaluateRequest, evaluate
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
-from semblance.core.workflows.metrics.measure_places import PLACE_WEIGHT, WEIGHT_CHOICE, place_entries
+from semblance.core.workflows.metrics.measure_places import PLACE_WEIGHT, WEIGHT_CHOICE, weight_entries
 from semblance.core.workflows.metrics.train_metric import fit_training_part
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.metrics.training_data import read_training_data
@@ -86,7 +86,7 @@ def _whole(library: Any, name: str, stays_out: bool) -> list[dict[str, Any]]:
     with open_library(library) as opened:
         training = read_training_data(opened, request, learner)
         metric = fit_training_part(opened, request, learner, training, SILENT)[0]
-        entries = place_entries(opened, request, metric, training)
+        entries = weight_entries(opened, request, metric, training)
     choice = entries[WEIGHT_CHOICE]
     weight = entries.get(PLACE_WEIGHT, 0.0)
     return [

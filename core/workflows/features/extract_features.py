@@ -114,7 +114,7 @@ def extract_features(
     true, images that another thread or program adds are measured too.
 
     ``slices``: describe the slices of volumes too, after all cases
-    (:func:`semblance.core.workflows.features.describe_slices.describe_slices`).
+    (:func:`semblance.core.workflows.features.describe_slices.describe_slices`), and code the places of many cases.
 
     Raises:
         BadArguments: unknown extractor or setting, or ``name`` is a feature set made with others.
@@ -171,6 +171,7 @@ def extract_features(
             library, result.features, workers=workers, cluster=cluster, reporter=reporter
         )
         failures = {**described_by, **failures}
+        code_places(library, result.features, reporter=reporter)
     result.failed = [{"case_id": c, "reason": r} for c, r in sorted(failures.items())]
     result.seconds = time.monotonic() - start
     return result

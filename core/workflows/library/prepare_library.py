@@ -45,13 +45,19 @@ from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.features.measure_new_cases import measure_new_cases
 from semblance.core.workflows.features.measuring_order import rows_to_measure_first
 from semblance.core.workflows.features.suitable_extractors import suitable_extractors
-from semblance.core.workflows.metrics.measure_places import place_entries
+from semblance.core.workflows.metrics.measure_places import (
+    REGION_SEARCH,
+    WEIGHT_CHOICE,
+    region_entries,
+    weight_entries,
+)
 from semblance.core.workflows.metrics.provisional_metric import store_provisional_metric
 from semblance.core.workflows.metrics.score_metric import held_out_searches
 from semblance.core.workflows.metrics.stored_metric import store_metric, stored_metric
 from semblance.core.workflows.metrics.train_metric import fit_and_score
 from semblance.core.workflows.metrics.train_request import PREPARED, PROVISIONAL, TrainRequest
 from semblance.core.workflows.metrics.training_data import NO_FINDINGS, TrainingData, read_training_data
+from semblance.core.workflows.searches.library_places import code_places
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library
@@ -188,7 +194,8 @@ def prepare_library(
        trained on all of them and scored on the held-out ones. It becomes current only if the 95 % interval of its
        paired difference to the Euclidean distance there, as the mean over findings, lies above 0, and no finding is
        found less often by more than chance.
-    4. The slices of volumes are described, which takes longest and which no metric waits for.
+    4. The slices of volumes are described, which takes longest and which no metric waits for, and the places of many
+       cases are coded, so that searches by place compare candidates only.
 
     The reporter's partial results are :class:`Preparation`, one after every step. Finished steps are recorded: a call
     after a cancelled one continues there, and one on an unchanged library measures nothing. A metric that a person
@@ -298,12 +305,13 @@ class LibraryPreparation:
         self.update(extracted=result.cases, cases=result.cases + len(failed), failed=failed)
 
     def describe_slices(self) -> Preparation:
-        """Describe the slices of volumes; see :func:`prepare_library`."""
+        """Describe the slices of volumes and code the places; see :func:`prepare_library`."""
         left_out = describe_slices(
             self.path, self.state.feature_set, workers=self.workers, reporter=self.inner
         )
         if left_out:
             self.update(failed=(*self.state.failed, *sorted(left_out.items())))
+        code_places(self.path, self.state.feature_set, reporter=self.inner)
         return self.state
 
     def _measure_for_chosen_metric(self) -> None:
@@ -373,6 +381,11 @@ class LibraryPreparation:
     def _request(self, learner: str, name: str, features: str = "", steps: str = "") -> TrainRequest:
         return TrainRequest(learner, name, features or self.state.feature_set, steps, seed=self.seed)
 
+    def _request_for(self, candidate: Candidate, name: str, data: TrainingData) -> TrainRequest:
+        """The request of a metric made of ``candidate``."""
+        steps = DESCRIPTIONS[candidate.description] if candidate.description else ""
+        return self._request(candidate.learner, name, data.feature_set.name, steps)
+
     def _read_selection(self, library: Library) -> None:
         """Find out whether the current metric may be replaced."""
         self.record = {"current": library.preparation.get("current")}
@@ -414,8 +427,8 @@ class LibraryPreparation:
         if record is None:
             request = self._request(PLAIN, _metric_name(library, self.state.feature_set, PLAIN))
             metric, scores = fit_and_score(library, request, make_learner(PLAIN), data, self.inner)
-            places = place_entries(library, request, metric, data, seed=self.seed, reporter=self.inner)
-            store_metric(library, request, metric, data, scores, self.reporter, **{PREPARED: {}}, **places)
+            entries = {PREPARED: {}, **region_entries(library, data, seed=self.seed, reporter=self.inner)}
+            store_metric(library, request, metric, data, scores, self.reporter, **entries)
             self._save_record(library, **{PLAIN: request.name})
             record = library.metric(request.name)
         if self.may_select and library.selected_metric is None:
@@ -444,7 +457,7 @@ class LibraryPreparation:
     def _choose(self, library: Library, data: TrainingData, plain: MetricRecord) -> None:
         reason = _too_few(data)
         if reason:
-            self._settle(library, plain.name, reason)
+            self._settle(library, plain.name, data, reason)
             return
         validation = LearnerValidation(
             dict(self.record.get("validation", {})), dict(self.record.get("refused", {}))
@@ -477,6 +490,7 @@ class LibraryPreparation:
             self._settle(
                 library,
                 plain.name,
+                data,
                 tr_lazy(
                     "{metric} stays: no learner found more of the same finding inside the training cases.",
                     metric=plain.name,
@@ -515,11 +529,8 @@ class LibraryPreparation:
         best = validation.best
         trained = self._stored(library, "trained")
         if trained is None or _candidate(trained) != best:
-            features = described.feature_set.name
-            steps = DESCRIPTIONS[best.description] if best.description else ""
-            request = self._request(
-                best.learner, _metric_name(library, features, best.learner), features, steps
-            )
+            name = _metric_name(library, described.feature_set.name, best.learner)
+            request = self._request_for(best, name, described)
             try:
                 learner = make_learner(best.learner)
                 metric, scores = fit_and_score(library, request, learner, described, self.inner)
@@ -528,7 +539,7 @@ class LibraryPreparation:
                     "{learner} could not be trained: {error}", learner=best.title, error=str(error)
                 )
                 self.update(refused={**self.state.refused, best.key: reason})
-                self._settle(library, plain.name, reason)
+                self._settle(library, plain.name, data, reason)
                 return
             facts = self._compare(library, described, metric, data, stored_metric(plain))
             chosen = tr_lazy(
@@ -541,11 +552,9 @@ class LibraryPreparation:
                 "description": best.description,
                 "chosen_among": dict(validation.accuracy),
             }
-            places = place_entries(
-                library, request, metric, described, known=plain.card, seed=self.seed, reporter=self.inner
-            )
+            regions = {key: plain.card[key] for key in (REGION_SEARCH,) if key in plain.card}
             store_metric(
-                library, request, metric, described, scores, self.reporter, **{PREPARED: entries}, **places
+                library, request, metric, described, scores, self.reporter, **{PREPARED: entries}, **regions
             )
             self._save_record(library, trained=request.name)
             trained = library.metric(request.name)
@@ -572,9 +581,11 @@ class LibraryPreparation:
             details.append(tr_lazy("This may be chance, so {metric} stays current.", metric=plain.name))
         elif self.may_select:
             details.insert(0, tr_lazy("{metric} was chosen to rank similar cases.", metric=trained.name))
+        confirmed = better and enough and not worse
         self._settle(
             library,
-            trained.name if better and enough and not worse else plain.name,
+            trained.name if confirmed else plain.name,
+            described if confirmed else data,
             _comparison_text(_prepared(plain), _prepared(trained)),
             details,
         )
@@ -618,8 +629,12 @@ class LibraryPreparation:
             ),
         }
 
-    def _settle(self, library: Library, name: str, message: str, details: Sequence[str] = ()) -> None:
-        """Make ``name`` current unless a user chose another metric, and return the reason."""
+    def _settle(
+        self, library: Library, name: str, data: TrainingData, message: str, details: Sequence[str] = ()
+    ) -> None:
+        """Make ``name``, a metric of ``data``, current unless a user chose another, and report the reason."""
+        if self.may_select or library.selected_metric == name:
+            self._weigh_places(library, library.metric(name), data)
         if self.may_select and library.selected_metric != name:
             self._select(library, name)
         current = library.current_metric()
@@ -630,6 +645,18 @@ class LibraryPreparation:
         notes = [one.chance_note for one in self.state.metrics if one.name == current.name]
         details = [*details, *filter(None, notes)]
         self.update(current=current.name, message=message, details=join_texts(details, " "))
+
+    def _weigh_places(self, library: Library, record: MetricRecord, data: TrainingData) -> None:
+        """Enter on the card whether places join the distance. That takes longer than to train, so it is measured for
+        the metric that ranks alone."""
+        if WEIGHT_CHOICE in record.card:
+            return
+        request = self._request_for(_candidate(record), record.name, data)
+        entries = weight_entries(
+            library, request, stored_metric(record), data, seed=self.seed, reporter=self.inner
+        )
+        if entries:
+            library.add_to_card(record.name, entries)
 
 
 def _feature_set_name(library: Library, extractor: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -39,44 +38,49 @@ PLACE_WEIGHT, WEIGHT_CHOICE, REGION_SEARCH = "place_weight", "place_weight_choic
 MOST_CASES, MOST_QUERIES = 2000, 240
 
 
-def place_entries(
+def weight_entries(
     library: Library,
     request: TrainRequest,
     metric: Metric,
     data: TrainingData,
     *,
-    known: Mapping[str, Any] | None = None,
     seed: int = 0,
     reporter: Reporter = SILENT,
 ) -> dict[str, Any]:
-    """What the card of ``metric``, as ``request`` made it on the training part of ``data``, says of places; nothing
-    where the library has none, or its cases are too few.
+    """What the card of ``metric``, as ``request`` made it on the training part of ``data``, says of places beside it;
+    nothing where the library has none, or its cases are too few.
 
-    ``place_weight`` is there only where :attr:`PlaceWeight.is_better`. ``known``: the card of another metric of the
-    same cases, which has what regions find.
+    ``place_weight`` is there only where :attr:`PlaceWeight.is_better`.
 
     Raises:
         Cancelled: the reporter was cancelled.
     """
-    quiet = PartReporter(reporter, stops_early=False)
-    reporter.progress(0, 2, tr_lazy("Measuring search by place"))
+    reporter.progress(0, None, tr_lazy("Measuring search by place"))
     try:
-        region = None if known is not None else _region_search(library, data, seed, quiet)
-        reporter.progress(1, 2, tr_lazy("Measuring search by place"))
-        choice = _choice(library, request, metric, data, seed, quiet)
+        choice = _choice(library, request, metric, data, seed, PartReporter(reporter, stops_early=False))
     except BadInput:
         # A library without places, or with too few findings or patients: nothing is said of them.
         return {}
-    entries: dict[str, Any] = {}
-    if choice is not None:
-        entries[WEIGHT_CHOICE] = choice.to_json()
-        if choice.is_better:
-            entries[PLACE_WEIGHT] = choice.weight
-    if region is not None:
-        entries[REGION_SEARCH] = region.to_json()
-    elif known is not None and REGION_SEARCH in known:
-        entries[REGION_SEARCH] = known[REGION_SEARCH]
-    return entries
+    if choice is None:
+        return {}
+    return {WEIGHT_CHOICE: choice.to_json(), **({PLACE_WEIGHT: choice.weight} if choice.is_better else {})}
+
+
+def region_entries(
+    library: Library, data: TrainingData, *, seed: int = 0, reporter: Reporter = SILENT
+) -> dict[str, Any]:
+    """What the cards of all metrics of ``data`` say of regions as queries by place; nothing where too few cases have
+    regions or places.
+
+    Raises:
+        Cancelled: the reporter was cancelled.
+    """
+    reporter.progress(0, None, tr_lazy("Measuring search by place"))
+    try:
+        region = _region_search(library, data, seed, PartReporter(reporter, stops_early=False))
+    except BadInput:
+        return {}
+    return {} if region is None else {REGION_SEARCH: region.to_json()}
 
 
 def _region_search(

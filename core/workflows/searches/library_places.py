@@ -13,6 +13,7 @@ from semblance.core.features.places import PLACES, SLICES, PlaceCoding
 from semblance.core.features.slice_descriptions import SliceDescriptions
 from semblance.core.library.feature_sets import features_stamp
 from semblance.core.library.location import LibraryLocation
+from semblance.core.library.open_library import open_library
 from semblance.core.library.records import CODING, FeatureSet
 from semblance.core.retrieval.candidate_index import RECALL_AT
 from semblance.core.retrieval.index import Rows
@@ -37,6 +38,8 @@ FEWEST = 2_000
 RECALL = 0.98
 #: Numbers of candidates that are tried, in order, and the regions that the recall is measured with.
 NUMBERS, QUERIES = (100, 200, 400, 800, 1_600, 3_200, 6_400, 12_800, 25_600), 60
+#: Fewer regions, but at least 20, are enough for more comparisons with images than this: each takes 15 microseconds.
+_MOST_COMPARED = 2_000_000
 #: The least and the largest side of these regions, in places.
 _SIDES = 2, 6
 _SUFFIX = ".places"
@@ -72,11 +75,29 @@ def has_places(library: Library, preferred: FeatureSet | None = None) -> bool:
     return _whole_with_places(library, preferred) is not None
 
 
+def code_places(library: LibraryLocation, features: str, *, reporter: Reporter = SILENT) -> None:
+    """Code the places of the feature set called ``features``, so that searches compare candidates only. Does nothing
+    where there are none or few, or they are coded already.
+
+    Raises:
+        BadInput: they are damaged.
+    """
+    with open_library(library, writable=True) as opened:
+        feature_set = next((one for one in opened.features.all() if one.name == features), None)
+        if feature_set is not None and opened.can_store_derived and has_places(opened, feature_set):
+            library_places(opened, feature_set, reporter, code=True)
+
+
 def library_places(
-    library: Library, preferred: FeatureSet | None = None, reporter: Reporter = SILENT
+    library: Library,
+    preferred: FeatureSet | None = None,
+    reporter: Reporter = SILENT,
+    *,
+    code: bool = False,
 ) -> LibraryPlaces:
     """The places that were described with ``preferred``, else with any feature set; kept between calls as long as the
-    library stays the same.
+    library stays the same. Without ``code`` places that were not coded yet are all compared, because coding takes
+    longer than many searches: 100,000 images a minute or more.
 
     Raises:
         BadInput: no case has places, or they are damaged.
@@ -96,8 +117,8 @@ def library_places(
     slices = library.features.part(whole, SLICES)
     of_slices = "" if slices is None else features_stamp(library.features.chunk_rows(slices))
     key = (library.location.absolute(), places.id, stamp.hexdigest(), of_slices)
-    if key not in _latest:
-        found = _read(library, whole, places, stamp.hexdigest(), reporter)
+    if key not in _latest or (code and _latest[key].index.coded is None):
+        found = _read(library, whole, places, stamp.hexdigest(), reporter, code)
         if slices is not None and slices.settings[CODING] == places.settings[CODING]:
             found = _with_slices(library, found, slices, reporter)
         _latest.clear()
@@ -148,13 +169,13 @@ def _whole_with_places(library: Library, preferred: FeatureSet | None) -> Featur
 
 
 def _read(
-    library: Library, whole: FeatureSet, places: FeatureSet, stamp: str, reporter: Reporter
+    library: Library, whole: FeatureSet, places: FeatureSet, stamp: str, reporter: Reporter, code: bool
 ) -> LibraryPlaces:
     file = library.derived / f"{places.id}{_SUFFIX}"
     stored = load_arrays(file, stamp)
     if stored is None or not set(_ARRAYS) <= stored.keys():
         read = read_places(library, whole)
-        if len(read.rows) < FEWEST:
+        if len(read.rows) < FEWEST or not code:
             here = library.location.absolute()
             index = PlaceIndex(read.codes)
             return LibraryPlaces(
@@ -218,7 +239,7 @@ def measure_recall(
     """The smallest of :data:`NUMBERS` of candidates that contain the ``required`` share of the 20 nearest of regions of
     the index's own images, each without its image; 0, which compares all, where none does. The share, 1 for all, and
     the number of regions."""
-    queries = region_queries(index, shape, QUERIES)
+    queries = region_queries(index, shape, min(QUERIES, max(20, _MOST_COMPARED // max(1, len(index)))))
     exact, nearest = index.with_candidates(0), []
     for row, query in queries:
         reporter.check_cancelled()

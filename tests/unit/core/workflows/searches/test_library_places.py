@@ -41,7 +41,8 @@ def test_many_cases_are_coded_once_and_mapped_until_their_places_change(library,
         lambda *given, _made=CodedPlaces.made, **more: made.append(1) or _made(*given, **more),
     )
     with Library.open(library, writable=True) as opened:
-        first = library_places(opened)
+        assert library_places(opened).index.coded is None and not made
+        first = library_places(opened, code=True)
         assert first.index.candidates == 11 and first.recall is not None and first.recall >= 0.98
         assert library_places(opened) is first
         forget_places(library)
@@ -58,8 +59,11 @@ def test_many_cases_are_coded_once_and_mapped_until_their_places_change(library,
         ]
         places = next(one for one in opened.features.every() if one.part == "places")
         opened.features.forget([int(first.rows[3])], [places])
+        # A search does not wait for the coding.
         changed = library_places(opened)
-        assert len(changed.rows) == 11 and len(made) == 2
+        assert len(changed.rows) == 11 and changed.recall is None and len(made) == 1
+        changed = library_places(opened, code=True)
+        assert changed.recall is not None and len(made) == 2
 
 
 def test_the_recall_is_that_of_the_exact_order_and_all_are_compared_where_none_reaches_it(monkeypatch):
