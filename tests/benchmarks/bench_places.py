@@ -20,7 +20,7 @@ from semblance.core.features.places import Codes, unit_codes
 from semblance.core.retrieval.candidate_index import RECALL_AT
 from semblance.core.retrieval.index import Rows
 from semblance.core.retrieval.place_index import CodedPlaces, PlaceIndex, PlaceQuery
-from semblance.core.workflows.searches.library_places import RECALL, measure_recall
+from semblance.core.workflows.features.library_places import RECALL, measure_recall
 from tests.benchmarks.harness import row
 
 SIDE, M, QUERIES = 14, 64, 8

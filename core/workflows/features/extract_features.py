@@ -47,6 +47,7 @@ from semblance.core.workflows.features.describe_slices import describe_slices
 from semblance.core.workflows.features.described_sets import DescribedSets
 from semblance.core.workflows.features.detect_same_lesions import detect_crops
 from semblance.core.workflows.features.image_batch import ImageBatch, MeasuredCases
+from semblance.core.workflows.features.library_places import code_places
 from semblance.core.workflows.features.measuring_order import STEP, MeasuringOrder, useful_workers
 from semblance.core.workflows.features.open_volumes import (
     CaseImage,

@@ -11,7 +11,7 @@ from semblance.core.tasks import SILENT, Reporter
 _CLOSING_FUNCTIONS = (
     ("semblance.core.workflows.searches.open_metrics", "close_loaded_metrics"),
     ("semblance.core.workflows.searches.match_check", "forget_reference"),
-    ("semblance.core.workflows.searches.library_places", "forget_places"),
+    ("semblance.core.workflows.features.library_places", "forget_places"),
     ("semblance.core.workflows.imaging.library_cache", "close_libraries"),
     ("semblance.core.workflows.imaging.view_planes", "forget_volume"),
 )

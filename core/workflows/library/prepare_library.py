@@ -42,6 +42,7 @@ from semblance.core.metrics.registry import learner_title, make_learner
 from semblance.core.tasks import SILENT, PartReporter, Reporter
 from semblance.core.workflows.features.describe_slices import describe_slices
 from semblance.core.workflows.features.extract_features import extract_features
+from semblance.core.workflows.features.library_places import code_places
 from semblance.core.workflows.features.measure_new_cases import measure_new_cases
 from semblance.core.workflows.features.measuring_order import rows_to_measure_first
 from semblance.core.workflows.features.suitable_extractors import suitable_extractors
@@ -57,7 +58,6 @@ from semblance.core.workflows.metrics.stored_metric import store_metric, stored_
 from semblance.core.workflows.metrics.train_metric import fit_and_score
 from semblance.core.workflows.metrics.train_request import PREPARED, PROVISIONAL, TrainRequest
 from semblance.core.workflows.metrics.training_data import NO_FINDINGS, TrainingData, read_training_data
-from semblance.core.workflows.searches.library_places import code_places
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library

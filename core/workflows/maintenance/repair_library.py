@@ -330,7 +330,7 @@ def thumbnail_error(library: Path) -> str:
 
 def damaged_prepared_metrics(library: Path) -> list[Path]:
     """Prepared metrics that cannot be read."""
-    from semblance.core.workflows.searches.derived_arrays import EMBEDDING_SUFFIX
+    from semblance.core.workflows.features.derived_arrays import EMBEDDING_SUFFIX
     from semblance.core.workflows.searches.embedding_cache import is_readable
 
     files = sorted((library / DERIVED).glob(f"*{EMBEDDING_SUFFIX}"))
@@ -354,7 +354,7 @@ def unreadable_files(library: Path) -> tuple[list[Path], list[Path]]:
 
 def unused_files(library: Library) -> list[tuple[Path, bool]]:
     """Unreferenced files, and whether each is too new to be moved."""
-    from semblance.core.workflows.searches.derived_arrays import (
+    from semblance.core.workflows.features.derived_arrays import (
         CASES_FILE,
         EMBEDDING_SUFFIX,
         NEAR_SUFFIX,

@@ -378,8 +378,8 @@ def _verify_metrics(
 def _verify_derived(
     library: Library, result: VerificationResult, repairer: Repairer | None, wrong: str
 ) -> None:
+    from semblance.core.workflows.features.derived_arrays import EMBEDDING_SUFFIX
     from semblance.core.workflows.maintenance.repair_library import damaged_prepared_metrics
-    from semblance.core.workflows.searches.derived_arrays import EMBEDDING_SUFFIX
 
     if wrong:
         finding = LibraryProblem(

@@ -27,8 +27,8 @@ from semblance.core.retrieval.slice_alignment import (
     no_alignment,
 )
 from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.features.derived_arrays import load_arrays, save_arrays
 from semblance.core.workflows.imaging.library_cache import cached_library
-from semblance.core.workflows.searches.derived_arrays import load_arrays, save_arrays
 
 #: Described slices lie at most so many mm apart, if these are no more than MOST.
 FARTHEST_MM, MOST = 2.5, 160

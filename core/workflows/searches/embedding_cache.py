@@ -18,8 +18,8 @@ from semblance.core.library.records import FeatureSet, MetricRecord
 from semblance.core.metrics.metric import Metric
 from semblance.core.retrieval.index import Index, PreparedRows, index_for
 from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.features.derived_arrays import EMBEDDING_SUFFIX, load_arrays, save_arrays
 from semblance.core.workflows.metrics.train_request import PROVISIONAL
-from semblance.core.workflows.searches.derived_arrays import EMBEDDING_SUFFIX, load_arrays, save_arrays
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library

@@ -29,6 +29,13 @@ from semblance.core.retrieval.match_distance import Neighbourhoods
 from semblance.core.retrieval.ranking import EmbeddedQuery
 from semblance.core.searches.feedback.ledger import Ledger
 from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.features.derived_arrays import (
+    CASES_FILE,
+    NEAR_SUFFIX,
+    TRAINED_SUFFIX,
+    load_arrays,
+    save_arrays,
+)
 from semblance.core.workflows.metrics.leakage import (
     IdentityIndex,
     Ids,
@@ -36,13 +43,6 @@ from semblance.core.workflows.metrics.leakage import (
     is_supervised,
 )
 from semblance.core.workflows.metrics.stored_metric import stored_metric
-from semblance.core.workflows.searches.derived_arrays import (
-    CASES_FILE,
-    NEAR_SUFFIX,
-    TRAINED_SUFFIX,
-    load_arrays,
-    save_arrays,
-)
 from semblance.core.workflows.searches.embedding_cache import FEWEST_KEPT, CachedEmbedding, embed_cases
 from semblance.core.workflows.searches.index_candidates import find_candidates
 from semblance.core.workflows.searches.transformed_cases import TransformedCases

@@ -33,8 +33,8 @@ from semblance.core.retrieval.place_index import PlaceQuery, evenly_sampled
 from semblance.core.retrieval.ranking import EmbeddedQuery, Ranking, rank
 from semblance.core.retrieval.slice_index import VolumeQuery
 from semblance.core.searches.query import Query
+from semblance.core.workflows.features.library_places import LibraryPlaces
 from semblance.core.workflows.metrics.train_request import PROVISIONAL
-from semblance.core.workflows.searches.library_places import LibraryPlaces
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.place_search import PlaceSearch, like_volume, whole_image_query
 from semblance.core.workflows.searches.query_comparison import QueryComparison

@@ -31,7 +31,7 @@ from semblance.core.searches.search import BOTH, MATCHES, PLACE, WHOLE, Search
 from semblance.core.searches.similar_cases import MatchedPlace
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.features.describe_slices import slices_of
-from semblance.core.workflows.searches.library_places import LibraryPlaces, has_places, library_places
+from semblance.core.workflows.features.library_places import LibraryPlaces, has_places, library_places
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.query_features import file_stamp
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from semblance.core.retrieval.index import Index
-from semblance.core.workflows.searches.derived_arrays import save_arrays
+from semblance.core.workflows.features.derived_arrays import save_arrays
 from semblance.core.workflows.searches.embedding_cache import CachedEmbedding, load_embedding, save_embedding
 
 

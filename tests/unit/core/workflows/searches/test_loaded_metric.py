@@ -16,13 +16,13 @@ from semblance.core.library.library import Library
 from semblance.core.library.records import DERIVED
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
+from semblance.core.workflows.features.derived_arrays import CASES_FILE
 from semblance.core.workflows.library.close_library import close_library
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches import loaded_metric
 from semblance.core.workflows.searches import loaded_metric as loaded_metric_module
 from semblance.core.workflows.searches import open_metrics as open_metrics_module
-from semblance.core.workflows.searches.derived_arrays import CASES_FILE
 from semblance.core.workflows.searches.explain_distance import explain_distance, most_different_groups
 from semblance.core.workflows.searches.feedback.refinement_session import open_refinement
 from semblance.core.workflows.searches.loaded_metric import CaseTable

@@ -18,13 +18,14 @@ from semblance.core.retrieval.index import Index
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import Cancelled
+from semblance.core.workflows.features import derived_arrays
+from semblance.core.workflows.features.derived_arrays import save_arrays
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
-from semblance.core.workflows.searches import derived_arrays, embedding_cache, loaded_metric
+from semblance.core.workflows.searches import embedding_cache, loaded_metric
 from semblance.core.workflows.searches import open_metrics as open_metrics_module
-from semblance.core.workflows.searches.derived_arrays import save_arrays
 from semblance.core.workflows.searches.embedding_cache import load_embedding
 from semblance.core.workflows.searches.explain_distance import explain_distance
 from semblance.core.workflows.searches.open_metrics import close_loaded_metrics, open_metric

@@ -7,7 +7,7 @@ import zlib
 import numpy as np
 import pytest
 
-from semblance.core.workflows.searches.derived_arrays import load_arrays, save_arrays
+from semblance.core.workflows.features.derived_arrays import load_arrays, save_arrays
 
 ARRAYS = {
     "numbers": np.linspace(0.0, 1.0, 30).reshape(10, 3),

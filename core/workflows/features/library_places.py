@@ -26,8 +26,8 @@ from semblance.core.retrieval.place_index import (
 )
 from semblance.core.retrieval.slice_index import SliceIndex, SlicesInSpace
 from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.features.derived_arrays import load_arrays, save_arrays
 from semblance.core.workflows.features.stored_places import read_places
-from semblance.core.workflows.searches.derived_arrays import load_arrays, save_arrays
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library

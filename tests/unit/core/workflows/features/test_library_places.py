@@ -11,8 +11,8 @@ import pytest
 from semblance.core.library.library import Library
 from semblance.core.retrieval.place_index import CodedPlaces, PlaceIndex
 from semblance.core.searches.query import Query
-from semblance.core.workflows.searches import library_places as module
-from semblance.core.workflows.searches.library_places import forget_places, library_places, measure_recall
+from semblance.core.workflows.features import library_places as module
+from semblance.core.workflows.features.library_places import forget_places, library_places, measure_recall
 from semblance.core.workflows.searches.open_metrics import close_loaded_metrics
 from semblance.core.workflows.searches.rank_cases import nearest_cases
 from tests.helpers.square_library import square_library, square_region
