@@ -181,7 +181,9 @@ def _explained_by_place(
     rows = loaded.positions_of_cases(cases)
     distances = found.comparison.distances((), rows)
     sentences = [
-        tr_lazy("Its place is similar by {cosine:.2f}, the mean cosine.", cosine=1.0 - distance / 2.0)
+        tr_lazy("Its slices are similar by {cosine:.2f}, the mean cosine.", cosine=1.0 - distance / 2.0)
+        if search.query.slices
+        else tr_lazy("Its place is similar by {cosine:.2f}, the mean cosine.", cosine=1.0 - distance / 2.0)
         for distance in distances.tolist()
     ]
     of_metric = np.zeros(len(rows))
