@@ -203,7 +203,7 @@ def _measured_slices(
             assert address is not None
         with ImageReader() as reader, reader.stack(address) as stack:
             found, _ = slices_of(
-                stack, _extractor(stored.feature_set), stored.coding, reporter, most=MOST_SLICES
+                stack, extractor_of(stored.feature_set), stored.coding, reporter, most=MOST_SLICES
             )
         measured[key] = found.slices.astype(np.int64), found.wholes
     return measured[key]
