@@ -15,6 +15,7 @@ from semblance.core.errors import BadInput
 from semblance.core.features.encoder.efficientnet import GRID, LEVEL_CHANNELS, SIDE, WIDTH
 from semblance.core.features.encoder.efficientnet import LEVELS as LEVELS_OF_BLOCKS
 from semblance.core.features.encoder.model_file import (
+    EIGHT_BIT,
     RANDOM,
     TRAINED,
     Bytes,
@@ -77,8 +78,9 @@ class Encoder(Extractor):
         Parameter(
             "weights",
             TRAINED,
-            "Weights trained on ImageNet, or random ones, which show the effect of training.",
-            choices=(TRAINED, RANDOM),
+            "Weights trained on ImageNet, or random ones, which show the effect of training. In 8 bits the network is "
+            "quicker, and its numbers a little different: they are compared within their own set only.",
+            choices=(TRAINED, RANDOM, EIGHT_BIT),
         ),
         Parameter(
             "description",
