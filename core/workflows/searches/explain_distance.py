@@ -189,10 +189,12 @@ def _explained_by_place(
     found = place_search(loaded, search.query, reporter)
     rows = loaded.positions_of_cases(cases)
     distances = found.comparison.distances((), rows)
-    sentences = [
-        tr_lazy("Its place is similar by {cosine:.2f}, the mean cosine.", cosine=1.0 - distance / 2.0)
-        for distance in distances.tolist()
-    ]
+    sentence = (
+        "Its places are similar by {cosine:.2f}, the mean cosine."
+        if search.query.region is None
+        else "Its place is similar by {cosine:.2f}, the mean cosine."
+    )
+    sentences = [tr_lazy(sentence, cosine=1.0 - distance / 2.0) for distance in distances.tolist()]
     of_metric = np.zeros(len(rows))
     if match == BOTH:
         embedded = embed_query(loaded, metric_query(loaded, search.query))
