@@ -328,10 +328,13 @@ class WindowState(QObject):
             self.awaits_ranking = self.search is not None
         self._notify(change)
 
-    def set_region(self, region: Region | None, match: str | None = None) -> None:
-        """Search with a part of the present query, or with the whole of it, and compare it by ``match``."""
-        if self.query is not None and (self.query.region, self.match) != (region, self.match_of(match)):
-            self.set_query(replace(self.query, region=region), match)
+    def set_region(self, region: Region | None, match: str | None = None, slices: str = "") -> None:
+        """Search with a part of the present query, its ``slices``, or the whole of it, and compare it by ``match``."""
+        if self.query is None:
+            return
+        before = self.query.region, self.query.slices, self.match
+        if before != (region, slices, self.match_of(match)):
+            self.set_query(replace(self.query, region=region, slices=slices), match)
 
     @property
     def match(self) -> str:

@@ -323,6 +323,8 @@ def compare_found_places(
     )
     if resolved_match(loaded, search) == BOTH:
         summary = tr_lazy("{summary}. The distance counts the whole images too.", summary=summary)
+    if search.query.slices:
+        summary = tr_lazy("{summary}. The distance counts all slices.", summary=summary)
     region = search.query.region
     return ComparedPlaces(
         None if place is None else (query.grid.box if region is None else region.box, place.box),

@@ -25,11 +25,12 @@ from semblance.core.retrieval.index import Matrix, Rows
 from semblance.core.retrieval.place_comparison import CombinedComparison, PlaceComparison
 from semblance.core.retrieval.place_index import PlaceQuery, evenly_sampled
 from semblance.core.retrieval.ranking import EmbeddedQuery
-from semblance.core.retrieval.slice_index import SliceIndex
-from semblance.core.searches.query import Query
+from semblance.core.retrieval.slice_index import MOST_SLICES, SliceIndex, VolumeQuery
+from semblance.core.searches.query import IN_ORDER, Query
 from semblance.core.searches.search import BOTH, MATCHES, PLACE, WHOLE, Search
 from semblance.core.searches.similar_cases import MatchedPlace
 from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.features.describe_slices import slices_of
 from semblance.core.workflows.searches.library_places import LibraryPlaces, has_places, library_places
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.query_features import file_stamp
@@ -137,12 +138,78 @@ def place_search(
         rows[rows == len(stored.rows)] = 0
         rows[stored.rows[rows] != loaded.rows] = -1
         places = query_places(loaded, stored, query)
+        if query.slices:
+            places, rows = _by_slices(loaded, stored, query, places, rows, reporter)
         index = stored.index if candidates is None else stored.index.with_candidates(candidates)
         found = PlaceSearch(stored, places, PlaceComparison(index, places.compared, rows))
     cached[key] = found
     while len(cached) > _MAX_CACHED:
         cached.pop(next(iter(cached)))
     return found
+
+
+def _by_slices(
+    loaded: LoadedMetric,
+    stored: LibraryPlaces,
+    query: Query,
+    places: QueryPlaces,
+    rows: Rows,
+    reporter: Reporter,
+) -> tuple[QueryPlaces, Rows]:
+    """The ``places`` of the slice shown of a volume with all its slices, and the ``rows`` (n,) of cases in the index
+    where only volumes with described slices are left.
+
+    Raises:
+        BadInput: no case has slices, or those of the query cannot be read.
+    """
+    index, number = stored.index, None if query.region is None else query.region.z
+    if not isinstance(index, SliceIndex) or number is None:
+        raise BadInput(
+            "The slices of the volumes are not described.",
+            "Describe them: Metric > Extract features…, or search with a slice (--slice).",
+        )
+    volume = None
+    if query.case is not None:
+        at = int(np.searchsorted(stored.rows, loaded.cases.row_of(query.case)))
+        if at < len(stored.rows) and stored.rows[at] == loaded.cases.row_of(query.case):
+            volume = index.volume_of(at)
+    if volume is not None:
+        start, end = index.slices.starts[volume : volume + 2].tolist()
+        numbers, wholes = index.slices.numbers[start:end], index.slices.wholes_of(volume)
+    else:
+        numbers, wholes = _measured_slices(loaded, stored, query, reporter)
+    some = evenly_sampled(np.arange(len(numbers)), MOST_SLICES)
+    found = VolumeQuery(
+        places.compared.places,
+        places.compared.weights,
+        wholes[some],
+        int(np.abs(numbers[some] - number).argmin()),
+        query.slices == IN_ORDER,
+    )
+    there = (rows >= 0) & index.has_slices[rows]
+    return replace(places, compared=found), np.where(there, rows, -1)
+
+
+def _measured_slices(
+    loaded: LoadedMetric, stored: LibraryPlaces, query: Query, reporter: Reporter
+) -> tuple[Rows, Codes]:
+    """(s,) the numbers of some slices of a volume that the library does not describe, and (s, w) them as wholes."""
+    measured = loaded.cache.or_made(_MeasuredVolumes, _MeasuredVolumes)
+    key = (query.case, query.image, file_stamp(query.image))
+    if key not in measured:
+        measured.clear()
+        address = None if query.image is None else ImageAddress(query.image)
+        if address is None:
+            row = loaded.cases.row_of(query.case or "")
+            address = loaded.details([row])[row].address
+            # The places of the slice shown were read from it.
+            assert address is not None
+        with ImageReader() as reader, reader.stack(address) as stack:
+            found, _ = slices_of(
+                stack, _extractor(stored.feature_set), stored.coding, reporter, most=MOST_SLICES
+            )
+        measured[key] = found.slices.astype(np.int64), found.wholes
+    return measured[key]
 
 
 def combined_comparison(
@@ -190,17 +257,31 @@ def query_places(loaded: LoadedMetric, stored: LibraryPlaces, query: Query) -> Q
     codes, grid, size = image_places(loaded, stored, query)
     region = query.region
     if region is None or region.covers(*size):
-        # How far a place is from the mean one says how much it stands out.
-        lengths = np.linalg.norm(codes.astype(np.float64), axis=1)
         every = np.arange(len(codes), dtype=np.int64)
-        return QueryPlaces(
-            codes, grid, every, PlaceQuery.of(codes, lengths), (grid.rows, grid.columns), region is None
-        )
+        extent = grid.rows, grid.columns
+        return QueryPlaces(codes, grid, every, whole_image_query(codes), extent, of_image=region is None)
     inside = grid.places_in(region.clipped(*size)).astype(np.int64)
     down, across = np.divmod(inside, grid.columns)
     extent = int(np.ptp(down)) + 1, int(np.ptp(across)) + 1
     numbers = evenly_sampled(inside)
     return QueryPlaces(codes, grid, numbers, PlaceQuery.of(codes[numbers]), extent)
+
+
+def whole_image_query(codes: Codes) -> PlaceQuery:
+    """All places of an image or slice (p, m), each by how much it stands out: how far it is from the mean one."""
+    return PlaceQuery.of(codes, np.linalg.norm(codes.astype(np.float64), axis=1))
+
+
+def like_volume(found: PlaceSearch, row: int) -> VolumeQuery:
+    """The volume of a row of the index as a query like that of ``found``, which is one."""
+    index, query = found.comparison.index, found.query.compared
+    assert isinstance(index, SliceIndex)
+    assert isinstance(query, VolumeQuery)
+    volume = index.volume_of(row)
+    assert volume is not None
+    wholes = index.slices.wholes_of(volume)
+    some = evenly_sampled(np.arange(len(wholes)), MOST_SLICES)
+    return replace(query, wholes=wholes[some], shown=len(some) // 2)
 
 
 def image_places(
@@ -357,6 +438,10 @@ class _Searches(dict[Any, PlaceSearch]):
 
 class _Combined(dict[int | None, tuple[PlaceComparison, CombinedComparison]]):
     """The last comparison by both, by the number of candidates."""
+
+
+class _MeasuredVolumes(dict[Any, tuple[Rows, Codes]]):
+    """The slices of the last volume that the library does not describe, by query and file."""
 
 
 class _Measured(dict[Any, tuple[Codes, tuple[int, int]]]):
