@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from semblance.core.errors import SemblanceError
 from semblance.core.features.encoder.extractor import Encoder
-from semblance.core.features.encoder.model_file import TRAINED
+from semblance.core.features.encoder.model_file import RANDOM
 from semblance.core.features.places import Codes
 from semblance.core.library.location import LibraryLocation
 from semblance.core.retrieval.index import Matrix, Rows
@@ -340,7 +340,7 @@ def _measured_by_encoder(loaded: LoadedMetric) -> tuple[FeatureSet, Rows] | None
 def _is_of_encoder(feature_set: FeatureSet) -> bool:
     current = feature_set.extractor == Encoder.name and feature_set.version == Encoder.version
     is_head = "description" not in feature_set.settings
-    return current and is_head and feature_set.settings.get("weights", TRAINED) == TRAINED
+    return current and is_head and feature_set.settings.get("weights") != RANDOM
 
 
 def _unit(rows: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
