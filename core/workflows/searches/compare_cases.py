@@ -138,10 +138,11 @@ def compare_images(
     case: str,
     *,
     place: MatchedPlace | None = None,
+    by_place: bool = False,
     reporter: Reporter = SILENT,
 ) -> ImageComparison:
     """The images of ``search``'s query and of ``case``, with the regions in which their features agree. ``place``:
-    where a search by place found the query in the case.
+    where a search by place found the query in the case. ``by_place``: the search compared places, of whole images too.
 
     An image that cannot be shown is a :attr:`ComparedImage.problem`. Of the encoder the places are compared, and their
     shares are those of the distance with all judgements. For other features judgements and concepts are ignored,
@@ -152,7 +153,7 @@ def compare_images(
         BadInput: no such case.
     """
     loaded = open_search_metric(library, search, reporter)
-    if place is not None:
+    if place is not None or by_place:
         return _compare_found(loaded, search, case, place, reporter)
     opened = [_open_case_image(loaded, search.query), _open_case_image(loaded, Query(case))]
     reporter.check_cancelled()
@@ -202,10 +203,12 @@ def _mean_place(loaded: LoadedMetric) -> npt.NDArray[np.float32] | None:
 
 
 def _compare_found(
-    loaded: LoadedMetric, search: Search, case: str, place: MatchedPlace, reporter: Reporter
+    loaded: LoadedMetric, search: Search, case: str, place: MatchedPlace | None, reporter: Reporter
 ) -> ImageComparison:
     """The images of a search by place, with the places that match. The whole images are shown."""
-    found = [_open_case_image(loaded, one) for one in (search.query, Query(case))]
+    # Of a volume the slice on which the query was found, not the one that represents it.
+    on_slice = None if place is None or place.number is None else place.region
+    found = [_open_case_image(loaded, one) for one in (search.query, Query(case, region=on_slice))]
     opened = [_OpenedImage(one.image, None) if isinstance(one, _OpenedImage) else one for one in found]
     sides = [
         ComparedImage(problem=one) if isinstance(one, str) else one.side(ImagePlaces()) for one in opened

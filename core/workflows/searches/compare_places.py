@@ -72,13 +72,13 @@ class PlaceMatch:
 class ComparedPlaces:
     """What is alike in a query and a case, in places.
 
-    ``frames``: the part of each image that matters most, or that was searched with and found, in pixels. ``pairs``: the
-    strongest pairs of places. ``parts`` by name sum to ``total``, the distance, or with ``is_similarity`` the mean
-    similarity; they are empty where there are no exact shares, with the reason in ``note``. ``details``: what else is
-    known of a part, by its name.
+    ``frames``: the part of each image that matters most, or that was searched with and found, in pixels; ``None`` where
+    whole images were searched with by place. ``pairs``: the strongest pairs of places. ``parts`` by name sum to
+    ``total``, the distance, or with ``is_similarity`` the mean similarity; they are empty where there are no exact
+    shares, with the reason in ``note``. ``details``: what else is known of a part, by its name.
     """
 
-    frames: tuple[Box, Box]
+    frames: tuple[Box, Box] | None
     pairs: tuple[PlaceMatch, ...]
     sentence: str
     summary: str
@@ -266,12 +266,12 @@ def compare_found_places(
     search: Search,
     case: str,
     images: Sequence[Image],
-    place: MatchedPlace,
+    place: MatchedPlace | None,
     *,
     reporter: Reporter = SILENT,
 ) -> ComparedPlaces:
     """What a search by place found in ``case``: the best match there of each place of the query. ``images``: the whole
-    image of the query and of the case; ``place``: the rectangle found.
+    image of the query and of the case; ``place``: the rectangle found, ``None`` for a whole image.
 
     The share of a place of the query is its weight times the cosine of its best match: they sum to the similarity.
 
@@ -327,7 +327,7 @@ def compare_found_places(
         summary = tr_lazy("{summary}. The distance counts all slices.", summary=summary)
     region = search.query.region
     return ComparedPlaces(
-        (query.grid.box if region is None else region.box, place.box),
+        None if place is None else (query.grid.box if region is None else region.box, place.box),
         pairs,
         sentence_of_places(grey[0], grey[1], words, None),
         summary,

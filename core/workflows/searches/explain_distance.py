@@ -180,12 +180,19 @@ def _explained_by_place(
     found = place_search(loaded, search.query, reporter)
     rows = loaded.positions_of_cases(cases)
     distances = found.comparison.distances((), rows)
-    sentences = [
-        tr_lazy("Its slices are similar by {cosine:.2f}, the mean cosine.", cosine=1.0 - distance / 2.0)
-        if search.query.slices
-        else tr_lazy("Its place is similar by {cosine:.2f}, the mean cosine.", cosine=1.0 - distance / 2.0)
-        for distance in distances.tolist()
-    ]
+    cosines = (1.0 - distances / 2.0).tolist()
+    if search.query.slices:
+        sentences = [
+            tr_lazy("Its slices are similar by {cosine:.2f}, the mean cosine.", cosine=one) for one in cosines
+        ]
+    elif search.query.region is None:
+        sentences = [
+            tr_lazy("Its places are similar by {cosine:.2f}, the mean cosine.", cosine=one) for one in cosines
+        ]
+    else:
+        sentences = [
+            tr_lazy("Its place is similar by {cosine:.2f}, the mean cosine.", cosine=one) for one in cosines
+        ]
     of_metric = np.zeros(len(rows))
     if match == BOTH:
         embedded = embed_query(loaded, metric_query(loaded, search.query))

@@ -35,8 +35,6 @@ from semblance.core.workflows.searches.library_places import LibraryPlaces, has_
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.query_features import extractor_of, file_stamp
 
-#: The side of the place that is shown of a case for a whole image as query, in places of the grid.
-_SIDE = 4
 #: Measured images and comparisons that one loaded metric caches.
 _MAX_CACHED = 64
 
@@ -71,13 +69,15 @@ def resolved_match(loaded: LoadedMetric, search: Search, *, refined: bool = Fals
 @dataclass(frozen=True, eq=False)
 class QueryPlaces:
     """The places of a query: ``codes`` (p, m) of its image on ``grid``, the ``numbers`` (q,) of those that are compared
-    and, in ``compared``, their descriptions and weights. ``extent``: rows and columns that they reach over."""
+    and, in ``compared``, their descriptions and weights. ``extent``: rows and columns that they reach over.
+    ``of_image``: no region was searched with."""
 
     codes: Codes
     grid: PlaceGrid
     numbers: Rows
     compared: PlaceQuery
     extent: tuple[int, int]
+    of_image: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +89,8 @@ class PlaceSearch:
     comparison: PlaceComparison
 
     def matched_places(self, details: Sequence[CaseDetails], positions: Rows) -> list[MatchedPlace | None]:
-        """Where the query is found in each case, by its ``details`` and position; ``None`` without places."""
+        """Where the query is found in each case, by its ``details`` and position; ``None`` without places, and in an
+        image where the query is a whole image, which has no one place in it."""
         extractor = extractor_of(self.stored.feature_set)
         rows = self.comparison.index_rows(positions)
         there = rows >= 0
@@ -109,7 +110,9 @@ class PlaceSearch:
             cosines = next(maps).reshape(self.stored.grid_rows, self.stored.grid_columns)
             number = next(numbers)
             place = _matched(extractor, case, cosines, self.query.extent, float(next(similarities)))
-            found.append(place if place is None or number is None else replace(place, slice=number + 1))
+            if place is not None and number is not None:
+                place = replace(place, slice=number + 1)
+            found.append(None if self.query.of_image and place is not None and place.slice is None else place)
         return found
 
     def grid_of(self, height: int, width: int) -> PlaceGrid:
@@ -255,8 +258,8 @@ def query_places(loaded: LoadedMetric, stored: LibraryPlaces, query: Query) -> Q
     region = query.region
     if region is None or region.covers(*size):
         every = np.arange(len(codes), dtype=np.int64)
-        extent = (_SIDE, _SIDE) if region is None else (grid.rows, grid.columns)
-        return QueryPlaces(codes, grid, every, whole_image_query(codes), extent)
+        extent = grid.rows, grid.columns
+        return QueryPlaces(codes, grid, every, whole_image_query(codes), extent, of_image=region is None)
     inside = grid.places_in(region.clipped(*size)).astype(np.int64)
     down, across = np.divmod(inside, grid.columns)
     extent = int(np.ptp(down)) + 1, int(np.ptp(across)) + 1

@@ -101,6 +101,8 @@ def test_what_is_compared_can_be_chosen(library):
     assert whole.compared_by == WHOLE
     by_place = nearest_cases(library, "plain", Query(case=_case(0)), k=4, match=PLACE)
     assert [one.finding for one in by_place.ranked] == ["red"] * 4
+    # A whole image is found at no one place of another: a frame anywhere would be a claim.
+    assert by_place.compared_by == PLACE and all(one.place is None for one in by_place.ranked)
     with pytest.raises(BadArguments, match="no way to compare"):
         nearest_cases(library, "plain", query, match="patch")
 
