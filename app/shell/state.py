@@ -18,7 +18,7 @@ from semblance.core.errors import SemblanceError
 from semblance.core.language import tr
 from semblance.core.library.location import LibraryLocation, ServerAddress
 from semblance.core.searches.query import Query
-from semblance.core.searches.search import BOTH, PLACE, Search, new_ledger
+from semblance.core.searches.search import BOTH, Search, new_ledger
 
 if TYPE_CHECKING:
     import numpy as np
@@ -491,7 +491,7 @@ class WindowState(QObject):
     @property
     def marks_count_places(self) -> bool:
         """Whether a mark counts the place that was found in a case, not its whole image."""
-        return self.ranking is not None and self.ranking.compared_by in (PLACE, BOTH)
+        return self.ranking is not None and any(case.place is not None for case in self.ranking.ranked)
 
     @property
     def marks_set_aside(self) -> QueryMarks:

@@ -25,6 +25,7 @@ from semblance.app.widgets.thumbnail_loader import as_image
 from semblance.core.errors import SemblanceError
 from semblance.core.imaging.region import Box
 from semblance.core.language import tr, visible
+from semblance.core.searches.search import BOTH, PLACE
 from semblance.core.searches.similar_cases import RankedCase
 from semblance.core.workflows.searches import compare_cases
 from semblance.core.workflows.searches.compare_cases import ComparedImage, ImageComparison
@@ -193,6 +194,7 @@ def request_images(
         ranked_search.search,
         case.case_id,
         place=case.place,
+        by_place=ranked_search.result.compared_by in (PLACE, BOTH),
         pool=WorkerPool.DRAW,
         channel=channel,
         quiet=True,

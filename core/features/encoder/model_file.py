@@ -274,8 +274,7 @@ def check_shipped_encoder() -> None:
     Raises:
         BadInput: as :func:`encoder_session`.
     """
-    session = encoder_session()
-    _check(session)
+    _check(encoder_session())
 
 
 def _check(session: Session) -> None:

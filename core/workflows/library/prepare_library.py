@@ -47,6 +47,7 @@ from semblance.core.workflows.features.measure_new_cases import measure_new_case
 from semblance.core.workflows.features.measuring_order import rows_to_measure_first
 from semblance.core.workflows.features.suitable_extractors import suitable_extractors
 from semblance.core.workflows.metrics.measure_places import (
+    PLACES_NOT_MEASURED,
     REGION_SEARCH,
     WEIGHT_CHOICE,
     region_entries,
@@ -553,6 +554,8 @@ class LibraryPreparation:
                 "chosen_among": dict(validation.accuracy),
             }
             regions = {key: plain.card[key] for key in (REGION_SEARCH,) if key in plain.card}
+            if REGION_SEARCH in (reasons := plain.card.get(PLACES_NOT_MEASURED, {})):
+                regions[PLACES_NOT_MEASURED] = {REGION_SEARCH: reasons[REGION_SEARCH]}
             store_metric(
                 library, request, metric, described, scores, self.reporter, **{PREPARED: entries}, **regions
             )
@@ -649,12 +652,15 @@ class LibraryPreparation:
     def _weigh_places(self, library: Library, record: MetricRecord, data: TrainingData) -> None:
         """Enter on the card whether places join the distance. That takes longer than to train, so it is measured for
         the metric that ranks alone."""
-        if WEIGHT_CHOICE in record.card:
+        reasons = record.card.get(PLACES_NOT_MEASURED, {})
+        if WEIGHT_CHOICE in record.card or WEIGHT_CHOICE in reasons:
             return
         request = self._request_for(_candidate(record), record.name, data)
         entries = weight_entries(
             library, request, stored_metric(record), data, seed=self.seed, reporter=self.inner
         )
+        if PLACES_NOT_MEASURED in entries:
+            entries[PLACES_NOT_MEASURED] |= reasons
         if entries:
             library.add_to_card(record.name, entries)
 

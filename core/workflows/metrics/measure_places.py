@@ -15,6 +15,7 @@ from semblance.core.evaluation.place_weight import PlaceWeight, chosen_weight, s
 from semblance.core.evaluation.protocols.region import RegionProtocol, RegionSearchScore
 from semblance.core.evaluation.scores import Rows, mean_over_findings
 from semblance.core.evaluation.splits import patient_codes
+from semblance.core.features.places import PLACES
 from semblance.core.language import tr_lazy
 from semblance.core.library.records import FeatureSet
 from semblance.core.metrics.distance import Matrix
@@ -31,9 +32,10 @@ if TYPE_CHECKING:
     from semblance.core.library.library import Library
     from semblance.core.metrics.metric import Metric
 
-#: Entries of a stored card: the weight of places beside the metric, where they join it; how it was chosen; and what
-#: regions as queries find.
+#: Entries of a stored card: the weight of places beside the metric, where they join it; how it was chosen; what regions
+#: as queries find; and of the last two why one could not be measured.
 PLACE_WEIGHT, WEIGHT_CHOICE, REGION_SEARCH = "place_weight", "place_weight_choice", "region_search"
+PLACES_NOT_MEASURED = "places_not_measured"
 #: Cases that are compared at most, seeded samples with the findings in proportion, and queries of all splits together.
 MOST_CASES, MOST_QUERIES = 2000, 240
 
@@ -48,19 +50,21 @@ def weight_entries(
     reporter: Reporter = SILENT,
 ) -> dict[str, Any]:
     """What the card of ``metric``, as ``request`` made it on the training part of ``data``, says of places beside it;
-    nothing where the library has none, or its cases are too few.
+    nothing where the library has none.
 
-    ``place_weight`` is there only where :attr:`PlaceWeight.is_better`.
+    ``place_weight`` is there only where :attr:`PlaceWeight.is_better`. With too few patients or findings the reason
+    is there instead.
 
     Raises:
         Cancelled: the reporter was cancelled.
     """
+    if not _are_described(library, data):
+        return {}
     reporter.progress(0, None, tr_lazy("Measuring search by place"))
     try:
         choice = _choice(library, request, metric, data, seed, PartReporter(reporter, stops_early=False))
-    except BadInput:
-        # A library without places, or with too few findings or patients: nothing is said of them.
-        return {}
+    except BadInput as error:
+        return {PLACES_NOT_MEASURED: {WEIGHT_CHOICE: str(error.message)}}
     if choice is None:
         return {}
     return {WEIGHT_CHOICE: choice.to_json(), **({PLACE_WEIGHT: choice.weight} if choice.is_better else {})}
@@ -69,32 +73,40 @@ def weight_entries(
 def region_entries(
     library: Library, data: TrainingData, *, seed: int = 0, reporter: Reporter = SILENT
 ) -> dict[str, Any]:
-    """What the cards of all metrics of ``data`` say of regions as queries by place; nothing where too few cases have
-    regions or places.
+    """What the cards of all metrics of ``data`` say of regions as queries by place, or why it was not measured; nothing
+    where the library has no places.
 
     Raises:
         Cancelled: the reporter was cancelled.
     """
+    if not _are_described(library, data):
+        return {}
     reporter.progress(0, None, tr_lazy("Measuring search by place"))
     try:
         region = _region_search(library, data, seed, PartReporter(reporter, stops_early=False))
-    except BadInput:
-        return {}
+    except BadInput as error:
+        return {PLACES_NOT_MEASURED: {REGION_SEARCH: str(error.message)}}
     return {} if region is None else {REGION_SEARCH: region.to_json()}
+
+
+def _are_described(library: Library, data: TrainingData) -> bool:
+    return library.features.part(library.features.whole(data.feature_set), PLACES) is not None
 
 
 def _region_search(
     library: Library, data: TrainingData, seed: int, reporter: Reporter
 ) -> RegionSearchScore | None:
-    """What regions find by place, measured on a sample; ``None`` where too few cases have one."""
+    """What regions find by place, measured on a sample.
+
+    Raises:
+        BadInput: too few cases have a region, or the places are damaged.
+    """
     cases = data.cases
     rows = sampled_rows(cases.y, np.arange(cases.n_cases), MOST_CASES, seed)
     sample = case_places(library, data.feature_set, cases.rows(rows), whole=False, reporter=reporter)
-    try:
-        found = RegionProtocol(queries=MOST_QUERIES).run(sample, (), seed=seed, reporter=reporter)
-    except BadInput:
-        return None
-    return RegionSearchScore.of(found)
+    return RegionSearchScore.of(
+        RegionProtocol(queries=MOST_QUERIES).run(sample, (), seed=seed, reporter=reporter)
+    )
 
 
 def _choice(

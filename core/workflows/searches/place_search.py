@@ -16,11 +16,11 @@ import numpy as np
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.features.extractor import Extractor
 from semblance.core.features.places import Codes, PlaceGrid
-from semblance.core.features.registry import make_extractor
 from semblance.core.imaging import ImageAddress, ImageReader
+from semblance.core.imaging.image_reader import shown_slice
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy
-from semblance.core.library.records import CaseDetails, FeatureSet
+from semblance.core.library.records import CaseDetails
 from semblance.core.retrieval.index import Matrix, Rows
 from semblance.core.retrieval.place_comparison import CombinedComparison, PlaceComparison
 from semblance.core.retrieval.place_index import PlaceQuery, evenly_sampled
@@ -33,16 +33,14 @@ from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.features.describe_slices import slices_of
 from semblance.core.workflows.features.library_places import LibraryPlaces, has_places, library_places
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
-from semblance.core.workflows.searches.query_features import file_stamp
+from semblance.core.workflows.searches.query_features import extractor_of, file_stamp
 
-#: The side of the place that is shown of a case for a whole image as query, in places of the grid.
-_SIDE = 4
 #: Measured images and comparisons that one loaded metric caches.
 _MAX_CACHED = 64
 
 #: Why a region is compared as a whole although nobody asked for it.
 NO_PLACES = tr_lazy(
-    "The library has no places, so the region is compared as a whole. Metric > Extract features… measures them."
+    "The library has no places, so the region is compared as a whole. Metric > Measure places measures them."
 )
 
 
@@ -71,13 +69,15 @@ def resolved_match(loaded: LoadedMetric, search: Search, *, refined: bool = Fals
 @dataclass(frozen=True, eq=False)
 class QueryPlaces:
     """The places of a query: ``codes`` (p, m) of its image on ``grid``, the ``numbers`` (q,) of those that are compared
-    and, in ``compared``, their descriptions and weights. ``extent``: rows and columns that they reach over."""
+    and, in ``compared``, their descriptions and weights. ``extent``: rows and columns that they reach over.
+    ``of_image``: no region was searched with."""
 
     codes: Codes
     grid: PlaceGrid
     numbers: Rows
     compared: PlaceQuery
     extent: tuple[int, int]
+    of_image: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,8 +89,9 @@ class PlaceSearch:
     comparison: PlaceComparison
 
     def matched_places(self, details: Sequence[CaseDetails], positions: Rows) -> list[MatchedPlace | None]:
-        """Where the query is found in each case, by its ``details`` and position; ``None`` without places."""
-        extractor = _extractor(self.stored.feature_set)
+        """Where the query is found in each case, by its ``details`` and position; ``None`` without places, and in an
+        image where the query is a whole image, which has no one place in it."""
+        extractor = extractor_of(self.stored.feature_set)
         rows = self.comparison.index_rows(positions)
         there = rows >= 0
         maps = iter(self.comparison.index.maps(self.query.compared, rows[there]))
@@ -109,12 +110,14 @@ class PlaceSearch:
             cosines = next(maps).reshape(self.stored.grid_rows, self.stored.grid_columns)
             number = next(numbers)
             place = _matched(extractor, case, cosines, self.query.extent, float(next(similarities)))
-            found.append(place if place is None or number is None else replace(place, slice=number + 1))
+            if place is not None and number is not None:
+                place = replace(place, slice=number + 1)
+            found.append(None if self.query.of_image and place is not None and place.slice is None else place)
         return found
 
     def grid_of(self, height: int, width: int) -> PlaceGrid:
         """Where the places lie on an image of this size."""
-        return _grid(_extractor(self.stored.feature_set), height, width)
+        return _grid(extractor_of(self.stored.feature_set), height, width)
 
 
 def place_search(
@@ -203,7 +206,7 @@ def _measured_slices(
             assert address is not None
         with ImageReader() as reader, reader.stack(address) as stack:
             found, _ = slices_of(
-                stack, _extractor(stored.feature_set), stored.coding, reporter, most=MOST_SLICES
+                stack, extractor_of(stored.feature_set), stored.coding, reporter, most=MOST_SLICES
             )
         measured[key] = found.slices.astype(np.int64), found.wholes
     return measured[key]
@@ -255,8 +258,8 @@ def query_places(loaded: LoadedMetric, stored: LibraryPlaces, query: Query) -> Q
     region = query.region
     if region is None or region.covers(*size):
         every = np.arange(len(codes), dtype=np.int64)
-        extent = (_SIDE, _SIDE) if region is None else (grid.rows, grid.columns)
-        return QueryPlaces(codes, grid, every, whole_image_query(codes), extent)
+        extent = grid.rows, grid.columns
+        return QueryPlaces(codes, grid, every, whole_image_query(codes), extent, of_image=region is None)
     inside = grid.places_in(region.clipped(*size)).astype(np.int64)
     down, across = np.divmod(inside, grid.columns)
     extent = int(np.ptp(down)) + 1, int(np.ptp(across)) + 1
@@ -285,7 +288,7 @@ def image_places(
     loaded: LoadedMetric, stored: LibraryPlaces, query: Query
 ) -> tuple[Codes, PlaceGrid, tuple[int, int]]:
     """The coded places (p, m) of the query's image or slice, their grid, and its height and width."""
-    extractor = _extractor(stored.feature_set)
+    extractor = extractor_of(stored.feature_set)
     shown = None
     if query.case is not None:
         row = loaded.cases.row_of(query.case)
@@ -324,33 +327,12 @@ def image_places(
 
 def _is_shown_slice(case: CaseDetails, region: Region | None) -> bool:
     """Whether ``region`` lies on the slice that represents the case."""
-    return region is None or region.z is None or region.z == shown_slice(case)
+    return region is None or region.z is None or region.z == _stored_slice(case)
 
 
-def shown_slice(case: CaseDetails) -> int | None:
+def _stored_slice(case: CaseDetails) -> int | None:
     """The slice, from 0, whose places the library stores of a volume; ``None`` for an image."""
-    if case.depth is None or case.depth < 2:
-        return None
-    middle = None if case.region is None else case.region.middle_slice
-    return case.depth // 2 if middle is None else min(max(middle, 0), case.depth - 1)
-
-
-def _extractor(feature_set: FeatureSet) -> Extractor:
-    """
-    Raises:
-        SemblanceError: the places were described by another version.
-    """
-    extractor = make_extractor(feature_set.extractor, **feature_set.extractor_settings)
-    if extractor.version != feature_set.version:
-        raise SemblanceError(
-            tr_lazy(
-                "The features '{feature_set}' were made by another version of {title}.",
-                feature_set=feature_set.name,
-                title=extractor.title,
-            ),
-            "Extract them again, then train again.",
-        )
-    return extractor
+    return None if case.depth is None or case.depth < 2 else shown_slice(case.depth, case.region)
 
 
 def _grid(extractor: Extractor, height: int, width: int) -> PlaceGrid:
@@ -379,7 +361,7 @@ def _matched(
         min(float(case.width), end_x),
         min(float(case.height), end_y),
     )
-    middle = shown_slice(case)
+    middle = _stored_slice(case)
     return MatchedPlace(
         x,
         y,

@@ -1,5 +1,6 @@
 """The slices of volumes are described with a library's features, and found again."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,7 @@ from semblance.core.workflows.features.open_volumes import CaseImage
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
+from semblance.core.workflows.searches.compare_cases import compare_images
 from semblance.core.workflows.searches.rank_cases import rank_cases
 from semblance.core.workflows.searches.slice_query import query_by_slices, query_on_slice
 from tests.helpers.learners import Listener
@@ -186,6 +188,19 @@ def test_a_region_on_a_slice_is_found_on_that_slice(library):
         assert abs(case.place.slice - (4 + int(case.case_id[4]))) <= 1
         middle = case.place.y + case.place.height / 2, case.place.x + case.place.width / 2
         assert np.hypot(middle[0] - 24, middle[1] - 22) < 12
+
+
+def test_the_reason_shows_the_slice_that_was_found(library):
+    query = query_on_slice(library, Query(case="in/v0.mha", region=Region(14, 16, 16, 16)), 2)
+    search = Search("plain", query, group_duplicates=False)
+    case = rank_cases(library, search).result.ranked[0]
+    # The fifth represents a volume of eight.
+    assert case.place.slice != 5
+    shown, middle = (
+        compare_images(library, search, case.case_id, place=place).case.pixels
+        for place in (case.place, replace(case.place, slice=5))
+    )
+    assert (shown != middle).any()
 
 
 def test_a_slice_that_is_not_there_is_refused(library):
