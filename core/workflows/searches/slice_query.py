@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from semblance.core.errors import BadArguments, BadInput
+from semblance.core.features.places import SLICES
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.image_reader import ImageReader
 from semblance.core.imaging.region import Region
@@ -15,14 +16,14 @@ from semblance.core.searches.query import ALL_SLICES, IN_ORDER, Query
 
 
 def query_by_slices(library: LibraryLocation, query: Query, *, in_order: bool = False) -> Query:
-    """``query`` by all slices of its volume, in their order or not; as it is where it is a region or no volume. The
-    similar cases open on the slice like its middle one.
+    """``query`` by all slices of its volume, in their order or not; as it is where it is a region or no volume, or
+    where no slices are described in the library. The similar cases open on the slice like its middle one.
 
     Raises:
-        BadArguments: an image is to be compared in the order of its slices.
+        BadArguments: there are no slices whose order could be kept.
         BadInput: no such case, or it cannot be read.
     """
-    if query.region is None:
+    if query.region is None and _has_slices(library):
         where = _address(library, query)
         with ImageReader() as reader:
             depth = len(reader.stack(where)) if where.slices or reader.is_stack(where) else 1
@@ -30,7 +31,10 @@ def query_by_slices(library: LibraryLocation, query: Query, *, in_order: bool = 
             found = query_on_slice(library, query, depth // 2 + 1)
             return replace(found, slices=IN_ORDER if in_order else ALL_SLICES)
     if in_order:
-        raise BadArguments("Only the slices of a whole volume have an order.", "Leave --keep-order out.")
+        raise BadArguments(
+            "Only a whole volume has an order of slices, in a library whose slices are described.",
+            "Leave --keep-order out.",
+        )
     return query
 
 
@@ -52,6 +56,13 @@ def query_on_slice(library: LibraryLocation, query: Query, number: int) -> Query
         )
     region = query.region or Region(0, 0, width, height)
     return replace(query, region=replace(region, z=number - 1, depth=1))
+
+
+def _has_slices(library: LibraryLocation) -> bool:
+    """Whether slices of volumes are described."""
+    with open_library(library) as opened:
+        wholes = [one for one in opened.features.all() if not one.part]
+        return any(opened.features.part(one, SLICES) is not None for one in wholes)
 
 
 def _address(library: LibraryLocation, query: Query) -> ImageAddress:
