@@ -171,7 +171,7 @@ def _by_slices(
     if not isinstance(index, SliceIndex) or number is None:
         raise BadInput(
             "The slices of the volumes are not described.",
-            "Describe them: Metric > Extract features…, or search with a slice (--slice).",
+            "Describe them: Metric > Extract features…, or search with a slice.",
         )
     volume = None
     if query.case is not None:
