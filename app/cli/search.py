@@ -65,11 +65,19 @@ def search(
             help="The slice of a volume to search with, in the order of space: the region on it, or all of it.",
         ),
     ] = None,
+    keep_order: Annotated[
+        bool,
+        typer.Option(
+            "--keep-order",
+            help="With a volume and --match place: its slices are found in others in their order.",
+        ),
+    ] = False,
     match: Annotated[
         str,
         typer.Option(
             metavar="place|whole|both",
-            help="What is compared: the places of the region or image, whole images by the metric, or both. "
+            help="What is compared: the places of the region or image and all slices of a volume, whole images by the "
+            "metric, or both. "
             "[default: place with --region where the library has places, else whole]",
         ),
     ] = "",
@@ -138,12 +146,16 @@ def search(
     from semblance.core.workflows.metrics.stored_metric import current_metric
     from semblance.core.workflows.searches.explain_distance import result_with_reasons
     from semblance.core.workflows.searches.rank_cases import nearest_cases
-    from semblance.core.workflows.searches.slice_query import query_on_slice
+    from semblance.core.workflows.searches.slice_query import query_by_slices, query_on_slice
 
     query = Query(composed(case) if case else case, image, parse_region(region))
     check_one_query(query)
     if slice_ is not None:
         query = query_on_slice(library, query, slice_)
+    if match == "place":
+        query = query_by_slices(library, query, in_order=keep_order)
+    elif keep_order:
+        raise BadArguments("Slices are compared by place only.", "Add --match place.")
     with ConsoleReporter() as reporter:
         left_out = tuple(without or ())
         result = nearest_cases(

@@ -105,12 +105,19 @@ def submit_pasted_image(context: Context, image: QImage) -> None:
     context.follow(job, lambda path: submit_query(context, Query(image=path)))
 
 
-def submit_region(context: Context, region: Region | None, *, match: str | None = None) -> None:
-    """Search with the part of the same query inside ``region``, by ``match`` or as before."""
+def submit_region(
+    context: Context, region: Region | None, *, match: str | None = None, slices: str = ""
+) -> None:
+    """Search with the part of the same query inside ``region``, or with its ``slices``, by ``match`` or as before."""
     state = context.state
-    if state.query is None or (state.query.region, state.match) == (region, state.match_of(match)):
+    before = state.query
+    if before is None or (before.region, before.slices, state.match) == (
+        region,
+        slices,
+        state.match_of(match),
+    ):
         return
-    state.set_region(region, match)
+    state.set_region(region, match, slices)
     if region is not None:
         offer_places(context)
     rank(context)

@@ -18,7 +18,7 @@ from semblance.core.errors import SemblanceError
 from semblance.core.language import tr
 from semblance.core.library.location import LibraryLocation, ServerAddress
 from semblance.core.searches.query import Query
-from semblance.core.searches.search import BOTH, PLACE, Search, new_ledger
+from semblance.core.searches.search import BOTH, Search, new_ledger
 
 if TYPE_CHECKING:
     import numpy as np
@@ -328,10 +328,13 @@ class WindowState(QObject):
             self.awaits_ranking = self.search is not None
         self._notify(change)
 
-    def set_region(self, region: Region | None, match: str | None = None) -> None:
-        """Search with a part of the present query, or with the whole of it, and compare it by ``match``."""
-        if self.query is not None and (self.query.region, self.match) != (region, self.match_of(match)):
-            self.set_query(replace(self.query, region=region), match)
+    def set_region(self, region: Region | None, match: str | None = None, slices: str = "") -> None:
+        """Search with a part of the present query, its ``slices``, or the whole of it, and compare it by ``match``."""
+        if self.query is None:
+            return
+        before = self.query.region, self.query.slices, self.match
+        if before != (region, slices, self.match_of(match)):
+            self.set_query(replace(self.query, region=region, slices=slices), match)
 
     @property
     def match(self) -> str:
@@ -488,7 +491,7 @@ class WindowState(QObject):
     @property
     def marks_count_places(self) -> bool:
         """Whether a mark counts the place that was found in a case, not its whole image."""
-        return self.ranking is not None and self.ranking.compared_by in (PLACE, BOTH)
+        return self.ranking is not None and any(case.place is not None for case in self.ranking.ranked)
 
     @property
     def marks_set_aside(self) -> QueryMarks:

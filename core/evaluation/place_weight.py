@@ -14,6 +14,7 @@ from semblance.core.evaluation.scores import mean_over_findings
 from semblance.core.evaluation.worse_findings import FindingShares, worse_findings
 from semblance.core.features.places import Codes
 from semblance.core.json_document import JsonDocument
+from semblance.core.retrieval.place_comparison import spread_of
 from semblance.core.retrieval.place_index import PlaceIndex, PlaceQuery
 from semblance.core.tasks import SILENT, Reporter
 
@@ -89,7 +90,7 @@ def shares_with_places(
         by_metric = distances[number, both]
         # All of a small library, else the sample, which the nearest would narrow.
         sample = slice(None) if not len(some) else slice(len(rows), None)
-        of_place, of_metric = _spread(by_place[sample]), _spread(by_metric[sample])
+        of_place, of_metric = spread_of(by_place[sample]), spread_of(by_metric[sample])
         for place, weight in enumerate(weights):
             combined = weight * by_place / of_place + (1.0 - weight) * by_metric / of_metric
             order = np.lexsort((np.arange(len(rows)), combined[: len(rows)]))[:K]
@@ -124,9 +125,3 @@ def chosen_weight(
     worse = tuple(str(one) for one in worse_findings(new, old, names, title=title, seed=seed))
     accuracy = float(macro[0]), float(macro[best])
     return PlaceWeight(weights[best], accuracy, mean, (low, high), len(findings), worse)
-
-
-def _spread(distances: Matrix) -> float:
-    """The standard deviation; 1 for equal distances."""
-    spread = float(distances.std()) if len(distances) else 0.0
-    return spread if spread > 1e-12 else 1.0

@@ -111,9 +111,7 @@ class OnnxEncoder(Extractor):
             return None
         if region is None:
             return PlaceGrid(*grid, (0.0, 0.0, float(width), float(height)))
-        part = region.clipped(height, width)
-        box = (part.x, part.y, part.x + part.width, part.y + part.height)
-        return PlaceGrid(*grid, (float(box[0]), float(box[1]), float(box[2]), float(box[3])))
+        return PlaceGrid(*grid, region.clipped(height, width).box)
 
     def extract(self, image: Image, region: Region | None = None) -> Floats:
         """(d,) float32.

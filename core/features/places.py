@@ -115,8 +115,12 @@ class PlaceCoding:
 
 def unit_codes(codes: Codes) -> Floats:
     """(..., m) float32 of length 1 of coded places (..., m); one equal to the mean stays 0."""
-    found = codes.astype(np.float32)
-    found /= np.maximum(np.linalg.norm(found, axis=-1, keepdims=True), 1e-12)
+    return unit_rows(codes.astype(np.float32))
+
+
+def unit_rows(rows: Floats) -> Floats:
+    """``rows`` (..., m) divided by their lengths; one of zeros stays."""
+    found: Floats = rows / np.maximum(np.linalg.norm(rows, axis=-1, keepdims=True), 1e-12)
     return found
 
 

@@ -18,7 +18,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.features.places import LARGEST, Codes, Floats, PlaceCoding, unit_codes
+from semblance.core.features.places import LARGEST, Codes, Floats, PlaceCoding, unit_codes, unit_rows
 
 #: Of places (..., rows, columns): the signs of their numbers, the first in the lowest bit.
 SignCodes = npt.NDArray[np.uint64]
@@ -180,8 +180,8 @@ def coded_slices(
     pooled = layout.pooled
     blocks = maps.reshape(count, rows // pooled, pooled, columns // pooled, pooled, channels)
     places = sign_codes(coding.projected(blocks.mean(axis=(2, 4))))
-    whole = np.concatenate([_unit(features), _unit(maps.mean(axis=(1, 2)))], axis=1)
-    projected = _unit(whole @ _random_signs(whole.shape[1]))[:, : layout.width]
+    whole = np.concatenate([unit_rows(features), unit_rows(maps.mean(axis=(1, 2)))], axis=1)
+    projected = unit_rows(whole @ _random_signs(whole.shape[1]))[:, : layout.width]
     steps = np.rint(projected * np.float32(LARGEST / _TOP))
     return np.clip(steps, -LARGEST, LARGEST).astype(np.int8), places
 
@@ -197,8 +197,3 @@ def _random_signs(numbers: int) -> Floats:
     raw = np.random.PCG64(numbers).random_raw(numbers * WHOLE // _BITS)
     bits = np.unpackbits(np.asarray(raw, dtype=_SIGNS).view(np.uint8), bitorder="little")
     return (bits.reshape(numbers, WHOLE) * np.float32(2.0) - np.float32(1.0)).astype(np.float32)
-
-
-def _unit(rows: Floats) -> Floats:
-    found: Floats = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
-    return found

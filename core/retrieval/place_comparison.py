@@ -89,7 +89,7 @@ class PlaceComparison:
     def spread(self) -> float:
         """The standard deviation of the distances of the cases, on a sample."""
         sample = _sample(self._rows[self.with_places])
-        return _spread(self.index.nearly_exact_distances(self.query, sample))
+        return spread_of(self.index.nearly_exact_distances(self.query, sample))
 
     @cached_property
     def _all(self) -> Matrix:
@@ -126,7 +126,7 @@ class CombinedComparison:
         ``tie_break`` (d,)."""
         self.places, self._index, self._embedded, self._tie_break = places, index, embedded, tie_break
         sample = _sample(np.flatnonzero(places.with_places))
-        of_metric = _spread(index.distances(embedded, sample))
+        of_metric = spread_of(index.distances(embedded, sample))
         #: What the distance by place and that of the metric are multiplied by.
         self.factors = weight / places.spread, (1.0 - weight) / of_metric
         self.with_places = places.with_places
@@ -202,7 +202,7 @@ def _sample(rows: Rows) -> Rows:
     return found
 
 
-def _spread(distances: Matrix) -> float:
+def spread_of(distances: Matrix) -> float:
     """The standard deviation of ``distances`` (s,); 1 for equal ones."""
     spread = float(distances.std()) if len(distances) else 0.0
     return spread if spread > 1e-12 else 1.0

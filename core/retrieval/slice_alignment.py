@@ -16,6 +16,8 @@ from typing import NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
+from semblance.core.features.places import unit_rows
+
 Rows = npt.NDArray[np.float32]
 Numbers = npt.NDArray[np.float64]
 
@@ -338,8 +340,7 @@ def _between(rows: Rows, along: Numbers, positions: Numbers) -> Rows:
     below = np.clip(np.searchsorted(along, positions, side="right") - 1, 0, len(along) - 2)
     share = ((positions - along[below]) / (along[below + 1] - along[below])).astype(np.float32)
     found = rows[below] * (1.0 - share)[:, np.newaxis] + rows[below + 1] * share[:, np.newaxis]
-    length = np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12)
-    return np.asarray(found / length, dtype=np.float32)
+    return unit_rows(found)
 
 
 def _agreement(

@@ -17,8 +17,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.features.places import Floats
-from semblance.core.features.slice_descriptions import SignCodes, SliceDescriptions, sign_codes, signs
+from semblance.core.features.places import Codes, Floats
+from semblance.core.features.slice_descriptions import (
+    WHOLE,
+    SignCodes,
+    SliceDescriptions,
+    sign_codes,
+    signs,
+    whole_rows,
+)
 from semblance.core.retrieval.index import Matrix, NearestRows, Rows, check_filter
 from semblance.core.retrieval.place_index import PlaceIndex, PlaceQuery, evenly_sampled
 
@@ -26,20 +33,38 @@ from semblance.core.retrieval.place_index import PlaceIndex, PlaceQuery, evenly_
 _COMPARED = 3
 #: Places of a query whose bits are counted.
 _COUNTED = 24
-#: Slices compared at once: their places stay in the cache.
-_BLOCK = 128
+#: Slices compared at once: their places stay in the cache; and volumes, whose wholes are in memory as float32.
+_BLOCK, _VOLUMES = 128, 64
+#: So many slices of a volume are searched with at most, evenly chosen.
+MOST_SLICES = 32
+
+
+@dataclass(frozen=True, eq=False)
+class VolumeQuery(PlaceQuery):
+    """A volume as the query: some of its slices as ``wholes`` (s, w).
+
+    The places are those of the slice on which results open, which is nearest to the one at ``shown``. ``in_order``:
+    whether the slices that match follow each other.
+    """
+
+    wholes: Codes
+    shown: int
+    in_order: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class SlicesInSpace:
     """The slices of v volumes, one after the other.
 
-    ``starts`` (v + 1,): where the slices of each begin. ``numbers`` (s,): their numbers in their volume. ``grids``:
-    for each kind of grid its rows and columns, the slices on it (g,) and their places (g, rows * columns).
+    ``starts`` (v + 1,): where the slices of each begin. ``numbers`` (s,): their numbers in their volume. ``wholes``
+    (s, WHOLE): each as a whole, with zeros beyond the ``widths`` (v,) of its volume. ``grids``: for each kind of grid
+    its rows and columns, the slices on it (g,) and their places (g, rows * columns).
     """
 
     starts: npt.NDArray[np.int64]
     numbers: npt.NDArray[np.int64]
+    wholes: Codes
+    widths: npt.NDArray[np.int64]
     grids: tuple[tuple[tuple[int, int], Rows, SignCodes], ...]
 
     @classmethod
@@ -47,6 +72,10 @@ class SlicesInSpace:
         """Those of all ``volumes``."""
         starts = np.cumsum([0, *(len(one.slices) for one in volumes)])
         numbers = np.concatenate([np.empty(0, np.int64), *(one.slices for one in volumes)])
+        widths = np.array([one.wholes.shape[1] for one in volumes], dtype=np.int64)
+        wholes = np.zeros((len(numbers), WHOLE), dtype=np.int8)
+        for at, one in enumerate(volumes):
+            wholes[starts[at] : starts[at + 1], : widths[at]] = one.wholes
         shapes = sorted({one.places.shape[1:] for one in volumes})
         grids = []
         for shape in shapes:
@@ -54,12 +83,12 @@ class SlicesInSpace:
             rows = np.concatenate([np.arange(starts[at], starts[at + 1]) for at in chosen])
             places = np.concatenate([volumes[at].places.reshape(-1, shape[0] * shape[1]) for at in chosen])
             grids.append((shape, rows, places))
-        return cls(starts, numbers.astype(np.int64), tuple(grids))
+        return cls(starts, numbers.astype(np.int64), wholes, widths, tuple(grids))
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the places."""
-        return sum(places.nbytes for _, _, places in self.grids)
+        """Bytes of the places and wholes."""
+        return self.wholes.nbytes + sum(places.nbytes for _, _, places in self.grids)
 
     @cached_property
     def _at(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
@@ -68,6 +97,36 @@ class SlicesInSpace:
         for number, (_, rows, _) in enumerate(self.grids):
             grid[rows], row[rows] = number, np.arange(len(rows))
         return grid, row
+
+    def wholes_of(self, volume: int) -> Codes:
+        """(s, w) the slices of a volume as wholes."""
+        found: Codes = self.wholes[self.starts[volume] : self.starts[volume + 1], : self.widths[volume]]
+        return found
+
+    def in_order(self, query: VolumeQuery) -> _FoundSlices:
+        """Of each volume the slice on the best monotone path that matches the slice shown of ``query``, and the mean
+        cosine along the path."""
+        return self._late_interaction(query, _in_order)
+
+    def anywhere(self, query: VolumeQuery) -> _FoundSlices:
+        """As :meth:`in_order`, of the best slice of all for each slice of ``query``."""
+        return self._late_interaction(query, _anywhere)
+
+    def _late_interaction(
+        self, query: VolumeQuery, matching: Callable[[Floats, int], tuple[Rows, Matrix]]
+    ) -> _FoundSlices:
+        slices, similar = np.empty(len(self.widths), np.int64), np.empty(len(self.widths))
+        for width in np.unique(np.minimum(self.widths, query.wholes.shape[1])).tolist():
+            rows = whole_rows(query.wholes, width)
+            chosen = np.flatnonzero(np.minimum(self.widths, query.wholes.shape[1]) == width)
+            for start in range(0, len(chosen), _VOLUMES):
+                some = chosen[start : start + _VOLUMES]
+                spans = [(int(self.starts[at]), int(self.starts[at + 1])) for at in some.tolist()]
+                parts = whole_rows(np.concatenate([self.wholes[begin:end] for begin, end in spans]), width)
+                ends = np.cumsum([0, *(end - begin for begin, end in spans)])
+                matched, means = matching(_padded(rows @ parts.T, ends), query.shown)
+                slices[some], similar[some] = self.starts[some] + matched, means
+        return _FoundSlices(slices, similar)
 
     def places_of(self, slice_: int) -> tuple[tuple[int, int], SignCodes]:
         """Rows and columns of the grid of a slice, and its places (p,)."""
@@ -114,6 +173,43 @@ class SlicesInSpace:
         shape, codes = self.places_of(slice_)
         scaled = _scaled(query).T
         return shape, np.asarray(signs(codes, len(scaled)) @ scaled, dtype=np.float64)
+
+
+def _padded(similar: Floats, ends: npt.NDArray[np.int64]) -> Floats:
+    """(v, q, s) the similarities (q, t) to the slices of v volumes, one after the other; beyond a volume so little that
+    no path goes there."""
+    found = np.full((len(ends) - 1, len(similar), int(np.diff(ends).max())), -1e6, dtype=np.float32)
+    for at, (begin, end) in enumerate(itertools.pairwise(ends.tolist())):
+        found[at, :, : end - begin] = similar[:, begin:end]
+    return found
+
+
+def _anywhere(similar: Floats, shown: int) -> tuple[Rows, Matrix]:
+    """(v,) the best slice for that at ``shown``, and the mean, over all, of the similarity of their best."""
+    return similar[:, shown].argmax(axis=1), similar.max(axis=2).mean(axis=1, dtype=np.float64)
+
+
+def _in_order(similar: Floats, shown: int) -> tuple[Rows, Matrix]:
+    """As :func:`_anywhere`, for slices that follow each other as those of the query do, or all the other way."""
+    found = [_monotone(similar, shown), _monotone(similar[:, ::-1], similar.shape[1] - 1 - shown)]
+    is_turned = found[1][1] > found[0][1]
+    slices = np.where(is_turned, found[1][0], found[0][0])
+    return slices, np.maximum(found[0][1], found[1][1]) / similar.shape[1]
+
+
+def _monotone(similar: Floats | Matrix, shown: int) -> tuple[Rows, Matrix]:
+    """(v,) the slice for that at ``shown`` on the path of the largest sum whose slices never go back, and the sum."""
+    # The best sum that begins, and that ends, with a slice for the one shown.
+    similar = similar.astype(np.float64)
+    up = similar[:, 0]
+    for at in range(1, shown + 1):
+        up = similar[:, at] + np.maximum.accumulate(up, axis=1)
+    down = similar[:, -1]
+    for at in range(similar.shape[1] - 2, shown - 1, -1):
+        down = similar[:, at] + np.maximum.accumulate(down[:, ::-1], axis=1)[:, ::-1]
+    both = up + down - similar[:, shown]
+    best = both.argmax(axis=1)
+    return best, both[np.arange(len(both)), best]
 
 
 def _scaled(query: PlaceQuery) -> Floats:
@@ -199,6 +295,16 @@ class SliceIndex(PlaceIndex):
                 found[at] = (signs(codes[places[at]], query.places.shape[1]) * roots).reshape(-1)
         return found
 
+    def volume_of(self, row: int) -> int | None:
+        """The number of the volume of a row; ``None`` for an image."""
+        found = int(self._volume[row])
+        return None if found < 0 else found
+
+    @property
+    def has_slices(self) -> npt.NDArray[np.bool_]:
+        """(n,) whether a row is a volume whose slices are described."""
+        return self._volume >= 0
+
     def slice_numbers(self, query: PlaceQuery, rows: Rows) -> list[int | None]:
         """For each of some ``rows`` the slice of the volume that is most like ``query``, from 0; ``None`` for an
         image."""
@@ -245,6 +351,12 @@ class SliceIndex(PlaceIndex):
         return self._latest[1]
 
     def _best_slices(self, query: PlaceQuery) -> _FoundSlices:
+        if isinstance(query, VolumeQuery):
+            # The slice shown is found by its places, which say more of the level, unless the order does.
+            if query.in_order:
+                return self.slices.in_order(query)
+            by_places = self._best_slices(PlaceQuery(query.places, query.weights))
+            return _FoundSlices(by_places.slices, self.slices.anywhere(query).similarities)
         starts, differing = self.slices.starts, self.slices.differing(query)
         chosen, ends = [], []
         for start, end in itertools.pairwise(starts.tolist()):

@@ -108,10 +108,10 @@ def write_checksums(files: list[Path]) -> list[Path]:
 
 def convert_encoder(folder: Path) -> None:
     """The encoder as the program runs it: the bundle has neither its weights nor what converts them."""
-    from semblance.core.features.encoder.model_file import RANDOM, TRAINED, convert
+    from semblance.core.features.encoder.model_file import EIGHT_BIT, RANDOM, TRAINED, convert
 
     shutil.rmtree(folder, ignore_errors=True)
-    for weights in (TRAINED, RANDOM):
+    for weights in (TRAINED, EIGHT_BIT, RANDOM):
         convert(folder, weights)
 
 

@@ -25,7 +25,7 @@ import numpy.typing as npt
 from semblance.core.engine import limit_threads
 from semblance.core.features import make_extractor
 from semblance.core.features.encoder.extractor import Encoder
-from semblance.core.features.encoder.model_file import convert, model_file
+from semblance.core.features.encoder.model_file import EIGHT_BIT, TRAINED, convert, model_file
 from semblance.core.features.places import PlaceCoding
 from semblance.core.imaging import Image, ImageAddress, ImageReader
 from semblance.core.workflows.features import extract_features as extract_module
@@ -159,6 +159,35 @@ def extraction_with_descriptions(container: Path, folder: Path) -> list[dict[str
     return [row(what, ratio, "x", 1.15, ratio <= 1.15)]
 
 
+def in_eight_bits(container: Path, folder: Path) -> list[dict[str, Any]]:
+    """The encoder in floats against in 8 bits: the pass of the network with levels and places, and the whole extraction
+    of a library."""
+    extractors = [make_extractor("encoder", weights=weights) for weights in (TRAINED, EIGHT_BIT)]
+    with ImageReader() as reader:
+        prepared = [extractors[0].prepare(reader.open(address)) for address in addresses(container, 8)]
+    passes: list[list[float]] = [[], []]
+    for _ in range(ROUNDS + 1):
+        for extractor, seconds in zip(extractors, passes, strict=True):
+            start = time.process_time()
+            for _ in range(4):
+                extractor.describe(prepared)
+            seconds.append(time.process_time() - start)
+    import_source(container, folder / "0")
+    for number in range(1, 2 * EXTRACTIONS):
+        shutil.copytree(folder / "0", folder / str(number))
+    whole: list[list[float]] = [[], []]
+    with mock.patch.object(extract_module, "open_engine", open_engine_here):
+        for number in range(2 * EXTRACTIONS):
+            start = time.process_time()
+            extract_features(folder / str(number), "encoder", settings=extractors[number % 2].settings)
+            whole[number % 2].append(time.process_time() - start)
+    network, extraction = (min(floats[-ROUNDS:]) / min(small[-ROUNDS:]) for floats, small in (passes, whole))
+    return [
+        row("the pass in floats / in 8 bits, one thread", network, "x", 1.6, network >= 1.6),
+        row(f"{container.stem}: extraction in floats / in 8 bits", extraction, "x"),
+    ]
+
+
 def queries(container: Path) -> dict[str, Any]:
     """An image from outside, from its file to its numbers; the network is loaded by one before."""
     seconds_taken = []
@@ -185,6 +214,8 @@ def run(data: Path | None) -> list[dict[str, Any]]:
         rows += a_library(images / SMALL, Path(folder))
         rows += with_descriptions(images / LARGE)
         rows += extraction_with_descriptions(images / LARGE, Path(folder) / "described")
+        for container in (SMALL, LARGE):
+            rows += in_eight_bits(images / container, Path(folder) / f"{container.stem} 8 bits")
     rows.append(queries(images / LARGE))
     return rows
 

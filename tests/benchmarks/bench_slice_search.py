@@ -4,6 +4,7 @@ before. The volumes are generated versions of the CT at hand. And the time and m
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,7 +15,7 @@ from tests.benchmarks.harness import require_data, row
 from tests.helpers.ct_versions import Volume, abdominal_ct, chest_ct, version_of
 
 #: Versions of each volume that are searched, and that are searched with.
-SEARCHED, QUERIES = 3, 2
+SEARCHED, QUERIES = 4, 10
 LEVEL_MM = 5.0
 VOLUMES, SLICES = 1_000, 100
 #: Seconds for a search with a slice among them.
@@ -41,7 +42,7 @@ def _levels(data: Path) -> list[dict[str, Any]]:
     from semblance.core.features.places import PlaceCoding
     from semblance.core.features.slice_descriptions import SliceDescriptions, SliceLayout, coded_slices
     from semblance.core.retrieval.place_index import PlaceIndex, PlaceQuery
-    from semblance.core.retrieval.slice_index import SliceIndex, SlicesInSpace
+    from semblance.core.retrieval.slice_index import SliceIndex, SlicesInSpace, VolumeQuery
 
     crops = np.load(data / "images" / "ct_colonography_crops.npz")["ct"]
     originals = [chest_ct(data), abdominal_ct(data)]
@@ -63,11 +64,31 @@ def _levels(data: Path) -> list[dict[str, Any]]:
     every = [(at, number) for at, one in enumerate(searched) for number in range(len(one.slices))]
     whole = np.concatenate([coding.coded(one.maps) for one in searched]).reshape(len(every), -1, coding.width)
     of_bytes = PlaceIndex(whole)
-    hits: dict[str, list[bool]] = {
-        name: [] for name in ("slices", "level", "within", "bytes", "middle", "chance")
-    }
+    names = (
+        "slices",
+        "level",
+        "within",
+        "bytes",
+        "middle",
+        "chance",
+        "all",
+        "all level",
+        "order",
+        "order level",
+    )
+    hits: dict[str, list[bool]] = {name: [] for name in names}
     for one in queries:
         own = np.array([other.kind == one.kind for other in searched])
+        codes = coding.coded(one.maps[one.middle]).reshape(-1, coding.width)
+        shown = PlaceQuery.of(codes, np.linalg.norm(codes.astype(np.float64), axis=1))
+        wholes = coded_slices(one.features, one.maps, coding, SliceLayout.fitting(SLICES, 14, 14))[0]
+        for name, in_order in (("all", False), ("order", True)):
+            volume = VolumeQuery(shown.places, shown.weights, wholes, one.middle, in_order)
+            nearest = index.search(volume, 1).rows
+            at, slice_ = int(nearest[0]), index.slice_numbers(volume, nearest)[0]
+            level = float(searched[at].mm[np.searchsorted(searched[at].slices, slice_)])
+            hits[name].append(bool(own[at]))
+            hits[f"{name} level"].append(bool(own[at]) and abs(level - one.mm[one.middle]) <= LEVEL_MM)
         for number, mm in enumerate(one.mm.tolist()):
             codes = coding.coded(one.maps[number]).reshape(-1, coding.width)
             query = PlaceQuery.of(codes, np.linalg.norm(codes.astype(np.float64), axis=1))
@@ -96,6 +117,10 @@ def _levels(data: Path) -> list[dict[str, Any]]:
         row("  the same with 8 bits for each number of a place", shares["bytes"], "share"),
         row("volumes of the same anatomy that open within 5 mm of the level", shares["within"], "share"),
         row("  by chance", shares["chance"], "share"),
+        row("volumes whose nearest, by all slices, is of the same anatomy", shares["all"], "share"),
+        row("  and opens within 5 mm of the level of the middle slice", shares["all level"], "share"),
+        row("volumes whose nearest, by slices in order, is of the same anatomy", shares["order"], "share"),
+        row("  and opens within 5 mm of the level of the middle slice", shares["order level"], "share"),
         row("time to describe a slice", 1000 * seconds, "ms"),
     ]
 
@@ -119,27 +144,34 @@ def _described(kind: int, original: Volume, rng: np.random.Generator) -> _Descri
 
 
 def _scale() -> list[dict[str, Any]]:
-    from semblance.core.features.slice_descriptions import SliceDescriptions
+    from semblance.core.features.slice_descriptions import WHOLE, SliceDescriptions
     from semblance.core.retrieval.place_index import PlaceIndex, PlaceQuery
-    from semblance.core.retrieval.slice_index import SliceIndex, SlicesInSpace
+    from semblance.core.retrieval.slice_index import MOST_SLICES, SliceIndex, SlicesInSpace, VolumeQuery
 
     rng = np.random.default_rng(0)
-    numbers, wholes = np.arange(SLICES), np.zeros((SLICES, 1), dtype=np.int8)
+    numbers = np.arange(SLICES)
+    wholes = rng.integers(-127, 128, (VOLUMES, SLICES, WHOLE)).astype(np.int8)
     volumes = [
-        SliceDescriptions(numbers, wholes, rng.integers(0, 2**64, (SLICES, 14, 14), dtype=np.uint64))
-        for _ in range(VOLUMES)
+        SliceDescriptions(numbers, wholes[at], rng.integers(0, 2**64, (SLICES, 14, 14), dtype=np.uint64))
+        for at in range(VOLUMES)
     ]
     images = PlaceIndex(rng.integers(-127, 128, (VOLUMES, 196, 64)).astype(np.int8))
     slices = SlicesInSpace.of(volumes)
     index = SliceIndex(images, slices, {at: at for at in range(VOLUMES)})
     out = [row("memory of the slices of 1,000 volumes of 100 slices", slices.nbytes / 2**20, "MB")]
+    queries: dict[str, PlaceQuery] = {}
     for what, places in (("a region of 20 places", 20), ("a whole slice", 196)):
-        codes = rng.integers(-127, 128, (places, 64)).astype(np.int8)
+        queries[what] = PlaceQuery.of(rng.integers(-127, 128, (places, 64)).astype(np.int8))
+    slice_ = queries["a whole slice"]
+    for what, in_order in (("a volume of 32 slices", False), ("a volume of 32 slices in order", True)):
+        some = wholes[0, :MOST_SLICES]
+        queries[what] = VolumeQuery(slice_.places, slice_.weights, some, MOST_SLICES // 2, in_order)
+    for what, query in queries.items():
         taken = []
         for _ in range(3):
-            query = PlaceQuery.of(codes)
             begin = time.perf_counter()
-            index.search(query, 20)
+            # Found slices are kept for the last query.
+            index.search(replace(query), 20)
             taken.append(time.perf_counter() - begin)
         best = min(taken)
         out.append(row(f"search among them with {what}", best, "s", SECONDS, best <= SECONDS))

@@ -18,6 +18,7 @@ from semblance.app.search.compare.same_level import SameLevel, VolumePair
 from semblance.app.search.compare.second_image import SecondImageButtons
 from semblance.app.search.feedback.mark_cards import FeedbackButtons
 from semblance.app.search.query.query_facts import region_size
+from semblance.app.search.similar.card_images import RankingThumbnails
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.event_loop import one_shot
@@ -138,6 +139,8 @@ class ComparePage(FullPage):
         self.notes = CaseNotes(context.state, self.in_report)
         self.strip = CaseGrid()
         self.strip.set_source(thumbnails)
+        self._thumbnails = RankingThumbnails(context, thumbnails, self)
+        self._thumbnails.source_changed.connect(self.strip.set_source)
         # It is one line high; the wheel and the arrow keys go to the other lines.
         self.strip.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.strip.setAccessibleName(tr("Similar cases, nearest first"))
@@ -306,6 +309,7 @@ class ComparePage(FullPage):
             or before.ranked_search is not pair.ranked_search
             or before.columns is not pair.columns
         ):
+            self._thumbnails.show_slices(pair.found_slices)
             self.strip.set_model(pair.cards())
         self.strip.set_current(pair.case.row)
         self.header.set_subtitle(self._rank_text(pair))
@@ -413,7 +417,10 @@ class ComparePage(FullPage):
             elif pane.place is not None:
                 region = pane.case_region
                 middle = None if region is None else region.middle_slice
-                marks = replace(marks, slice=len(pane.slices) // 2 if middle is None else middle)
+                frames = marks.frames[1:] if place is not None and place.is_whole else marks.frames
+                marks = replace(
+                    marks, frames=frames, slice=len(pane.slices) // 2 if middle is None else middle
+                )
             pane.show_place_marks(marks if self._viewed[side] is not None else NO_PLACE_MARKS)
 
     def zoom_to_places(self) -> None:

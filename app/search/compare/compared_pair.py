@@ -38,7 +38,7 @@ from semblance.core.library.location import LibraryLocation
 from semblance.core.reports.case_attributes import attribute_title
 from semblance.core.searches.feedback.judgements import QueryMarks, marks_of
 from semblance.core.searches.query import Query
-from semblance.core.searches.similar_cases import RankedCase
+from semblance.core.searches.similar_cases import MatchedPlace, RankedCase
 from semblance.core.workflows.imaging.view_images import ViewedImage
 from semblance.core.workflows.searches.compare_cases import ComparedFeature
 from semblance.core.workflows.searches.rank_cases import RankedSearch
@@ -132,8 +132,17 @@ class ComparedPair:
             for case in cases
             if (index := columns.index_of_id(case)) >= 0
         }
-        places = {int(case.row): case.place for case in self.ranked if case.place is not None}
-        return CaseModel(columns, order, distances, judgements=judgements, places=places)
+        return CaseModel(columns, order, distances, judgements=judgements, places=self._places)
+
+    @property
+    def found_slices(self) -> dict[int, int]:
+        """By catalogue row of a volume, the slice from 0 on which a search by place found the query."""
+        places = self._places.items()
+        return {row: place.number for row, place in places if place.number is not None}
+
+    @property
+    def _places(self) -> dict[int, MatchedPlace]:
+        return {int(case.row): case.place for case in self.ranked if case.place is not None}
 
 
 def compared_pair(
@@ -271,15 +280,19 @@ def _facts(columns: CaseColumns, case: str | None, viewed: ViewedImage | None) -
     if viewed is None:
         return out
     image, region = viewed.image, viewed.region
-    width, height = (image.width, image.height) if region is None else (region.width, region.height)
+    width, height = image.width, image.height
     if image.spacing_mm is not None:
         down, across = image.spacing_mm
         out[tr("Size, mm")] = f"{_length(width * across)} × {_length(height * down)}"
+        if region is not None:
+            out[tr("Region, mm")] = f"{_length(region.width * across)} × {_length(region.height * down)}"
         out[tr("Spacing, mm")] = localise_number(
             f"{across:.4g}" if across == down else f"{across:.4g} × {down:.4g}"
         )
     else:
         out[tr("Size, px")] = localise_number(f"{width:,} × {height:,}")
+        if region is not None:
+            out[tr("Region, px")] = localise_number(f"{region.width:,} × {region.height:,}")
     if viewed.stack is not None:
         out[tr("Slices")] = str(viewed.stack.slices)
     if viewed.case is not None:

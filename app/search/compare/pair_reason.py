@@ -55,20 +55,26 @@ class PairReason(QWidget):
         if ranked_search is None or case is None:
             self._context.jobs.cancel_channel(REASON_CHANNEL)
             self._pair = None
+            self._reserve(0)
             self._show(None)
             return
         pair = (ranked_search, case.case_id)
         if self._pair is not None and self._pair[0] is ranked_search and self._pair[1] == case.case_id:
             return
         self._pair = pair
+        if not self.isHidden():
+            # The facts below stay where they are until the next reason is there.
+            self._reserve(self.height())
         self._show(None)
 
         def if_awaited(found: ImageComparison) -> None:
             if self._pair is pair:
+                self._reserve(0)
                 self._show(found)
 
         def fail(error: SemblanceError) -> None:
             if self._pair is pair:
+                self._reserve(0)
                 self.note.setText(error.message)
                 self.note.show()
                 self.copy_details.set_error(error)
@@ -95,6 +101,13 @@ class PairReason(QWidget):
         self._letter, self._pointed = "", pair
         self.reason.show_pointed(self._places if pair is not None else None, pair)
         self.changed.emit()
+
+    def _reserve(self, height: int) -> None:
+        """Take up this height while nothing is shown."""
+        policy = self.sizePolicy()
+        policy.setRetainSizeWhenHidden(height > 0)
+        self.setSizePolicy(policy)
+        self.setMinimumHeight(height)
 
     def _emphasise(self, letter: str) -> None:
         self._letter, self._pointed = letter, None

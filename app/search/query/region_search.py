@@ -21,17 +21,22 @@ from semblance.core.imaging.region import Region
 from semblance.core.imaging.segmentation import NoOutline
 from semblance.core.language import tr
 from semblance.core.library.location import LibraryLocation
+from semblance.core.searches.query import ALL_SLICES
 from semblance.core.searches.search import BOTH, PLACE, WHOLE
 from semblance.core.workflows.imaging import view_images
 
 #: Without places the region is compared as an image of its own.
 REGION = "region"
-#: All of the slice that is shown of a volume.
-SLICE = "slice"
+#: All of the slice that is shown of a volume, and all its slices.
+SLICE, VOLUME = "slice", "volume"
 #: A slice is searched with when it has been shown so long.
 _SCROLLED_MS = 250
 _TIPS = {
     SLICE: tr("Search with the slice shown. Each volume that is found opens on the slice most like it."),
+    VOLUME: tr(
+        "Search with all slices: each is compared with the slice most like it. Each volume that is found opens on the "
+        "slice most like the one shown."
+    ),
     PLACE: tr("Find this region inside other images. Every result shows where it was found."),
     BOTH: tr("Find this region inside other images, and prefer images that are alike as a whole."),
     REGION: tr(
@@ -49,8 +54,8 @@ class SearchChoice(Segmented):
         self.setAccessibleName(tr("Search with"))
 
     def offer(self, *, by_place: bool, has_own_region: bool, has_slices: bool = False) -> None:
-        """Offer places where there are some, and of a volume the slice shown. ``has_own_region``: without a drawn
-        region a case is compared by the one that it has in the library."""
+        """Offer places where there are some, and of a volume the slice shown and all. ``has_own_region``: without a
+        drawn region a case is compared by the one that it has in the library."""
         whole = tr("own region") if has_own_region else tr("whole image")
         tip = (
             tr("Compare by the region that this case has in the library.")
@@ -60,7 +65,7 @@ class SearchChoice(Segmented):
         first = [(PLACE, tr("place"))] if by_place else [(REGION, tr("region"))]
         last = [(BOTH, tr("both"))] if by_place else []
         if by_place and has_slices:
-            first.insert(0, (SLICE, tr("slice")))
+            first[:0] = [(SLICE, tr("slice")), (VOLUME, tr("volume"))]
         self.set_options((*first, (WHOLE, whole), *last), {**_TIPS, WHOLE: tip})
 
 
@@ -100,7 +105,7 @@ class RegionSearch(QObject):
 
     @property
     def by_slice(self) -> bool:
-        """Whether the query is a whole slice of the volume shown."""
+        """Whether the query is a whole slice of the volume shown, or all its slices."""
         query, image = self._context.state.query, self._pane.view.image
         region = None if query is None or not self.is_query else query.region
         if region is None or image is None or self._pane.place is None:
@@ -150,7 +155,8 @@ class RegionSearch(QObject):
         )
         self._choice.setEnabled(drawn.region is not None or (by_place and (own is not None or has_slices)))
         if by_place and self.by_slice:
-            self._choice.set_value(SLICE)
+            query = self._context.state.query
+            self._choice.set_value(VOLUME if query is not None and query.slices else SLICE)
         elif by_place:
             is_used = drawn.region is not None and drawn.in_use
             self._choice.set_value((BOTH if self.match == BOTH else PLACE) if is_used else WHOLE)
@@ -180,8 +186,9 @@ class RegionSearch(QObject):
         if not view.editable:
             return
         match = BOTH if key == BOTH else ""
-        if key == SLICE:
-            search_operations.submit_region(self._context, self._shown_slice(), match=match)
+        if key in (SLICE, VOLUME):
+            slices = ALL_SLICES if key == VOLUME else ""
+            search_operations.submit_region(self._context, self._shown_slice(), match=match, slices=slices)
         elif self.is_query:
             search_operations.submit_region(self._context, self.chosen_region, match=match)
         else:
@@ -196,9 +203,10 @@ class RegionSearch(QObject):
         return self._pane.on_shown_slice(Region(0, 0, image.width, image.height))
 
     def _search_shown_slice(self) -> None:
-        """Search with the slice shown, where another one was searched with."""
-        if self.by_slice:
-            search_operations.submit_region(self._context, self._shown_slice())
+        """Search with the slice shown, where another one was searched with; with all slices, open on another."""
+        query = self._context.state.query
+        if query is not None and self.by_slice:
+            search_operations.submit_region(self._context, self._shown_slice(), slices=query.slices)
 
 
 def outline_mass(

@@ -120,7 +120,7 @@ def marks_of(
     points = tuple(
         LetteredPoint(pair.letter, *_centre(pair.boxes[image])) for pair in places.pairs if pair.letter
     )
-    frames: tuple[Box, ...] = (places.frames[image],)
+    frames: tuple[Box, ...] = () if places.frames is None else (places.frames[image],)
     if pointed is not None:
         chosen = pointed.letter
         frames = (*frames, pointed.boxes[image])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from semblance.core.errors import BadArguments, BadInput
+from semblance.core.evaluation.choose_learner import sampled_rows
 from semblance.core.evaluation.data import EvaluationData, prepare
 from semblance.core.evaluation.intervals import Interval, ScoreSummary, over_findings, over_queries
 from semblance.core.evaluation.neighbours import GivenDistances, PairDistances, metric_distances
@@ -44,7 +45,6 @@ from semblance.core.evaluation.significance import ScoreComparison, paired_diffe
 from semblance.core.evaluation.splits import patient_codes
 from semblance.core.json_document import JsonDocument
 from semblance.core.language import join_texts, tr_lazy
-from semblance.core.metrics.training_data.training_sample import stratified_sample
 from semblance.core.parameters import Parameter
 from semblance.core.tasks import SILENT, Reporter
 
@@ -276,11 +276,8 @@ class _RegionSearches:
                 tr_lazy("{data} has no regions of two patients or images.", data=data.name),
                 "Import images with masks or boxes, or draw regions on cases.",
             )
-        if len(queries) > most:
-            own = data.y[queries]
-            queries = queries[stratified_sample(own, max(most, len(np.unique(own))), seed)]
-        self.queries: Rows = queries
-        self.query_units = None if known is None else known[queries]
+        self.queries: Rows = sampled_rows(data.y, queries, most, seed)
+        self.query_units = None if known is None else known[self.queries]
 
     def measured(
         self, spec: LearnerSpec, steps: Sequence[Step], repeats: int, seed: int, reporter: Reporter

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from semblance.core.features.encoder.activation_ranges import RANGES
+
 if TYPE_CHECKING:
     from onnx import NodeProto, TensorProto
 
@@ -42,11 +44,18 @@ PLACE_BLOCK, GRID, PLACE_WIDTH = 10, 14, 112
 #: The exponent of the generalised mean (Radenovic et al. 2019), and the least value that is averaged.
 EXPONENT, LEAST = 3.0, 1e-6
 _OPSET, _IR_VERSION = 17, 8
+#: What a pixel of the input is multiplied with to be 0 to 255 again, and what is added then.
+_PIXEL_SCALE, _PIXEL_ZERO = 1.0 / 128.0, 127
+#: The largest weight in 8 bits, and the largest sum of two neighbours. Processors without instructions for 8 bits add
+#: the products of two weights with numbers up to 255 in 16 bits; a larger sum would overflow there, so that the numbers
+#: would differ between processors.
+_LARGEST_WEIGHT, _LARGEST_PAIR = 127, 128
+_RELU6 = (0.0, 6.0)
 
 Weights = Mapping[str, npt.NDArray[Any]]
 
 
-def onnx_model(weights: Weights) -> bytes:
+def onnx_model(weights: Weights, *, eight_bit: bool = False) -> bytes:
     """The network as an ONNX file. ``pixels`` (n, 3, 224, 224) give ``features`` (n, 1280), the averages of the head;
     ``levels`` (n, LEVEL_WIDTH): of each block of :data:`LEVELS` and of the head the mean and the generalised mean, as
     they come; ``places`` (n, 112, 14, 14) of :data:`PLACE_BLOCK`; ``head`` (n, 1280, 7, 7); the maps of the other
@@ -55,17 +64,22 @@ def onnx_model(weights: Weights) -> bytes:
     ``weights`` has the names of the package efficientnet_lite_pytorch. Batch normalisation is folded into the
     convolutions; the classifier is left out.
 
+    ``eight_bit``: the convolutions calculate in 8 bits, with the ranges of
+    :data:`semblance.core.features.encoder.activation_ranges.RANGES`; outputs have the same names and shapes.
+
     Raises:
         KeyError, ValueError: weights of another network.
     """
     from onnx import TensorProto, helper
 
-    graph = _Graph(weights)
-    last, blocks = "pixels", []
+    graph = _EightBitGraph(weights) if eight_bit else _Graph(weights)
+    last = graph.start("pixels")
+    blocks: list[str] = []
     for layer in _layers():
         last = graph.add(layer, last)
         if layer.last:
-            blocks.append(last)
+            blocks.append(graph.as_floats(last) if len(blocks) in LEVELS else last)
+    last = graph.as_floats(last)
     graph.nodes += [
         helper.make_node("GlobalAveragePool", [last], ["averages"]),
         helper.make_node("Flatten", ["averages"], ["features"]),
@@ -159,6 +173,14 @@ class _Graph:
             numpy_helper.from_array(np.array(1.0 / EXPONENT, dtype=np.float32), "root"),
         ]
 
+    def start(self, pixels: str) -> str:
+        """The name of what the first layer is given."""
+        return pixels
+
+    def as_floats(self, name: str) -> str:
+        """The name of the same numbers, as the outputs need them."""
+        return name
+
     def add(self, layer: _Layer, given: str) -> str:
         """The name of what the layer gives."""
         from onnx import helper, numpy_helper
@@ -223,3 +245,112 @@ class _Graph:
         scale = gamma / np.sqrt(variance + EPSILON)
         folded = kernel * scale[:, np.newaxis, np.newaxis, np.newaxis]
         return folded.astype(np.float32), (beta - mean * scale).astype(np.float32)
+
+
+class _EightBitGraph(_Graph):
+    """Every map is in 8 bits from 0, with a step and a zero of its own; weights have a step for each channel.
+
+    B. Jacob et al., "Quantization and training of neural networks for efficient integer-arithmetic-only inference",
+    CVPR 2018, equations 1 to 5.
+    """
+
+    def __init__(self, weights: Weights) -> None:
+        super().__init__(weights)
+        self._steps: dict[str, float] = {}
+
+    def start(self, pixels: str) -> str:
+        """The pixels as they were before they were scaled, which loses nothing."""
+        return self._in_eight_bits(pixels, "pixels.bytes", _PIXEL_SCALE, _PIXEL_ZERO)
+
+    def as_floats(self, name: str) -> str:
+        """The name of the same numbers as floats."""
+        from onnx import helper
+
+        found = f"{name}.{len(self.nodes)}.floats"
+        self.nodes.append(helper.make_node("DequantizeLinear", [name, *self._step_of(name)], [found]))
+        return found
+
+    def add(self, layer: _Layer, given: str) -> str:
+        """The name of what the layer gives."""
+        from onnx import helper, numpy_helper
+
+        if layer.start:
+            self._block_input = given
+        kernel, bias = self._folded(layer)
+        name = layer.convolution
+        made = f"{name}.relu6" if layer.activation else name
+        depthwise = kernel.shape[1] == 1 and kernel.shape[0] > 1
+        steps = _weight_steps(kernel, bias, self._steps[given])
+        small = np.rint(kernel / steps[:, np.newaxis, np.newaxis, np.newaxis])
+        in_sums = np.rint(bias.astype(np.float64) / (steps.astype(np.float64) * self._steps[given]))
+        self._set_step(made, *_step_and_zero(*(_RELU6 if layer.activation else RANGES[made])))
+        self.tensors += [
+            numpy_helper.from_array(small.astype(np.int8), f"{name}.kernel"),
+            numpy_helper.from_array(steps, f"{name}.kernel.step"),
+            numpy_helper.from_array(np.zeros(len(small), dtype=np.int8), f"{name}.kernel.zero"),
+            numpy_helper.from_array(in_sums.astype(np.int32), f"{name}.bias"),
+        ]
+        weights = [f"{name}.kernel", f"{name}.kernel.step", f"{name}.kernel.zero"]
+        self.nodes.append(
+            helper.make_node(
+                "QLinearConv",
+                [given, *self._step_of(given), *weights, *self._step_of(made), f"{name}.bias"],
+                [made],
+                kernel_shape=kernel.shape[2:],
+                strides=[layer.stride, layer.stride],
+                auto_pad=PADDING,
+                group=kernel.shape[0] if depthwise else 1,
+            )
+        )
+        if not layer.end:
+            return made
+        both = [self.as_floats(made), self.as_floats(self._block_input)]
+        self.nodes.append(helper.make_node("Add", both, [f"{name}.sum.floats"]))
+        return self._in_eight_bits(
+            f"{name}.sum.floats", f"{name}.sum", *_step_and_zero(*RANGES[f"{name}.sum"])
+        )
+
+    def _in_eight_bits(self, floats: str, name: str, step: float, zero: int) -> str:
+        from onnx import helper
+
+        self._set_step(name, step, zero)
+        self.nodes.append(helper.make_node("QuantizeLinear", [floats, *self._step_of(name)], [name]))
+        return name
+
+    def _set_step(self, name: str, step: float, zero: int) -> None:
+        from onnx import numpy_helper
+
+        self._steps[name] = float(np.float32(step))
+        self.tensors += [
+            numpy_helper.from_array(np.array(step, dtype=np.float32), f"{name}.step"),
+            numpy_helper.from_array(np.array(zero, dtype=np.uint8), f"{name}.zero"),
+        ]
+
+    def _step_of(self, name: str) -> list[str]:
+        return [f"{name}.step", f"{name}.zero"]
+
+
+def _step_and_zero(low: float, high: float) -> tuple[float, int]:
+    """The difference of two neighbours of the 256 numbers from ``low`` to ``high``, and which of them is 0."""
+    step = (high - low) / 255.0
+    return step, round(-low / step)
+
+
+def _weight_steps(
+    kernel: npt.NDArray[np.float32], bias: npt.NDArray[np.float32], step: float
+) -> npt.NDArray[np.float32]:
+    """(out,) the step between two weights of each channel, which is given numbers in steps of ``step``."""
+    rows = kernel.reshape(len(kernel), -1).astype(np.float64)
+    steps = np.abs(rows).max(axis=1) / _LARGEST_WEIGHT
+    if kernel.shape[1] > 1:
+        # Of 1 x 1 the neighbours are known; the others may be stored in another order, so any two may be.
+        signs = [np.maximum(rows, 0.0), np.maximum(-rows, 0.0)]
+        if kernel.shape[2:] != (1, 1):
+            signs = [np.sort(one, axis=1)[:, -2:] for one in signs]
+        pairs = np.max([(one[:, 1:] + one[:, :-1]).max(axis=1) for one in signs], axis=0)
+        # Rounding adds up to a half to each of the two.
+        steps = np.maximum(steps, pairs / (_LARGEST_PAIR - 1))
+    # A channel that hardly sees its input has a bias that would need more than 32 bits.
+    least = np.maximum(np.abs(bias.astype(np.float64)) / (step * 2.0**30), 1e-12)
+    found: npt.NDArray[np.float32] = np.maximum(steps, least).astype(np.float32)
+    return found

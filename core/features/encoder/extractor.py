@@ -15,6 +15,7 @@ from semblance.core.errors import BadInput
 from semblance.core.features.encoder.efficientnet import GRID, LEVEL_CHANNELS, SIDE, WIDTH
 from semblance.core.features.encoder.efficientnet import LEVELS as LEVELS_OF_BLOCKS
 from semblance.core.features.encoder.model_file import (
+    EIGHT_BIT,
     RANDOM,
     TRAINED,
     Bytes,
@@ -27,7 +28,7 @@ from semblance.core.features.encoder.model_file import (
 )
 from semblance.core.features.extractor import Extractor, FeatureName
 from semblance.core.features.onnx_session import pooled_over_slices
-from semblance.core.features.places import LEVELS, PLACES, Descriptions, PlaceGrid
+from semblance.core.features.places import LEVELS, PLACES, Descriptions, PlaceGrid, unit_rows
 from semblance.core.features.resampling import finite
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
@@ -77,8 +78,9 @@ class Encoder(Extractor):
         Parameter(
             "weights",
             TRAINED,
-            "Weights trained on ImageNet, or random ones, which show the effect of training.",
-            choices=(TRAINED, RANDOM),
+            "Weights trained on ImageNet, or random ones, which show the effect of training. In 8 bits the network is "
+            "quicker, and its numbers a little different: they are compared within their own set only.",
+            choices=(TRAINED, RANDOM, EIGHT_BIT),
         ),
         Parameter(
             "description",
@@ -256,9 +258,7 @@ def _square_around(part: Region, margin: float) -> tuple[int, int, int]:
 def _of_unit_length(levels: Floats) -> Floats:
     """(n, LEVEL_WIDTH) with the mean and the generalised mean of each level of length 1."""
     parts = np.split(levels, np.cumsum([one for one in LEVEL_CHANNELS for _ in range(2)])[:-1], axis=1)
-    return np.concatenate(
-        [one / np.maximum(np.linalg.norm(one, axis=1, keepdims=True), 1e-12) for one in parts], axis=1
-    )
+    return np.concatenate([unit_rows(one) for one in parts], axis=1)
 
 
 def _bytes(image: Image) -> Bytes:

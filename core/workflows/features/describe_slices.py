@@ -41,6 +41,7 @@ from semblance.core.library.open_library import open_library
 from semblance.core.library.records import FeatureSet
 from semblance.core.library.schema import cases
 from semblance.core.parameters import Value
+from semblance.core.retrieval.place_index import evenly_sampled
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.features.open_volumes import (
     CaseImage,
@@ -239,9 +240,15 @@ def describe_volume(
 
 
 def slices_of(
-    stack: Stack, extractor: Extractor, coding: PlaceCoding, reporter: Reporter = SILENT
+    stack: Stack,
+    extractor: Extractor,
+    coding: PlaceCoding,
+    reporter: Reporter = SILENT,
+    *,
+    most: int | None = None,
 ) -> tuple[SliceDescriptions, str]:
-    """The descriptions of the slices of ``stack``, each read once, and why some are left out, else "".
+    """The descriptions of the slices of ``stack``, each read once, and why some are left out, else ""; of ``most`` at
+    most, evenly chosen.
 
     Raises:
         BadInput: no slice can be read, or one is missing or has changed.
@@ -249,6 +256,8 @@ def slices_of(
     distance = None if stack.spacing_mm is None else stack.spacing_mm[0]
     places = stack.positions() if distance is not None else None
     numbers = described_slices(len(stack), distance, None if places is None else places[:, 0])
+    if most is not None:
+        numbers = evenly_sampled(numbers, most)
     kept: list[int] = []
     wholes: list[Codes] = []
     signs: list[SignCodes] = []

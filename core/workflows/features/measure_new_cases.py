@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from semblance.core.features.fusion import Fusion, fused_sets
-from semblance.core.features.places import PLACES, SLICES
+from semblance.core.features.places import PLACES
 from semblance.core.features.registry import extractor_class, make_extractor
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
@@ -58,7 +58,7 @@ def measure_places(
         own = [one for one in opened.features.all() if not one.part]
     for one in own:
         extractor = make_extractor(one.extractor, **one.extractor_settings)
-        if not {PLACES, SLICES}.isdisjoint(extractor.parts):
+        if PLACES in extractor.parts:
             return extract_features(
                 library,
                 one.extractor,

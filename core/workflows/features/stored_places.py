@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,7 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadInput
 from semblance.core.features.places import PLACES, Codes, PlaceCoding
-from semblance.core.language import tr_lazy, tr_lazy_n
+from semblance.core.language import tr_lazy
 from semblance.core.library.records import CODING, GRID, FeatureSet
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ class StoredPlaces:
     ``grid_rows`` x ``grid_columns`` = p places, counted along its rows.
 
     They describe whole images, of a volume the slice that represents it: ``place_grid(height, width)`` of the extractor
-    says where they lie. ``missing``: ids of the cases that have features and no places.
+    says where they lie.
     """
 
     feature_set: FeatureSet
@@ -37,12 +36,6 @@ class StoredPlaces:
     coding: PlaceCoding
     grid_rows: int
     grid_columns: int
-    missing: Rows
-
-    @property
-    def note(self) -> str:
-        """What to do about the cases without places; "" where all have them."""
-        return _note(len(self.missing)) if len(self.missing) else ""
 
 
 def read_places(library: Library, feature_set: FeatureSet, rows: Rows | None = None) -> StoredPlaces:
@@ -58,9 +51,8 @@ def read_places(library: Library, feature_set: FeatureSet, rows: Rows | None = N
         raise _no_places(whole)
     coding, (grid_rows, grid_columns) = coding_of(places), places.settings[GRID]
     every = wanted = library.features.cases_of(places)
-    missing = np.setdiff1d(library.features.cases_of(whole), wanted, assume_unique=True)
     if rows is not None:
-        wanted, missing = np.intersect1d(wanted, rows), np.intersect1d(missing, rows)
+        wanted = np.intersect1d(wanted, rows)
     if not len(wanted):
         raise _no_places(whole)
     if len(wanted) * 4 < len(every):
@@ -77,23 +69,7 @@ def read_places(library: Library, feature_set: FeatureSet, rows: Rows | None = N
         # Others may have changed the library meanwhile.
         wanted, codes = (wanted, codes) if found.all() else (wanted[found], codes[found])
     shape = (len(codes), grid_rows * grid_columns, coding.width)
-    return StoredPlaces(whole, wanted, codes.reshape(shape), coding, grid_rows, grid_columns, missing)
-
-
-def place_blocks(
-    library: Library, feature_set: FeatureSet, chunks: int = _BLOCK_CHUNKS
-) -> Iterator[tuple[Rows, Codes]]:
-    """Yield (ids (n,), codes (n, p, m)) of all cases with places, in the order of the store, ``chunks`` times 256 cases
-    at a time; none where the library has no places.
-
-    Raises:
-        BadInput: they are lost or damaged.
-    """
-    places = library.features.part(library.features.whole(feature_set), PLACES)
-    if places is not None:
-        width = coding_of(places).width
-        for ids, block in library.features.blocks(places, chunks):
-            yield ids, block.reshape(len(block), places.width // width, width)
+    return StoredPlaces(whole, wanted, codes.reshape(shape), coding, grid_rows, grid_columns)
 
 
 def coding_of(places: FeatureSet) -> PlaceCoding:
@@ -119,15 +95,7 @@ def _no_places(whole: FeatureSet) -> BadInput:
     return BadInput(
         tr_lazy("The library has no places of '{name}'.", name=whole.name),
         tr_lazy(
-            "Metric > Extract features… (semblance features LIB --extractor {extractor}) measures them.",
+            "Metric > Measure places (semblance features LIB --extractor {extractor}) measures them.",
             extractor=whole.extractor,
         ),
-    )
-
-
-def _note(n: int) -> str:
-    return tr_lazy_n(
-        "{n} case has no places: choose Metric > Extract features….",
-        "{n} cases have no places: choose Metric > Extract features….",
-        n,
     )

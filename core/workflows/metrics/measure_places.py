@@ -16,6 +16,7 @@ from semblance.core.evaluation.place_weight import PlaceWeight, chosen_weight, s
 from semblance.core.evaluation.protocols.region import RegionProtocol, RegionSearchScore
 from semblance.core.evaluation.scores import Rows, mean_over_findings
 from semblance.core.evaluation.splits import patient_codes
+from semblance.core.features.places import PLACES
 from semblance.core.language import tr_lazy
 from semblance.core.library.records import FeatureSet
 from semblance.core.metrics.distance import Matrix
@@ -32,9 +33,10 @@ if TYPE_CHECKING:
     from semblance.core.library.library import Library
     from semblance.core.metrics.metric import Metric
 
-#: Entries of a stored card: the weight of places beside the metric, where they join it; how it was chosen; and what
-#: regions as queries find.
+#: Entries of a stored card: the weight of places beside the metric, where they join it; how it was chosen; what regions
+#: as queries find; and of the last two why one could not be measured.
 PLACE_WEIGHT, WEIGHT_CHOICE, REGION_SEARCH = "place_weight", "place_weight_choice", "region_search"
+PLACES_NOT_MEASURED = "places_not_measured"
 #: Cases that are compared at most, seeded samples with the findings in proportion, and queries of all splits together.
 MOST_CASES, MOST_QUERIES = 2000, 240
 
@@ -50,47 +52,57 @@ def place_entries(
     reporter: Reporter = SILENT,
 ) -> dict[str, Any]:
     """What the card of ``metric``, as ``request`` made it on the training part of ``data``, says of places; nothing
-    where the library has none, or its cases are too few.
+    where the library has none.
 
-    ``place_weight`` is there only where :attr:`PlaceWeight.is_better`. ``known``: the card of another metric of the
-    same cases, which has what regions find.
+    ``place_weight`` is there only where :attr:`PlaceWeight.is_better`. What cannot be measured, as with too few
+    patients or without regions, is replaced by the reason. ``known``: the card of another metric of the same cases,
+    which has what regions find.
 
     Raises:
         Cancelled: the reporter was cancelled.
     """
+    if library.features.part(library.features.whole(data.feature_set), PLACES) is None:
+        return {}
     quiet = PartReporter(reporter, stops_early=False)
     reporter.progress(0, 2, tr_lazy("Measuring search by place"))
-    try:
-        region = None if known is not None else _region_search(library, data, seed, quiet)
-        reporter.progress(1, 2, tr_lazy("Measuring search by place"))
-        choice = _choice(library, request, metric, data, seed, quiet)
-    except BadInput:
-        # A library without places, or with too few findings or patients: nothing is said of them.
-        return {}
     entries: dict[str, Any] = {}
-    if choice is not None:
-        entries[WEIGHT_CHOICE] = choice.to_json()
-        if choice.is_better:
-            entries[PLACE_WEIGHT] = choice.weight
-    if region is not None:
-        entries[REGION_SEARCH] = region.to_json()
-    elif known is not None and REGION_SEARCH in known:
-        entries[REGION_SEARCH] = known[REGION_SEARCH]
-    return entries
+    reasons: dict[str, str] = {}
+    if known is not None:
+        entries = {REGION_SEARCH: known[REGION_SEARCH]} if REGION_SEARCH in known else {}
+        reasons = {
+            name: why for name, why in known.get(PLACES_NOT_MEASURED, {}).items() if name == REGION_SEARCH
+        }
+    else:
+        try:
+            if (region := _region_search(library, data, seed, quiet)) is not None:
+                entries[REGION_SEARCH] = region.to_json()
+        except BadInput as error:
+            reasons[REGION_SEARCH] = str(error.message)
+    reporter.progress(1, 2, tr_lazy("Measuring search by place"))
+    try:
+        if (choice := _choice(library, request, metric, data, seed, quiet)) is not None:
+            entries[WEIGHT_CHOICE] = choice.to_json()
+            if choice.is_better:
+                entries[PLACE_WEIGHT] = choice.weight
+    except BadInput as error:
+        reasons[WEIGHT_CHOICE] = str(error.message)
+    return {**entries, PLACES_NOT_MEASURED: reasons} if reasons else entries
 
 
 def _region_search(
     library: Library, data: TrainingData, seed: int, reporter: Reporter
 ) -> RegionSearchScore | None:
-    """What regions find by place, measured on a sample; ``None`` where too few cases have one."""
+    """What regions find by place, measured on a sample.
+
+    Raises:
+        BadInput: too few cases have a region, or the places are damaged.
+    """
     cases = data.cases
     rows = sampled_rows(cases.y, np.arange(cases.n_cases), MOST_CASES, seed)
     sample = case_places(library, data.feature_set, cases.rows(rows), whole=False, reporter=reporter)
-    try:
-        found = RegionProtocol(queries=MOST_QUERIES).run(sample, (), seed=seed, reporter=reporter)
-    except BadInput:
-        return None
-    return RegionSearchScore.of(found)
+    return RegionSearchScore.of(
+        RegionProtocol(queries=MOST_QUERIES).run(sample, (), seed=seed, reporter=reporter)
+    )
 
 
 def _choice(

@@ -43,7 +43,7 @@ from semblance.core.reports.card_document import (
 from semblance.core.reports.document import LabelledValue
 from semblance.core.reports.formatting import beside_chance, spread_text, time_text
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.metrics.measure_places import REGION_SEARCH, WEIGHT_CHOICE
+from semblance.core.workflows.metrics.measure_places import PLACES_NOT_MEASURED, REGION_SEARCH, WEIGHT_CHOICE
 
 _Measured = TypeVar("_Measured", PlaceWeight, RegionSearchScore)
 
@@ -91,6 +91,7 @@ def document_of(name: str, card: Mapping[str, Any], scores: Mapping[str, Any] | 
         paper=paper,
         weight=_stored(PlaceWeight, card.get(WEIGHT_CHOICE)),
         region=_stored(RegionSearchScore, card.get(REGION_SEARCH)),
+        not_measured=card.get(PLACES_NOT_MEASURED),
     )
 
 
@@ -144,9 +145,11 @@ def card_document(
     paper: str = "",
     weight: PlaceWeight | None = None,
     region: RegionSearchScore | None = None,
+    not_measured: Any = None,
 ) -> CardDocument:
     """The document of the metric called ``name``; ``scores`` as stored in the library. It has no authors of
-    judgements, because these stay in the library. ``weight`` and ``region``: what places are worth in the library.
+    judgements, because these stay in the library. ``weight`` and ``region``: what places are worth in the library, or
+    in ``not_measured`` why that is not known.
 
     Raises:
         BadInput: scores of another form.
@@ -160,7 +163,7 @@ def card_document(
         _section(tr_lazy("Training"), _training(card)),
         *_scores(card, measured, stored_control(scores)),
         *_vault(stored_openings(scores)),
-        *_places(weight, region),
+        *_places(weight, region, not_measured),
         *_failures(measured),
         *_subgroups(measured, stored_subgroups(scores), calibration),
         *_shortcuts(measured, stored_probes(scores)),
@@ -302,13 +305,21 @@ def control_text(control: ShuffledControl) -> str:
     )
 
 
-def _places(weight: PlaceWeight | None, region: RegionSearchScore | None) -> list[CardSection]:
-    """What search by place is worth in the library, and whether places join the distance."""
+def _places(
+    weight: PlaceWeight | None, region: RegionSearchScore | None, not_measured: Any
+) -> list[CardSection]:
+    """What search by place is worth in the library, and whether places join the distance; or why that is not known."""
+    reasons = not_measured if isinstance(not_measured, dict) else {}
     lines = []
-    if region is not None:
-        lines.append((tr_lazy("Regions as queries"), region.summary))
-    if weight is not None:
-        lines.append((tr_lazy("Whole images"), _weight_text(weight)))
+    for name, title, text in (
+        (REGION_SEARCH, tr_lazy("Regions as queries"), region.summary if region is not None else ""),
+        (WEIGHT_CHOICE, tr_lazy("Whole images"), _weight_text(weight) if weight is not None else ""),
+    ):
+        if text:
+            lines.append((title, text))
+        elif name in reasons:
+            why = tr_lazy("Not measured: {reason}", reason=as_lazy(str(reasons[name])))
+            lines.append((title, why))
     return [_section(tr_lazy("Search by place"), lines)] if lines else []
 
 

@@ -18,12 +18,13 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.features.places import PLACES, PlaceCoding
+from semblance.core.features.places import PLACES, unit_rows
 from semblance.core.language import tr_lazy
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
-from semblance.core.library.records import CaseDetails, FeatureSet
+from semblance.core.library.records import GRID, CaseDetails, FeatureSet
 from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.features.stored_places import coding_of
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library
@@ -116,7 +117,7 @@ def similar_changes(
 def cosines_of_differences(descriptions: Floats, query: int) -> Floats:
     """(n,) cosines of the changes of whole images with that at ``query``; ``descriptions`` (n, 2, d) of the prior and
     the current images, which are brought to length 1."""
-    ends = descriptions / np.maximum(np.linalg.norm(descriptions, axis=2, keepdims=True), 1e-12)
+    ends = unit_rows(descriptions)
     return _cosines(ends[:, 1] - ends[:, 0], query)
 
 
@@ -156,7 +157,7 @@ def _standardised(cosines: Floats, others: npt.NDArray[np.bool_]) -> Floats:
 
 
 def _cosines(differences: Floats, query: int) -> Floats:
-    unit = differences / np.maximum(np.linalg.norm(differences, axis=1, keepdims=True), 1e-12)
+    unit = unit_rows(differences)
     return np.asarray(unit @ unit[query], dtype=np.float32)
 
 
@@ -167,17 +168,14 @@ def _place_cosines(
     stored = library.features.part(library.features.whole(feature_set), PLACES)
     if stored is None:
         return None
-    width = PlaceCoding.from_settings(stored.settings["coding"]).width
+    width, grid = coding_of(stored).width, stored.settings[GRID]
     rows, codes = library.features.read(stored, _rows_of(changes))
     known = {int(row): position for position, row in enumerate(rows)}
-    side = math.isqrt(codes.shape[1] // width)
-    if side * side * width != codes.shape[1]:
-        return None
     differences = np.full((len(changes), width), np.nan, dtype=np.float32)
     for number, change in enumerate(changes):
         if change.prior_row in known and change.current_row in known:
             prior, current = (
-                codes[known[row]].reshape(side, side, width).astype(np.float32)
+                codes[known[row]].reshape(*grid, width).astype(np.float32)
                 for row in (change.prior_row, change.current_row)
             )
             differences[number] = place_differences(prior, current)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.features.encoder.efficientnet import SIDE
 from semblance.core.features.encoder.model_file import all_outputs, encoder_session, model_file
+from semblance.core.features.places import unit_rows
 from semblance.core.imaging import ImageAddress, ImageReader
 from semblance.core.imaging.dicom.value_scale import HU_RANGE
 from semblance.core.imaging.image import Image, window_greys
@@ -21,7 +22,6 @@ from semblance.core.library.records import CaseDetails
 from semblance.core.retrieval.slice_alignment import (
     Alignment,
     DescribedSlices,
-    Rows,
     align_by_position,
     align_slices,
     no_alignment,
@@ -214,11 +214,11 @@ def describe_slices(stack: Stack, work: _Work | None = None) -> DescribedSlices:
         batch = slices[start : start + _BATCH]
         shown = [_shown(stack.image(int(place)), low, high) for place in batch]
         features, places = all_outputs(session, shown, ("features", "places"))
-        rows.append(np.concatenate([_of_length_1(features), _of_length_1(places.mean(axis=(2, 3)))], axis=1))
+        rows.append(np.concatenate([unit_rows(features), unit_rows(places.mean(axis=(2, 3)))], axis=1))
         if work is not None:
             work.advance(len(batch))
     distance = None if stack.spacing_mm is None else stack.spacing_mm[0]
-    return DescribedSlices(slices, _of_length_1(np.concatenate(rows)), len(stack), distance)
+    return DescribedSlices(slices, unit_rows(np.concatenate(rows)), len(stack), distance)
 
 
 def _greys(stack: Stack, slices: npt.NDArray[np.intp]) -> tuple[float, float]:
@@ -261,8 +261,3 @@ def _shown(image: Image, low: float, high: float) -> npt.NDArray[np.uint8]:
     shown = np.rint(greys * 255.0).astype(np.uint8)
     small = np.asarray(PILImage.fromarray(shown).resize((SIDE, SIDE), PILImage.Resampling.BICUBIC))
     return small if small.ndim == 3 else np.repeat(small[:, :, np.newaxis], 3, axis=2)
-
-
-def _of_length_1(rows: Rows) -> Rows:
-    length = np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
-    return np.asarray(rows / length, dtype=np.float32)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from semblance.core.errors import SemblanceError
 from semblance.core.features.encoder.extractor import Encoder
-from semblance.core.features.places import PLACES, PlaceCoding
+from semblance.core.features.places import PLACES
 from semblance.core.features.registry import make_extractor
 from semblance.core.imaging import ImageAddress, open_image
 from semblance.core.imaging.image import Image
@@ -20,18 +20,18 @@ from semblance.core.imaging.region import Box, Region
 from semblance.core.imaging.thumbnail import thumbnail
 from semblance.core.language import tr_lazy
 from semblance.core.library.location import LibraryLocation
-from semblance.core.library.records import CODING
 from semblance.core.metrics.distance import Matrix
 from semblance.core.retrieval.explanation.matching_places import ImageFeatures, ImagePlaces, places_of
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.searches.similar_cases import MatchedPlace
 from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.features.stored_places import coding_of
 from semblance.core.workflows.searches.compare_places import (
     ComparedPlaces,
     compare_found_places,
     compare_places,
-    has_places,
+    is_explained_by_place,
 )
 from semblance.core.workflows.searches.explain_distance import ExplanationContext
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
@@ -138,10 +138,11 @@ def compare_images(
     case: str,
     *,
     place: MatchedPlace | None = None,
+    by_place: bool = False,
     reporter: Reporter = SILENT,
 ) -> ImageComparison:
     """The images of ``search``'s query and of ``case``, with the regions in which their features agree. ``place``:
-    where a search by place found the query in the case.
+    where a search by place found the query in the case. ``by_place``: the search compared places, of whole images too.
 
     An image that cannot be shown is a :attr:`ComparedImage.problem`. Of the encoder the places are compared, and their
     shares are those of the distance with all judgements. For other features judgements and concepts are ignored,
@@ -152,7 +153,7 @@ def compare_images(
         BadInput: no such case.
     """
     loaded = open_search_metric(library, search, reporter)
-    if place is not None:
+    if place is not None or by_place:
         return _compare_found(loaded, search, case, place, reporter)
     opened = [_open_case_image(loaded, search.query), _open_case_image(loaded, Query(case))]
     reporter.check_cancelled()
@@ -170,7 +171,7 @@ def compare_images(
         return ImageComparison(
             query, found, tr_lazy("No matching places can be shown. {message}", message=error.message)
         )
-    if isinstance(extractor, Encoder) and has_places(len(feature_set.columns)):
+    if isinstance(extractor, Encoder) and is_explained_by_place(len(feature_set.columns)):
         context = ExplanationContext.of(library, search, reporter)
         pair = [one for one in opened if isinstance(one, _OpenedImage)]
         rows = np.stack([context.numbers(), case_features(loaded, case, feature_set)])
@@ -198,14 +199,16 @@ def _mean_place(loaded: LoadedMetric) -> npt.NDArray[np.float32] | None:
     """(c,) the mean place of the library; ``None`` where it has no places."""
     features = loaded.library.features
     places = features.part(features.whole(loaded.feature_set), PLACES)
-    return None if places is None else PlaceCoding.from_settings(places.settings[CODING]).mean
+    return None if places is None else coding_of(places).mean
 
 
 def _compare_found(
-    loaded: LoadedMetric, search: Search, case: str, place: MatchedPlace, reporter: Reporter
+    loaded: LoadedMetric, search: Search, case: str, place: MatchedPlace | None, reporter: Reporter
 ) -> ImageComparison:
     """The images of a search by place, with the places that match. The whole images are shown."""
-    found = [_open_case_image(loaded, one) for one in (search.query, Query(case))]
+    # Of a volume the slice on which the query was found, not the one that represents it.
+    on_slice = None if place is None or place.number is None else place.region
+    found = [_open_case_image(loaded, one) for one in (search.query, Query(case, region=on_slice))]
     opened = [_OpenedImage(one.image, None) if isinstance(one, _OpenedImage) else one for one in found]
     sides = [
         ComparedImage(problem=one) if isinstance(one, str) else one.side(ImagePlaces()) for one in opened

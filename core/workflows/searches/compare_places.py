@@ -16,7 +16,6 @@ from semblance.core.features.registry import make_extractor
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Box, Region
 from semblance.core.language import tr_lazy, tr_lazy_n
-from semblance.core.library.records import FeatureSet
 from semblance.core.metrics.distance import Matrix
 from semblance.core.retrieval.explanation.place_pairs import (
     APART,
@@ -73,13 +72,13 @@ class PlaceMatch:
 class ComparedPlaces:
     """What is alike in a query and a case, in places.
 
-    ``frames``: the part of each image that matters most, or that was searched with and found, in pixels. ``pairs``: the
-    strongest pairs of places. ``parts`` by name sum to ``total``, the distance, or with ``is_similarity`` the mean
-    similarity; they are empty where there are no exact shares, with the reason in ``note``. ``details``: what else is
-    known of a part, by its name.
+    ``frames``: the part of each image that matters most, or that was searched with and found, in pixels; ``None`` where
+    whole images were searched with by place. ``pairs``: the strongest pairs of places. ``parts`` by name sum to
+    ``total``, the distance, or with ``is_similarity`` the mean similarity; they are empty where there are no exact
+    shares, with the reason in ``note``. ``details``: what else is known of a part, by its name.
     """
 
-    frames: tuple[Box, Box]
+    frames: tuple[Box, Box] | None
     pairs: tuple[PlaceMatch, ...]
     sentence: str
     summary: str
@@ -123,7 +122,7 @@ def _share(shares: Matrix | None, query: int, case: int) -> float | None:
     return None if shares is None else float(shares[0, query] + shares[1, case]) / 2.0
 
 
-def has_places(numbers: int) -> bool:
+def is_explained_by_place(numbers: int) -> bool:
     """Whether so many numbers of the encoder are explained by place: its averages or its levels."""
     return numbers in (WIDTH, LEVEL_WIDTH)
 
@@ -267,12 +266,12 @@ def compare_found_places(
     search: Search,
     case: str,
     images: Sequence[Image],
-    place: MatchedPlace,
+    place: MatchedPlace | None,
     *,
     reporter: Reporter = SILENT,
 ) -> ComparedPlaces:
     """What a search by place found in ``case``: the best match there of each place of the query. ``images``: the whole
-    image of the query and of the case; ``place``: the rectangle found.
+    image of the query and of the case; ``place``: the rectangle found, ``None`` for a whole image.
 
     The share of a place of the query is its weight times the cosine of its best match: they sum to the similarity.
 
@@ -281,8 +280,8 @@ def compare_found_places(
     """
     found = place_search(loaded, search.query, reporter)
     query, stored = found.query, found.stored
-    positions = np.array([loaded.position_of(loaded.cases.row_of(case))])
-    matches = stored.index.best_matches(query.compared, found.comparison.index_rows(positions))
+    rows = found.comparison.index_rows(loaded.positions_of_cases([case]))
+    matches = stored.index.best_matches(query.compared, rows)
     partner, cosines, weights = matches.places[0], matches.cosines[0], query.compared.weights
     grids = query.grid, found.grid_of(images[1].height, images[1].width)
     places = len(query.grid)
@@ -306,7 +305,8 @@ def compare_found_places(
     )
     lettered = [(pair.letter, pair.share or 0.0) for pair in pairs]
     total = float(weights @ cosines)
-    grey = [MeasuredGrey(whole_image(stored.feature_set, image), query.grid.rows) for image in images]
+    extractor = make_extractor(stored.feature_set.extractor, **stored.feature_set.extractor_settings)
+    grey = [MeasuredGrey(extractor.prepare(image), query.grid.rows) for image in images]
     words = [
         (pair.letter, int(query.numbers[at]), int(partner[at]))
         for pair, at in zip(pairs, chosen, strict=True)
@@ -323,9 +323,11 @@ def compare_found_places(
     )
     if resolved_match(loaded, search) == BOTH:
         summary = tr_lazy("{summary}. The distance counts the whole images too.", summary=summary)
+    if search.query.slices:
+        summary = tr_lazy("{summary}. The distance counts all slices.", summary=summary)
     region = search.query.region
     return ComparedPlaces(
-        (query.grid.box if region is None else region.box, place.box),
+        None if place is None else (query.grid.box if region is None else region.box, place.box),
         pairs,
         sentence_of_places(grey[0], grey[1], words, None),
         summary,
@@ -337,14 +339,6 @@ def compare_found_places(
         total,
         is_similarity=True,
     )
-
-
-def whole_image(feature_set: FeatureSet, image: Image) -> npt.NDArray[np.uint8]:
-    """``image`` as the encoder of ``feature_set`` is shown it."""
-    shown: npt.NDArray[np.uint8] = make_extractor(
-        feature_set.extractor, **feature_set.extractor_settings
-    ).prepare(image)
-    return shown
 
 
 def _apart(

@@ -99,7 +99,7 @@ def explain_distance(
         BadInput: no such case, no features for it or the query, or an image that cannot be read.
     """
     loaded = open_search_metric(library, search, reporter)
-    match = resolved_match(loaded, search)
+    match = _match(library, loaded, search, reporter)
     if match != WHOLE:
         (found,) = _explained_by_place(loaded, search, match, [case], reporter)
         of_places = tuple(DistanceShare(name, amount) for name, amount in found.parts)
@@ -118,15 +118,6 @@ def explain_distance(
         )
     ]
     kind, shares = shares_of(context.grouping, q, x, context.feature_names)
-    if _match(library, context.loaded, search, reporter) == BOTH:
-        # The metric's parts of the common distance, and that of the places.
-        places, whole = _explained_by_place(context.loaded, search, BOTH, [case], reporter)[0].parts
-        factor = whole[1] / distance if distance else 0.0
-        groups = [dataclasses.replace(one, amount=one.amount * factor) for one in groups]
-        shares = [dataclasses.replace(one, amount=one.amount * factor) for one in shares]
-        groups.append(GroupPart(places[0], places[1], group=False))
-        shares.append(DistanceShare(places[0], places[1]))
-        distance = places[1] + whole[1]
     moved = 0.0 if shown is None or not search.is_shifted else shown - distance
     if moved:
         groups.append(GroupPart(MOVED, moved, group=False))
@@ -189,10 +180,19 @@ def _explained_by_place(
     found = place_search(loaded, search.query, reporter)
     rows = loaded.positions_of_cases(cases)
     distances = found.comparison.distances((), rows)
-    sentences = [
-        tr_lazy("Its place is similar by {cosine:.2f}, the mean cosine.", cosine=1.0 - distance / 2.0)
-        for distance in distances.tolist()
-    ]
+    cosines = (1.0 - distances / 2.0).tolist()
+    if search.query.slices:
+        sentences = [
+            tr_lazy("Its slices are similar by {cosine:.2f}, the mean cosine.", cosine=one) for one in cosines
+        ]
+    elif search.query.region is None:
+        sentences = [
+            tr_lazy("Its places are similar by {cosine:.2f}, the mean cosine.", cosine=one) for one in cosines
+        ]
+    else:
+        sentences = [
+            tr_lazy("Its place is similar by {cosine:.2f}, the mean cosine.", cosine=one) for one in cosines
+        ]
     of_metric = np.zeros(len(rows))
     if match == BOTH:
         embedded = embed_query(loaded, metric_query(loaded, search.query))

@@ -25,7 +25,7 @@ from semblance.core.retrieval.place_index import (
 )
 from semblance.core.retrieval.slice_index import SliceIndex, SlicesInSpace
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.features.stored_places import read_places
+from semblance.core.workflows.features.stored_places import coding_of, read_places
 from semblance.core.workflows.searches.derived_arrays import load_arrays, save_arrays
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ def _read(
         whole,
         stored["rows"],
         index,
-        PlaceCoding.from_settings(places.settings[CODING]),
+        coding_of(places),
         int(grid_rows),
         int(grid_columns),
         float(recall) if number else None,

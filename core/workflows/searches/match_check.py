@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from semblance.core.errors import SemblanceError
 from semblance.core.features.encoder.extractor import Encoder
-from semblance.core.features.encoder.model_file import TRAINED
+from semblance.core.features.encoder.model_file import RANDOM
 from semblance.core.features.places import Codes
 from semblance.core.library.location import LibraryLocation
 from semblance.core.retrieval.index import Matrix, Rows
@@ -31,11 +31,12 @@ from semblance.core.retrieval.match_distance import (
 )
 from semblance.core.retrieval.place_index import PlaceQuery, evenly_sampled
 from semblance.core.retrieval.ranking import EmbeddedQuery, Ranking, rank
+from semblance.core.retrieval.slice_index import VolumeQuery
 from semblance.core.searches.query import Query
 from semblance.core.workflows.metrics.train_request import PROVISIONAL
 from semblance.core.workflows.searches.library_places import LibraryPlaces
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
-from semblance.core.workflows.searches.place_search import PlaceSearch
+from semblance.core.workflows.searches.place_search import PlaceSearch, like_volume, whole_image_query
 from semblance.core.workflows.searches.query_comparison import QueryComparison
 from semblance.core.workflows.searches.query_features import features_in, file_stamp
 from semblance.core.workflows.searches.search_result import ENCODER, METRIC, PLACES, MatchCheck
@@ -58,6 +59,8 @@ _COVERED = 0.9
 
 #: Regions whose usual distance is measured, cases that they are compared with, and the sides of windows, in places.
 REGIONS, COMPARED, SIDES = 150, 1_000, (1, 2, 3, 4, 6, 9, 14)
+#: In place of a side: whole slices, and volumes by all their slices.
+SLICE, ALL_SLICES = "slice", "all slices"
 #: Windows that are looked at for each, of which the one counts that stands out most: people draw regions around that.
 _WINDOWS = 8
 
@@ -98,9 +101,16 @@ def check_match(compared: QueryComparison, plain_query: EmbeddedQuery, nearest: 
 
 
 def _by_places(compared: QueryComparison, found: PlaceSearch) -> MatchCheck | None:
-    """The distance of a region from the nearest of some cases, by its places, and the limit for regions as large."""
-    loaded, side = compared.loaded, None
-    if not loaded.with_regions:
+    """The distance of a region, slice or volume from the nearest of some cases, by its places or slices, and the limit
+    for regions as large, slices or volumes."""
+    loaded = compared.loaded
+    side: int | str | None = None
+    shape = found.stored.grid_rows, found.stored.grid_columns
+    if isinstance(found.query.compared, VolumeQuery):
+        side = ALL_SLICES
+    elif found.query.extent == shape and len(found.query.numbers) == shape[0] * shape[1]:
+        side = SLICE
+    elif not loaded.with_regions:
         extent = float(np.sqrt(np.prod(found.query.extent)))
         side = min(SIDES, key=lambda one: abs(one - extent))
     known = loaded.cache.or_made(_RegionDistances, _RegionDistances)
@@ -122,17 +132,23 @@ def _by_places(compared: QueryComparison, found: PlaceSearch) -> MatchCheck | No
     return MatchCheck(PLACES, distance, conformal_limit(usual, compared.search.no_match_rate))
 
 
-def _usual_of_regions(loaded: LoadedMetric, found: PlaceSearch, side: int | None) -> Matrix:
+def _usual_of_regions(loaded: LoadedMetric, found: PlaceSearch, side: int | str | None) -> Matrix:
     """(s,) usual distances of regions of cases from the nearest cases of other patients: of the regions of the cases,
-    or of windows of ``side`` places."""
+    of windows of ``side`` places, of whole slices or of volumes."""
     rng = np.random.default_rng(0)
     there = np.flatnonzero(found.comparison.with_places)
     sample = rng.choice(there, min(REGIONS, len(there)), replace=False)
     details = loaded.details(loaded.rows[sample].tolist())
     usual = []
     for position in sample.tolist():
-        codes = found.stored.index.codes_of(int(found.comparison.index_rows(np.array([position]))[0]))
-        if side is not None:
+        row = int(found.comparison.index_rows(np.array([position]))[0])
+        codes = found.stored.index.codes_of(row)
+        query: PlaceQuery | None = None
+        if side == ALL_SLICES:
+            query = like_volume(found, row)
+        elif side == SLICE:
+            query = whole_image_query(codes)
+        elif isinstance(side, int):
             numbers = _window(codes, (found.stored.grid_rows, found.stored.grid_columns), side, rng)
         else:
             case = details[int(loaded.rows[position])]
@@ -144,7 +160,8 @@ def _usual_of_regions(loaded: LoadedMetric, found: PlaceSearch, side: int | None
         if patient >= 0:
             own |= loaded.patient_codes == patient
         own[position] = True
-        usual.append(_distance_of_places(found, PlaceQuery.of(codes[evenly_sampled(numbers)]), ~own))
+        query = query or PlaceQuery.of(codes[evenly_sampled(numbers)])
+        usual.append(_distance_of_places(found, query, ~own))
     distances: Matrix = np.array([one for one in usual if np.isfinite(one)])
     return distances
 
@@ -176,8 +193,8 @@ def _distance_of_places(found: PlaceSearch, query: PlaceQuery, allowed: npt.NDAr
     return float(mean_of_nearest(squared[np.newaxis])[0])
 
 
-class _RegionDistances(dict[int | None, Matrix]):
-    """Usual distances of regions, by the side of windows; ``None`` for those of the cases."""
+class _RegionDistances(dict["int | str | None", Matrix]):
+    """Usual distances of regions, by the side of windows; ``None`` for those of the cases; of slices and volumes."""
 
     stored: LibraryPlaces | None = None
 
@@ -323,7 +340,7 @@ def _measured_by_encoder(loaded: LoadedMetric) -> tuple[FeatureSet, Rows] | None
 def _is_of_encoder(feature_set: FeatureSet) -> bool:
     current = feature_set.extractor == Encoder.name and feature_set.version == Encoder.version
     is_head = "description" not in feature_set.settings
-    return current and is_head and feature_set.settings.get("weights", TRAINED) == TRAINED
+    return current and is_head and feature_set.settings.get("weights") != RANDOM
 
 
 def _unit(rows: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:

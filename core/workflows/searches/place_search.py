@@ -16,32 +16,31 @@ import numpy as np
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.features.extractor import Extractor
 from semblance.core.features.places import Codes, PlaceGrid
-from semblance.core.features.registry import make_extractor
 from semblance.core.imaging import ImageAddress, ImageReader
+from semblance.core.imaging.image_reader import shown_slice
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy
-from semblance.core.library.records import CaseDetails, FeatureSet
+from semblance.core.library.records import CaseDetails
 from semblance.core.retrieval.index import Matrix, Rows
 from semblance.core.retrieval.place_comparison import CombinedComparison, PlaceComparison
 from semblance.core.retrieval.place_index import PlaceQuery, evenly_sampled
 from semblance.core.retrieval.ranking import EmbeddedQuery
-from semblance.core.retrieval.slice_index import SliceIndex
-from semblance.core.searches.query import Query
+from semblance.core.retrieval.slice_index import MOST_SLICES, SliceIndex, VolumeQuery
+from semblance.core.searches.query import IN_ORDER, Query
 from semblance.core.searches.search import BOTH, MATCHES, PLACE, WHOLE, Search
 from semblance.core.searches.similar_cases import MatchedPlace
 from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.features.describe_slices import slices_of
 from semblance.core.workflows.searches.library_places import LibraryPlaces, has_places, library_places
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
-from semblance.core.workflows.searches.query_features import file_stamp
+from semblance.core.workflows.searches.query_features import extractor_of, file_stamp
 
-#: The side of the place that is shown of a case for a whole image as query, in places of the grid.
-_SIDE = 4
 #: Measured images and comparisons that one loaded metric caches.
 _MAX_CACHED = 64
 
 #: Why a region is compared as a whole although nobody asked for it.
 NO_PLACES = tr_lazy(
-    "The library has no places, so the region is compared as a whole. Metric > Extract features… measures them."
+    "The library has no places, so the region is compared as a whole. Metric > Measure places measures them."
 )
 
 
@@ -70,13 +69,15 @@ def resolved_match(loaded: LoadedMetric, search: Search, *, refined: bool = Fals
 @dataclass(frozen=True, eq=False)
 class QueryPlaces:
     """The places of a query: ``codes`` (p, m) of its image on ``grid``, the ``numbers`` (q,) of those that are compared
-    and, in ``compared``, their descriptions and weights. ``extent``: rows and columns that they reach over."""
+    and, in ``compared``, their descriptions and weights. ``extent``: rows and columns that they reach over.
+    ``of_image``: no region was searched with."""
 
     codes: Codes
     grid: PlaceGrid
     numbers: Rows
     compared: PlaceQuery
     extent: tuple[int, int]
+    of_image: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,8 +89,9 @@ class PlaceSearch:
     comparison: PlaceComparison
 
     def matched_places(self, details: Sequence[CaseDetails], positions: Rows) -> list[MatchedPlace | None]:
-        """Where the query is found in each case, by its ``details`` and position; ``None`` without places."""
-        extractor = _extractor(self.stored.feature_set)
+        """Where the query is found in each case, by its ``details`` and position; ``None`` without places, and in an
+        image where the query is a whole image, which has no one place in it."""
+        extractor = extractor_of(self.stored.feature_set)
         rows = self.comparison.index_rows(positions)
         there = rows >= 0
         maps = iter(self.comparison.index.maps(self.query.compared, rows[there]))
@@ -108,12 +110,14 @@ class PlaceSearch:
             cosines = next(maps).reshape(self.stored.grid_rows, self.stored.grid_columns)
             number = next(numbers)
             place = _matched(extractor, case, cosines, self.query.extent, float(next(similarities)))
-            found.append(place if place is None or number is None else replace(place, slice=number + 1))
+            if place is not None and number is not None:
+                place = replace(place, slice=number + 1)
+            found.append(None if self.query.of_image and place is not None and place.slice is None else place)
         return found
 
     def grid_of(self, height: int, width: int) -> PlaceGrid:
         """Where the places lie on an image of this size."""
-        return _grid(_extractor(self.stored.feature_set), height, width)
+        return _grid(extractor_of(self.stored.feature_set), height, width)
 
 
 def place_search(
@@ -134,12 +138,78 @@ def place_search(
         rows[rows == len(stored.rows)] = 0
         rows[stored.rows[rows] != loaded.rows] = -1
         places = query_places(loaded, stored, query)
+        if query.slices:
+            places, rows = _by_slices(loaded, stored, query, places, rows, reporter)
         index = stored.index if candidates is None else stored.index.with_candidates(candidates)
         found = PlaceSearch(stored, places, PlaceComparison(index, places.compared, rows))
     cached[key] = found
     while len(cached) > _MAX_CACHED:
         cached.pop(next(iter(cached)))
     return found
+
+
+def _by_slices(
+    loaded: LoadedMetric,
+    stored: LibraryPlaces,
+    query: Query,
+    places: QueryPlaces,
+    rows: Rows,
+    reporter: Reporter,
+) -> tuple[QueryPlaces, Rows]:
+    """The ``places`` of the slice shown of a volume with all its slices, and the ``rows`` (n,) of cases in the index
+    where only volumes with described slices are left.
+
+    Raises:
+        BadInput: no case has slices, or those of the query cannot be read.
+    """
+    index, number = stored.index, None if query.region is None else query.region.z
+    if not isinstance(index, SliceIndex) or number is None:
+        raise BadInput(
+            "The slices of the volumes are not described.",
+            "Describe them: Metric > Extract features…, or search with a slice.",
+        )
+    volume = None
+    if query.case is not None:
+        at = int(np.searchsorted(stored.rows, loaded.cases.row_of(query.case)))
+        if at < len(stored.rows) and stored.rows[at] == loaded.cases.row_of(query.case):
+            volume = index.volume_of(at)
+    if volume is not None:
+        start, end = index.slices.starts[volume : volume + 2].tolist()
+        numbers, wholes = index.slices.numbers[start:end], index.slices.wholes_of(volume)
+    else:
+        numbers, wholes = _measured_slices(loaded, stored, query, reporter)
+    some = evenly_sampled(np.arange(len(numbers)), MOST_SLICES)
+    found = VolumeQuery(
+        places.compared.places,
+        places.compared.weights,
+        wholes[some],
+        int(np.abs(numbers[some] - number).argmin()),
+        query.slices == IN_ORDER,
+    )
+    there = (rows >= 0) & index.has_slices[rows]
+    return replace(places, compared=found), np.where(there, rows, -1)
+
+
+def _measured_slices(
+    loaded: LoadedMetric, stored: LibraryPlaces, query: Query, reporter: Reporter
+) -> tuple[Rows, Codes]:
+    """(s,) the numbers of some slices of a volume that the library does not describe, and (s, w) them as wholes."""
+    measured = loaded.cache.or_made(_MeasuredVolumes, _MeasuredVolumes)
+    key = (query.case, query.image, file_stamp(query.image))
+    if key not in measured:
+        measured.clear()
+        address = None if query.image is None else ImageAddress(query.image)
+        if address is None:
+            row = loaded.cases.row_of(query.case or "")
+            address = loaded.details([row])[row].address
+            # The places of the slice shown were read from it.
+            assert address is not None
+        with ImageReader() as reader, reader.stack(address) as stack:
+            found, _ = slices_of(
+                stack, extractor_of(stored.feature_set), stored.coding, reporter, most=MOST_SLICES
+            )
+        measured[key] = found.slices.astype(np.int64), found.wholes
+    return measured[key]
 
 
 def combined_comparison(
@@ -187,11 +257,9 @@ def query_places(loaded: LoadedMetric, stored: LibraryPlaces, query: Query) -> Q
     codes, grid, size = image_places(loaded, stored, query)
     region = query.region
     if region is None or region.covers(*size):
-        # How far a place is from the mean one says how much it stands out.
-        lengths = np.linalg.norm(codes.astype(np.float64), axis=1)
         every = np.arange(len(codes), dtype=np.int64)
-        extent = (_SIDE, _SIDE) if region is None else (grid.rows, grid.columns)
-        return QueryPlaces(codes, grid, every, PlaceQuery.of(codes, lengths), extent)
+        extent = grid.rows, grid.columns
+        return QueryPlaces(codes, grid, every, whole_image_query(codes), extent, of_image=region is None)
     inside = grid.places_in(region.clipped(*size)).astype(np.int64)
     down, across = np.divmod(inside, grid.columns)
     extent = int(np.ptp(down)) + 1, int(np.ptp(across)) + 1
@@ -199,11 +267,28 @@ def query_places(loaded: LoadedMetric, stored: LibraryPlaces, query: Query) -> Q
     return QueryPlaces(codes, grid, numbers, PlaceQuery.of(codes[numbers]), extent)
 
 
+def whole_image_query(codes: Codes) -> PlaceQuery:
+    """All places of an image or slice (p, m), each by how much it stands out: how far it is from the mean one."""
+    return PlaceQuery.of(codes, np.linalg.norm(codes.astype(np.float64), axis=1))
+
+
+def like_volume(found: PlaceSearch, row: int) -> VolumeQuery:
+    """The volume of a row of the index as a query like that of ``found``, which is one."""
+    index, query = found.comparison.index, found.query.compared
+    assert isinstance(index, SliceIndex)
+    assert isinstance(query, VolumeQuery)
+    volume = index.volume_of(row)
+    assert volume is not None
+    wholes = index.slices.wholes_of(volume)
+    some = evenly_sampled(np.arange(len(wholes)), MOST_SLICES)
+    return replace(query, wholes=wholes[some], shown=len(some) // 2)
+
+
 def image_places(
     loaded: LoadedMetric, stored: LibraryPlaces, query: Query
 ) -> tuple[Codes, PlaceGrid, tuple[int, int]]:
     """The coded places (p, m) of the query's image or slice, their grid, and its height and width."""
-    extractor = _extractor(stored.feature_set)
+    extractor = extractor_of(stored.feature_set)
     shown = None
     if query.case is not None:
         row = loaded.cases.row_of(query.case)
@@ -242,33 +327,12 @@ def image_places(
 
 def _is_shown_slice(case: CaseDetails, region: Region | None) -> bool:
     """Whether ``region`` lies on the slice that represents the case."""
-    return region is None or region.z is None or region.z == shown_slice(case)
+    return region is None or region.z is None or region.z == _stored_slice(case)
 
 
-def shown_slice(case: CaseDetails) -> int | None:
+def _stored_slice(case: CaseDetails) -> int | None:
     """The slice, from 0, whose places the library stores of a volume; ``None`` for an image."""
-    if case.depth is None or case.depth < 2:
-        return None
-    middle = None if case.region is None else case.region.middle_slice
-    return case.depth // 2 if middle is None else min(max(middle, 0), case.depth - 1)
-
-
-def _extractor(feature_set: FeatureSet) -> Extractor:
-    """
-    Raises:
-        SemblanceError: the places were described by another version.
-    """
-    extractor = make_extractor(feature_set.extractor, **feature_set.extractor_settings)
-    if extractor.version != feature_set.version:
-        raise SemblanceError(
-            tr_lazy(
-                "The features '{feature_set}' were made by another version of {title}.",
-                feature_set=feature_set.name,
-                title=extractor.title,
-            ),
-            "Extract them again, then train again.",
-        )
-    return extractor
+    return None if case.depth is None or case.depth < 2 else shown_slice(case.depth, case.region)
 
 
 def _grid(extractor: Extractor, height: int, width: int) -> PlaceGrid:
@@ -297,7 +361,7 @@ def _matched(
         min(float(case.width), end_x),
         min(float(case.height), end_y),
     )
-    middle = shown_slice(case)
+    middle = _stored_slice(case)
     return MatchedPlace(
         x,
         y,
@@ -353,6 +417,10 @@ class _Searches(dict[Any, PlaceSearch]):
 
 class _Combined(dict[int | None, tuple[PlaceComparison, CombinedComparison]]):
     """The last comparison by both, by the number of candidates."""
+
+
+class _MeasuredVolumes(dict[Any, tuple[Rows, Codes]]):
+    """The slices of the last volume that the library does not describe, by query and file."""
 
 
 class _Measured(dict[Any, tuple[Codes, tuple[int, int]]]):

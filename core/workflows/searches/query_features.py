@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput, SemblanceError
+from semblance.core.features.extractor import Extractor
 from semblance.core.features.fusion import clinical_columns
 from semblance.core.features.registry import extractor_class, make_extractor
 from semblance.core.files import make_folder, write_file
@@ -209,8 +210,12 @@ def _embed(loaded: LoadedMetric, features: Matrix) -> tuple[Matrix, Matrix | Non
     return loaded.metric.coordinates(rows)[0], None if tie is None else tie[0]
 
 
-def _measure(loaded: LoadedMetric, query: Query, feature_set: FeatureSet) -> tuple[Matrix, Image | None]:
-    """(d,) features measured on the query's image or region, and the image if it is from outside."""
+def extractor_of(feature_set: FeatureSet) -> Extractor:
+    """The extractor that made ``feature_set``.
+
+    Raises:
+        SemblanceError: that was another version of it, or its file is missing.
+    """
     extractor = make_extractor(feature_set.extractor, **feature_set.extractor_settings)
     if extractor.version != feature_set.version:
         raise SemblanceError(
@@ -221,6 +226,12 @@ def _measure(loaded: LoadedMetric, query: Query, feature_set: FeatureSet) -> tup
             ),
             "Extract them again, then train again.",
         )
+    return extractor
+
+
+def _measure(loaded: LoadedMetric, query: Query, feature_set: FeatureSet) -> tuple[Matrix, Image | None]:
+    """(d,) features measured on the query's image or region, and the image if it is from outside."""
+    extractor = extractor_of(feature_set)
     case = None
     if query.case is not None:
         details = loaded.library.catalogue.details([loaded.cases.row_of(query.case)])

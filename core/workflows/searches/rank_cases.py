@@ -444,11 +444,19 @@ def _warnings(compared: QueryComparison) -> tuple[str, ...]:
     warnings = []
     if compared.by_place is not None:
         lacking = int(np.count_nonzero(~compared.by_place.comparison.with_places))
-        if lacking:
+        if lacking and query.slices:
             warnings.append(
                 tr_lazy_n(
-                    "{n} case has no places and is not compared. Metric > Extract features… measures them.",
-                    "{n} cases have no places and are not compared. Metric > Extract features… measures them.",
+                    "{n} case has no described slices and is not compared with the volume.",
+                    "{n} cases have no described slices and are not compared with the volume.",
+                    lacking,
+                )
+            )
+        elif lacking:
+            warnings.append(
+                tr_lazy_n(
+                    "{n} case has no places and is not compared. Metric > Measure places measures them.",
+                    "{n} cases have no places and are not compared. Metric > Measure places measures them.",
                     lacking,
                 )
             )

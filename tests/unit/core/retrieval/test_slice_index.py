@@ -1,12 +1,14 @@
 """Images and volumes searched together by place."""
 
+import itertools
+
 import numpy as np
 import pytest
 
 from semblance.core.features.places import PlaceCoding
 from semblance.core.features.slice_descriptions import SliceDescriptions, SliceLayout, coded_slices
 from semblance.core.retrieval.place_index import PlaceIndex, PlaceQuery
-from semblance.core.retrieval.slice_index import SliceIndex, SlicesInSpace
+from semblance.core.retrieval.slice_index import SliceIndex, SlicesInSpace, VolumeQuery, _in_order
 
 WIDTH = 32
 
@@ -70,3 +72,43 @@ def test_the_same_slice_is_at_no_distance_and_marks_see_its_places(world):
     assert coordinates.shape == (2, query.places.size)
     apart = ((coordinates - np.asarray(query.coordinates)) ** 2).sum(axis=1)
     assert apart[0] < apart[1]
+
+
+def _volume_query(index, volume, slices, shown, *, in_order):
+    places = _query(np.zeros((2, WIDTH), np.float32), PlaceCoding(np.zeros(WIDTH), np.eye(WIDTH), 1.0), 1.0)
+    wholes = index.slices.wholes_of(volume)[slices]
+    return VolumeQuery(places.places, places.weights, wholes, shown, in_order)
+
+
+@pytest.mark.parametrize("step", [1, -1])
+def test_a_volume_in_order_finds_its_slices_in_either_direction(world, step):
+    index, *_ = world
+    query = _volume_query(index, 1, np.arange(5, 25, 3)[::step], 2, in_order=True)
+    found = index.search(query, 2, index.has_slices)
+    assert found.rows[0] == 5
+    assert found.distances[0] == pytest.approx(0.0, abs=1e-6)
+    assert index.slice_numbers(query, found.rows)[0] == 10 + 3 * np.arange(5, 25, 3)[::step][2]
+
+
+def test_out_of_their_order_slices_match_anywhere_only(world):
+    index, *_ = world
+    mixed = np.array([20, 3, 28, 9, 15, 0])
+    anywhere, in_order = (
+        index.distances(_volume_query(index, 1, mixed, 0, in_order=one), np.array([5]))[0]
+        for one in (False, True)
+    )
+    assert anywhere == pytest.approx(0.0, abs=1e-6)
+    assert in_order > 0.3
+
+
+def test_the_best_order_is_that_of_all_orders():
+    rng = np.random.default_rng(1)
+    similar = rng.uniform(-1, 1, (3, 4, 5)).astype(np.float32)
+    paths = list(itertools.combinations_with_replacement(range(5), 4))
+    both = paths + [one[::-1] for one in paths]
+    for shown in range(4):
+        slices, means = _in_order(similar, shown)
+        for at in range(3):
+            sums = [similar[at, np.arange(4), list(one)].sum() for one in both]
+            assert means[at] == pytest.approx(max(sums) / 4, abs=1e-6)
+            assert slices[at] == both[int(np.argmax(sums))][shown]

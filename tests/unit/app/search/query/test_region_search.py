@@ -352,6 +352,15 @@ def test_scrolling_a_slice_that_is_searched_with_searches_again_once(
         jobs.run_pending()
     assert searched == []
     qtbot.waitUntil(lambda: searched == [4], timeout=2000)
+    panel.search_with.changed.emit("volume")
+    assert (context.state.query.slices, context.state.query.region.z) == ("all", 4)
+    assert panel.search_with.value() == "volume"
+    panel.pane.go_to_slice(1)
+    jobs.run_pending()
+    qtbot.waitUntil(lambda: context.state.query.region.z == 1, timeout=2000)
+    assert context.state.query.slices == "all"
+    panel.search_with.changed.emit("slice")
+    assert context.state.query == Query(image=file, region=Region(0, 0, 40, 30, z=1))
     panel.search_with.changed.emit("whole")
     panel.pane.go_to_slice(2)
     jobs.run_pending()

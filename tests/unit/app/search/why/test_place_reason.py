@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QMouseEvent
+from PySide6.QtWidgets import QWidget
 
 from semblance.app.search.compare.pair_reason import PairReason
 from semblance.app.search.why.place_reason import marks_of
 from semblance.app.search.why.why_images import AnnotatedImage, WhyImages
+from semblance.app.widgets.layouts import vbox
 from semblance.core.features.places import PlaceGrid
 from semblance.core.workflows.searches.compare_cases import ComparedImage, ImageComparison
 from semblance.core.workflows.searches.compare_places import ComparedPlaces, PlaceMatch
@@ -131,3 +134,35 @@ def test_the_reason_beside_compared_images_adds_up(qtbot, context):
     reason._show(comparison(parts=(), note="This metric has no exact shares."))
     assert reason.sum.isHidden()
     assert reason.note.text() == "This metric has no exact shares."
+
+
+def test_what_stands_below_stays_in_its_place_until_the_next_reason_is_there(qtbot, context):
+    reason = PairReason(context)
+    page = QWidget()
+    column = vbox(page)
+    below = QWidget()
+    column.addWidget(reason)
+    column.addWidget(below, 1)
+    show_widget(qtbot, page, 300, 900)
+    reason._show(comparison())
+    column.activate()
+    before = below.y()
+    assert before > 100
+    reason.show_pair(SimpleNamespace(search=None), SimpleNamespace(case_id="a"))
+    column.activate()
+    assert reason.isHidden() and below.y() == before
+    reason.show_pair(None, None)
+    column.activate()
+    assert below.y() == 0
+
+
+def test_no_image_stands_below_the_name_of_another_case(images):
+    images._case = SimpleNamespace(rank=1, row=0, case_id="a", finding=None, place=None)
+    images._show(comparison())
+    assert images._title.text() == "Rank 1  a"
+    images.show_pair(SimpleNamespace(search=None), SimpleNamespace(rank=6, row=1, case_id="b", finding=None))
+    assert images._title.text() == "Rank 1  a" and images.case.shown.pixels is not None
+    images._show_late()
+    assert images._title.text() == "Rank 6  b"
+    assert images.case.shown.pixels is None and images.query.shown.problem == "Comparing places"
+    assert images.reason.isHidden() and not images.query._places

@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+import skimage.data
 
 from semblance.core.features import make_extractor
 from semblance.core.imaging.image import Image, ValueScale, ValueWindow
@@ -114,3 +115,15 @@ def test_the_conversion_is_reported_and_done_once_before_images_are_measured(mon
             [] if existing else ["Preparing the encoder"]
         )
     assert made == ["random"]
+
+
+def test_8_bits_are_a_choice_of_weights_and_leave_the_others_as_they_were():
+    assert encoder().settings == {
+        "margin": 0.25,
+        "slices": "middle",
+        "weights": "imagenet",
+        "burnt_in_marks": "hide",
+    }
+    photograph = Image(skimage.data.coffee(), 255.0)
+    both = [encoder(weights=one).extract(photograph) for one in ("imagenet", "imagenet-8-bit")]
+    assert 0.95 <= np.corrcoef(*both)[0, 1] < 0.9999

@@ -12,6 +12,7 @@ import struct
 from typing import ClassVar
 
 import numpy as np
+import onnx
 import pytest
 import skimage.data
 from PIL import Image as PILImage
@@ -315,3 +316,48 @@ def test_rows_and_columns_exchanged_are_caught():
     session = encoder_session()
     with pytest.raises(BadInput, match="'ramp'"):
         check_encoder(lambda images: measured(session, [image.transpose(1, 0, 2) for image in images]))
+
+
+@pytest.fixture(scope="module")
+def eight_bit(tmp_path_factory):
+    """The file of the encoder in 8 bits."""
+    return model_file.convert(tmp_path_factory.mktemp("eight bit"), model_file.EIGHT_BIT)
+
+
+def test_in_8_bits_the_file_is_the_same_everywhere(eight_bit, weights):
+    content = efficientnet.onnx_model(weights, eight_bit=True)
+    assert eight_bit.read_bytes() == content
+    assert len(content) < 4_000_000
+
+
+def test_in_8_bits_it_describes_photographs_as_the_floats_do(eight_bit):
+    # Of the images that come with scikit-image: the ranges were made with them.
+    pixels = [
+        np.asarray(PILImage.fromarray(getattr(skimage.data, name)()).convert("RGB").resize((224, 224)))
+        for name in ("coffee", "camera", "chelsea", "cell")
+    ]
+    names = ("features", "levels", "places")
+    floats = all_outputs(encoder_session(), pixels, names)
+    small = all_outputs(Session(eight_bit, SETTINGS), pixels, names)
+    for expected, found in zip(floats, small, strict=True):
+        assert found.shape == expected.shape
+        rows = [one.reshape(len(pixels), -1) for one in (expected, found)]
+        norms = np.prod([np.linalg.norm(one, axis=1) for one in rows], axis=0)
+        assert ((rows[0] * rows[1]).sum(axis=1) / norms >= 0.95).all()
+
+
+def test_in_8_bits_no_processor_overflows_16_bits(eight_bit):
+    model = onnx.load(eight_bit)
+    kernels = {one.name: onnx.numpy_helper.to_array(one).astype(int) for one in model.graph.initializer}
+    dense = [one.reshape(len(one), -1) for one in kernels.values() if one.ndim == 4 and one.shape[1] > 1]
+    assert len(dense) == 33
+    for rows in dense:
+        for signs in (np.maximum(rows, 0), np.maximum(-rows, 0)):
+            assert 255 * (signs[:, 1:] + signs[:, :-1]).max() <= 32767
+
+
+def test_in_8_bits_wrong_numbers_are_caught(monkeypatch, tmp_path):
+    monkeypatch.setattr(efficientnet, "EPSILON", 1e-5)
+    with pytest.raises(BadInput, match="wrong numbers"):
+        model_file.convert(tmp_path, model_file.EIGHT_BIT)
+    assert list(tmp_path.iterdir()) == []

@@ -1,5 +1,6 @@
 """The slices of volumes are described with a library's features, and found again."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -25,8 +26,9 @@ from semblance.core.workflows.features.open_volumes import CaseImage
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
+from semblance.core.workflows.searches.compare_cases import compare_images
 from semblance.core.workflows.searches.rank_cases import rank_cases
-from semblance.core.workflows.searches.slice_query import query_on_slice
+from semblance.core.workflows.searches.slice_query import query_by_slices, query_on_slice
 from tests.helpers.learners import Listener
 from tests.helpers.volume_files import meta_image
 
@@ -188,6 +190,49 @@ def test_a_region_on_a_slice_is_found_on_that_slice(library):
         assert np.hypot(middle[0] - 24, middle[1] - 22) < 12
 
 
+def test_the_reason_shows_the_slice_that_was_found(library):
+    query = query_on_slice(library, Query(case="in/v0.mha", region=Region(14, 16, 16, 16)), 2)
+    search = Search("plain", query, group_duplicates=False)
+    case = rank_cases(library, search).result.ranked[0]
+    # The fifth represents a volume of eight.
+    assert case.place.slice != 5
+    shown, middle = (
+        compare_images(library, search, case.case_id, place=place).case.pixels
+        for place in (case.place, replace(case.place, slice=5))
+    )
+    assert (shown != middle).any()
+
+
 def test_a_slice_that_is_not_there_is_refused(library):
     with pytest.raises(BadArguments, match=r"no slice 9: .* has 8"):
         query_on_slice(library, Query(case="in/v0.mha"), 9)
+
+
+@pytest.mark.parametrize("in_order", [False, True])
+def test_a_volume_finds_volumes_and_opens_them_at_the_level_of_its_middle_slice(library, in_order):
+    query = query_by_slices(library, Query(case="in/v0.mha"), in_order=in_order)
+    assert query.region.z == 4
+    ranked = _ranked(library, query)
+    found = {case.case_id: case.place.slice for case in ranked}
+    assert list(found) == ["in/v1.mha", "in/v2.mha"]
+    assert abs(found["in/v1.mha"] - 6) <= 1
+    assert abs(found["in/v2.mha"] - 7) <= 1
+    assert ranked[0].distance < ranked[1].distance
+    assert Query.from_json(query.to_json()) == query
+
+
+def test_a_volume_from_outside_is_measured_as_its_own_copy_in_the_library(library):
+    outside = library.parent / "in" / "v0.mha"
+    near = [
+        {case.case_id: case.distance for case in _ranked(library, query_by_slices(library, query))}
+        for query in (Query(case="in/v0.mha"), Query(image=outside))
+    ]
+    near[1].pop("in/v0.mha", None)
+    assert near[1] == pytest.approx(near[0], abs=1e-3)
+
+
+def test_only_whole_volumes_have_an_order_of_slices(library):
+    one = query_on_slice(library, Query(case="in/v0.mha"), 2)
+    assert query_by_slices(library, one) == one
+    with pytest.raises(BadArguments, match="order"):
+        query_by_slices(library, one, in_order=True)

@@ -21,7 +21,7 @@ from semblance.core.tasks import Cancelled
 from semblance.core.workflows.features import described_sets, measuring_order
 from semblance.core.workflows.features import extract_features as module
 from semblance.core.workflows.features.extract_features import extract_features
-from semblance.core.workflows.features.stored_places import place_blocks, read_places
+from semblance.core.workflows.features.stored_places import read_places
 from semblance.core.workflows.library.edit_metrics import delete_features, duplicate_features, rename_features
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.library.library_snapshot import read_snapshot
@@ -100,7 +100,6 @@ def test_the_encoder_gives_levels_and_places_of_every_case(library, images):
         _, values = features.read(levels)
         stored = read_places(opened, levels)
         cases = opened.catalogue.details(stored.rows.tolist())
-    assert (stored.note, len(stored.missing)) == ("", 0)
     assert (stored.grid_rows, stored.grid_columns, stored.codes.shape) == (14, 14, (12, 196, 64))
     assert stored.codes[0].nbytes <= 15_000
     head, deep = make_extractor("encoder"), make_extractor(levels.extractor, **levels.extractor_settings)
@@ -176,7 +175,7 @@ def test_a_library_of_before_gets_its_descriptions_and_keeps_its_features(librar
     with Library.open(library) as opened:
         with pytest.raises(BadInput, match="no places of 'encoder'") as caught:
             read_places(opened, opened.features.get(None))
-        assert "Metric > Extract features…" in caught.value.hint
+        assert "Metric > Measure places" in caught.value.hint
     assert read_snapshot(library).feature_sets[0].incomplete == 12
     striped_folder(images, n=14)
     import_source(images, library)
@@ -209,11 +208,8 @@ def test_a_coding_of_few_images_is_fitted_anew_once_the_library_has_twice_as_man
         stored = places(library)
         assert len(stored.rows) == n, n
     with Library.open(library) as opened:
-        blocks = list(place_blocks(opened, opened.features.get("onnx")))
-    ids = np.concatenate([rows for rows, _ in blocks])
-    np.testing.assert_array_equal(
-        np.concatenate([codes for _, codes in blocks])[np.argsort(ids)], stored.codes
-    )
+        few = read_places(opened, opened.features.get("onnx"), stored.rows[7:20])
+    np.testing.assert_array_equal(few.codes, stored.codes[7:20])
 
 
 def test_an_image_of_the_sample_that_cannot_be_read_is_replaced(library, images, own, monkeypatch):
@@ -234,7 +230,7 @@ def test_another_program_with_another_coding_is_noticed(library, own):
         assert opened.features.write_chunk(before, rows, codes) == 0
         assert opened.features.recode(before, {"fitted_from": 4}) == changed
         assert opened.features.write_chunk(changed, rows, codes) == 1
-    assert places(library).missing.tolist() == list(range(2, 13))
+    assert places(library).rows.tolist() == [1]
 
 
 @pytest.mark.parametrize("damage", ["flipped", "gone", "no description"])

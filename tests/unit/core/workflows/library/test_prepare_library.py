@@ -21,6 +21,7 @@ from semblance.core.workflows.library.prepare_library import Preparation, prepar
 from semblance.core.workflows.metrics.stored_metric import current_metric, set_current_metric
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
+from semblance.core.workflows.reports.metric_cards import document_of
 from semblance.core.workflows.searches.rank_cases import nearest_cases
 from tests.helpers.images import striped_folder
 from tests.helpers.recording_reporter import RecordingReporter
@@ -258,6 +259,14 @@ def grown(tmp_path_factory):
     train_metric(library, TrainRequest("euclidean", "mine", "small,large"))
     import_source(striped_folder(folder / "second", n=6, seed=9), library)
     return library
+
+
+def test_the_card_says_why_search_by_place_is_not_measured(grown):
+    with Library.open(grown) as opened:
+        record = opened.metric("encoder + Euclidean")
+    document = document_of(record.name, record.card, record.scores)
+    texts = [line.value for section in document.sections for line in section.facts]
+    assert any("has no regions of two patients" in text for text in texts)
 
 
 def measured(library, name):

@@ -94,6 +94,13 @@ def test_a_search_by_place_shares_its_similarity_among_the_places_of_the_region(
     assert pair.share == pytest.approx(pair.similarity / (places.shares[0] != 0.0).sum())
 
 
+def test_a_whole_image_searched_with_by_place_has_matches_and_no_frame(made):
+    library, search, ranked = searched(made)
+    places = compare_images(library, search, ranked[0].case_id, by_place=True).places
+    assert places.is_similarity and places.frames is None and places.pairs
+    assert sum(amount for _, amount in places.parts) == pytest.approx(places.total, abs=1e-9)
+
+
 def test_features_of_another_image_have_no_shares(made, tmp_path):
     shutil.copytree(made, tmp_path / "own", dirs_exist_ok=True)
     library, search, ranked = searched(tmp_path / "own")

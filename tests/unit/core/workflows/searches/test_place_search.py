@@ -13,14 +13,14 @@ import pytest
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.imaging.region import Region, region_of_mask
 from semblance.core.library.library import Library
-from semblance.core.searches.feedback.judgements import likeness_judgement
+from semblance.core.searches.feedback.judgements import comparison_judgement, likeness_judgement
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import BOTH, PLACE, WHOLE, Search, new_ledger
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches import place_search
-from semblance.core.workflows.searches.explain_distance import result_with_reasons
+from semblance.core.workflows.searches.explain_distance import explain_distance, result_with_reasons
 from semblance.core.workflows.searches.feedback.refine_metric import (
     add_judgements,
     redo_judgements,
@@ -101,6 +101,8 @@ def test_what_is_compared_can_be_chosen(library):
     assert whole.compared_by == WHOLE
     by_place = nearest_cases(library, "plain", Query(case=_case(0)), k=4, match=PLACE)
     assert [one.finding for one in by_place.ranked] == ["red"] * 4
+    # A whole image is found at no one place of another: a frame anywhere would be a claim.
+    assert by_place.compared_by == PLACE and all(one.place is None for one in by_place.ranked)
     with pytest.raises(BadArguments, match="no way to compare"):
         nearest_cases(library, "plain", query, match="patch")
 
@@ -230,3 +232,19 @@ def test_places_join_a_metric_that_was_validated_with_them(with_places):
 )
 def test_what_changes_the_metric_ranks_by_it_alone(with_places, changed):
     assert _match({"place_weight": 0.35}, **changed) == WHOLE
+
+
+def test_the_reason_is_that_of_the_order_with_places_and_without(library, monkeypatch):
+    monkeypatch.setattr(place_search, "chosen_weight", lambda _: 0.35)
+    search = Search("plain", Query(case=_case(0)), new_ledger())
+
+    def compared_by() -> str:
+        result = rank_cases(library, search, k=4).result
+        for one in result.ranked:
+            found = explain_distance(library, search, one.case_id)
+            assert found.distance == pytest.approx(one.distance, rel=1e-6), one.case_id
+        return result.compared_by
+
+    assert compared_by() == BOTH
+    add_judgements(library, search, [comparison_judgement(search, _case(3), _case(5))])
+    assert compared_by() == WHOLE
