@@ -79,6 +79,11 @@ class QueryPlaces:
     extent: tuple[int, int]
     of_image: bool = False
 
+    @property
+    def is_all(self) -> bool:
+        """Whether all places of the image or slice are compared."""
+        return len(self.numbers) == len(self.grid)
+
 
 @dataclass(frozen=True, eq=False)
 class PlaceSearch:
