@@ -342,6 +342,9 @@ def _place(whole: ComparableImage, part: ComparableImage) -> Box | None:
 def _refined(box: Box, shown: Pixels, other: Pixels) -> Box:
     """``box`` moved and stretched by how far its four quarters are off."""
     height, width = other.shape
+    if min(height, width) < 2:
+        # A strip of one pixel has no quarters.
+        return box
     off = _offsets(_quarters(shown), _quarters(other))
     # Where the part lies at +y in what is shown, the box must move there. The quarters' centres lie at 1/4 and 3/4.
     top, bottom = off[:, :, 0].mean(axis=1) / height

@@ -13,7 +13,8 @@ from PySide6.QtWidgets import QGridLayout, QSizePolicy, QWidget
 
 from semblance.app.search.why.place_reason import PlaceReason, marks_of
 from semblance.app.shell.context import Context
-from semblance.app.shell.jobs import WorkerPool
+from semblance.app.shell.event_loop import one_shot
+from semblance.app.shell.jobs import SHOW_AFTER_MS, WorkerPool
 from semblance.app.shell.theme import TICK, colour, font, theme
 from semblance.app.widgets.finding_chips import FindingChip
 from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
@@ -39,8 +40,8 @@ _DARK, _LIGHT = "#000000", "#FFFFFF"
 
 
 class WhyImages(QWidget):
-    """Shows the pair of :meth:`show_pair`. The last images stay until the new ones are ready. ``compared``: new ones
-    are shown, or none are."""
+    """Shows the pair of :meth:`show_pair`. The last images stay with their name until the new ones are ready, if
+    that is soon. ``compared``: new ones are shown, or none are."""
 
     compared = Signal()
 
@@ -56,6 +57,8 @@ class WhyImages(QWidget):
         self._places: ComparedPlaces | None = None
         #: Whether the images of another pair are awaited.
         self.is_comparing = False
+        self._case: RankedCase | None = None
+        self._late_timer = one_shot(self, self._show_late, SHOW_AFTER_MS)
         grid = QGridLayout()
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setHorizontalSpacing(8)
@@ -93,7 +96,19 @@ class WhyImages(QWidget):
         self._update_switch()
 
     def show_pair(self, ranked_search: RankedSearch, ranked_case: RankedCase) -> None:
-        """Request the images of the query and of a ranked case."""
+        """Request the images of the query and of a ranked case. The name and the image of the case change at once, so
+        that no image stands below another name."""
+        self._case = ranked_case
+        if self.case.shown.pixels is None:
+            self._show_name()
+        self.is_comparing = True
+        self._late_timer.start()
+        request_images(self._context, ranked_search, ranked_case, self._show, self._fail)
+
+    def _show_name(self) -> None:
+        ranked_case = self._case
+        if ranked_case is None:
+            return
         columns = self._context.state.columns
         finding = ranked_case.finding or ""
         codes = {name: code for code, name in enumerate(columns.findings)}
@@ -103,12 +118,22 @@ class WhyImages(QWidget):
         self._title.set_tip(visible(ranked_case.case_id))
         self._chip.set_finding(codes.get(finding, -1), columns.letters.get(finding, "?"))
         self._chip.setToolTip(visible(finding) or tr("finding not given"))
-        self.is_comparing = True
-        request_images(self._context, ranked_search, ranked_case, self._show, self._fail)
+
+    def _show_late(self) -> None:
+        """The images take long: those of the case before must not stay."""
+        self._show_name()
+        for image in (self.query, self.case):
+            image.show_image(AnnotatedImage(problem=tr("Comparing places")))
+            image.show_places(NO_PLACE_MARKS)
+        self.note.setText("")
+        self._places = None
+        self.reason.show_comparison(None)
+        self._update_switch()
 
     def clear(self) -> None:
         """Remove the images and drop the job that prepares new ones."""
         self._context.jobs.cancel_channel(IMAGES_CHANNEL)
+        self._late_timer.stop()
         for image in (self.query, self.case):
             image.show_image(AnnotatedImage())
         self.note.setText("")
@@ -151,6 +176,8 @@ class WhyImages(QWidget):
         self.marks.setVisible(self._places is not None or any(one.rings or one.outline for one in shown))
 
     def _show(self, found: ImageComparison) -> None:
+        self._late_timer.stop()
+        self._show_name()
         self.copy_details.set_error(None)
         for number, (image, side) in enumerate(((self.query, found.query), (self.case, found.case))):
             image.show_image(_annotated(side, None if found.shown is None else found.shown[number]))
@@ -163,6 +190,8 @@ class WhyImages(QWidget):
         self._update_switch()
 
     def _fail(self, error: SemblanceError) -> None:
+        self._late_timer.stop()
+        self._show_name()
         self.copy_details.set_error(error)
         for image in (self.query, self.case):
             image.show_image(AnnotatedImage(problem=error.message))

@@ -92,6 +92,15 @@ def test_a_padded_image_is_the_same_and_has_a_close_outline(box, grey):
         assert closest[seed] > OUTLINE_CORRELATION
 
 
+@pytest.mark.parametrize("size", [(1500, 8), (8, 1500)])
+def test_a_strip_is_compared_with_all_others(size):
+    strip = compared(textured(0, side=1500).crop((0, 700, 1500, 708)).resize(size))
+    for seed in range(3):
+        other = compared(textured(seed))
+        assert not is_same_image(strip, other, parts=True)
+        assert not is_same_image(other, strip, parts=True)
+
+
 def test_equal_margins_are_no_padding():
     """Slices in equal margins are compared with their margins, in which they differ enough."""
     box = (30, 30, 30, 30)

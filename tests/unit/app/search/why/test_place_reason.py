@@ -154,3 +154,15 @@ def test_what_stands_below_stays_in_its_place_until_the_next_reason_is_there(qtb
     reason.show_pair(None, None)
     column.activate()
     assert below.y() == 0
+
+
+def test_no_image_stands_below_the_name_of_another_case(images):
+    images._case = SimpleNamespace(rank=1, row=0, case_id="a", finding=None, place=None)
+    images._show(comparison())
+    assert images._title.text() == "Rank 1  a"
+    images.show_pair(SimpleNamespace(search=None), SimpleNamespace(rank=6, row=1, case_id="b", finding=None))
+    assert images._title.text() == "Rank 1  a" and images.case.shown.pixels is not None
+    images._show_late()
+    assert images._title.text() == "Rank 6  b"
+    assert images.case.shown.pixels is None and images.query.shown.problem == "Comparing places"
+    assert images.reason.isHidden() and not images.query._places
