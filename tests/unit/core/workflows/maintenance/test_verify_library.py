@@ -25,6 +25,7 @@ from semblance.core.workflows.maintenance.verification_result import Verificatio
 from semblance.core.workflows.maintenance.verify_library import retraining_advice, verify_library
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
+from semblance.core.workflows.searches.derived_arrays import SLICES_SUFFIX, save_arrays
 from semblance.core.workflows.searches.open_metrics import close_loaded_metrics
 from semblance.core.workflows.searches.rank_cases import nearest_cases
 from tests.helpers.libraries import raw, settled, stored_features, tables_of
@@ -259,6 +260,11 @@ def test_what_is_no_file_of_the_library_is_not_read(library, tmp_path, kind, ins
     assert verify_library(library).findings == []
     assert (tmp_path / "elsewhere").exists()
     assert len(stored_features(library)[0]) == CASES
+
+
+def test_described_slices_of_aligned_volumes_belong_to_the_library(library):
+    save_arrays(library / DERIVED / f"{'5e' * 16}{SLICES_SUFFIX}", {"levels": np.zeros((3, 4))})
+    assert verify_library(library).findings == []
 
 
 @pytest.mark.parametrize("inside", ["features/1.zarr/c/0/0", "metrics", CATALOGUE])
