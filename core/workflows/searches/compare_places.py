@@ -318,7 +318,7 @@ def compare_found_places(
             len(query.numbers),
             mean=total,
         )
-        if search.query.region is not None
+        if not query.is_all
         else tr_lazy("{n} places of the image, mean {mean:.2f}", n=len(query.numbers), mean=total)
     )
     if resolved_match(loaded, search) == BOTH:

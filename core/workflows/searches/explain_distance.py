@@ -185,7 +185,7 @@ def _explained_by_place(
         sentences = [
             tr_lazy("Its slices are similar by {cosine:.2f}, the mean cosine.", cosine=one) for one in cosines
         ]
-    elif search.query.region is None:
+    elif found.query.is_all:
         sentences = [
             tr_lazy("Its places are similar by {cosine:.2f}, the mean cosine.", cosine=one) for one in cosines
         ]

@@ -79,6 +79,11 @@ class QueryPlaces:
     extent: tuple[int, int]
     of_image: bool = False
 
+    @property
+    def is_all(self) -> bool:
+        """Whether all places of the image or slice are compared."""
+        return len(self.numbers) == len(self.grid)
+
 
 @dataclass(frozen=True, eq=False)
 class PlaceSearch:
@@ -166,7 +171,7 @@ def _by_slices(
     if not isinstance(index, SliceIndex) or number is None:
         raise BadInput(
             "The slices of the volumes are not described.",
-            "Describe them: Metric > Extract features…, or search with a slice.",
+            "Describe them: Metric > Measure places, or search with a slice.",
         )
     volume = None
     if query.case is not None:

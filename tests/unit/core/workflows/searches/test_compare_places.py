@@ -98,6 +98,7 @@ def test_a_whole_image_searched_with_by_place_has_matches_and_no_frame(made):
     library, search, ranked = searched(made)
     places = compare_images(library, search, ranked[0].case_id, by_place=True).places
     assert places.is_similarity and places.frames is None and places.pairs
+    assert "places of the image" in str(places.summary)
     assert sum(amount for _, amount in places.parts) == pytest.approx(places.total, abs=1e-9)
 
 
