@@ -358,6 +358,7 @@ def unused_files(library: Library) -> list[tuple[Path, bool]]:
         CASES_FILE,
         EMBEDDING_SUFFIX,
         NEAR_SUFFIX,
+        SLICES_SUFFIX,
         TRAINED_SUFFIX,
     )
 
@@ -377,6 +378,7 @@ def unused_files(library: Library) -> list[tuple[Path, bool]]:
         file
         for file in _inside(folder / DERIVED)
         if file.name != CASES_FILE
+        and file.suffix != SLICES_SUFFIX
         and (file.suffix not in of_metrics or file.name.partition(".")[0] not in stems)
     ]
     return [(file, time.time() - os.lstat(file).st_mtime < MIN_AGE_S) for file in found]

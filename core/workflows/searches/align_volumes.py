@@ -27,7 +27,7 @@ from semblance.core.retrieval.slice_alignment import (
     no_alignment,
 )
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.features.derived_arrays import load_arrays, save_arrays
+from semblance.core.workflows.features.derived_arrays import SLICES_SUFFIX, load_arrays, save_arrays
 from semblance.core.workflows.imaging.library_cache import cached_library
 
 #: Described slices lie at most so many mm apart, if these are no more than MOST.
@@ -38,8 +38,8 @@ CONTRADICTION, CONTRADICTION_MM = 0.8, 10.0
 #: Slices that decide what the darkest and the brightest grey of a volume are, and the percentiles.
 _SAMPLED, _CLIPPED = 9, (0.5, 99.5)
 _BATCH = 4
-#: How the file of a volume's descriptions ends, and what its numbers are: raised when they change.
-_SUFFIX, _VERSION = ".slices", "1"
+#: What the numbers in the file of a volume's descriptions are: raised when they change.
+_VERSION = "1"
 
 
 def align_cases(library: LibraryLocation, case: str, other: str, *, reporter: Reporter = SILENT) -> Alignment:
@@ -189,7 +189,7 @@ def _descriptions(
     slices = _described(stack)
     distance = None if stack.spacing_mm is None else stack.spacing_mm[0]
     opened = None if library is None or source.case is None else cached_library(library)
-    file = opened.derived / f"{source.case.content[:32]}{_SUFFIX}" if opened and source.case else None
+    file = opened.derived / f"{source.case.content[:32]}{SLICES_SUFFIX}" if opened and source.case else None
     key = f"{_VERSION} {model_file().name} {len(stack)}"
     stored = None if file is None else load_arrays(file, key)
     if stored is not None and len(stored.get("rows", ())) == len(slices):

@@ -18,6 +18,7 @@ from semblance.core.library.library import Library
 from semblance.core.library.records import CATALOGUE, DERIVED, MetricRecord
 from semblance.core.library.thumbnails import ThumbnailStore
 from semblance.core.searches.query import Query
+from semblance.core.workflows.features.derived_arrays import SLICES_SUFFIX, save_arrays
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.maintenance import repair_library
 from semblance.core.workflows.maintenance.backup import back_up
@@ -259,6 +260,11 @@ def test_what_is_no_file_of_the_library_is_not_read(library, tmp_path, kind, ins
     assert verify_library(library).findings == []
     assert (tmp_path / "elsewhere").exists()
     assert len(stored_features(library)[0]) == CASES
+
+
+def test_described_slices_of_aligned_volumes_belong_to_the_library(library):
+    save_arrays(library / DERIVED / f"{'5e' * 16}{SLICES_SUFFIX}", {"levels": np.zeros((3, 4))})
+    assert verify_library(library).findings == []
 
 
 @pytest.mark.parametrize("inside", ["features/1.zarr/c/0/0", "metrics", CATALOGUE])
