@@ -12,7 +12,6 @@ import hypothesis
 import pytest
 
 from semblance.core.engine import cluster, limit_threads
-from semblance.core.workflows.features import describe_slices, extract_features
 from semblance.core.workflows.library.close_library import close_library
 from tests.helpers import data as real_data
 from tests.helpers.engine_here import open_engine_here
@@ -31,6 +30,8 @@ hypothesis.settings.load_profile("project")
 
 # At once: the conftest of a folder that is named in the call may load numpy before pytest is configured.
 limit_threads()
+#: Imported later, because they load numpy.
+_FEATURES = "semblance.core.workflows.features"
 
 _failed = pytest.StashKey[bool]()
 
@@ -109,16 +110,16 @@ def private_home(
 def features_here() -> Iterator[None]:
     """Features are extracted without starting processes."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(extract_features, "open_engine", open_engine_here)
-        patch.setattr(describe_slices, "open_engine", open_engine_here)
+        patch.setattr(f"{_FEATURES}.extract_features.open_engine", open_engine_here)
+        patch.setattr(f"{_FEATURES}.describe_slices.open_engine", open_engine_here)
         yield
 
 
 @pytest.fixture
 def features_in_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Features are extracted in processes, as in the program."""
-    monkeypatch.setattr(extract_features, "open_engine", cluster.open_engine)
-    monkeypatch.setattr(describe_slices, "open_engine", cluster.open_engine)
+    monkeypatch.setattr(f"{_FEATURES}.extract_features.open_engine", cluster.open_engine)
+    monkeypatch.setattr(f"{_FEATURES}.describe_slices.open_engine", cluster.open_engine)
 
 
 @pytest.fixture

@@ -29,6 +29,7 @@ def test_a_new_library_opens_empty_and_again(tmp_path):
             "patients": None,
             "findings": {},
             "feature_sets": [],
+            "descriptions": {},
             "metrics": [],
             "searches": [],
         }

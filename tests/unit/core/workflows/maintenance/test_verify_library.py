@@ -25,7 +25,7 @@ from semblance.core.workflows.maintenance.verification_result import Verificatio
 from semblance.core.workflows.maintenance.verify_library import retraining_advice, verify_library
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
-from semblance.core.workflows.searches.derived_arrays import SLICES_SUFFIX, save_arrays
+from semblance.core.workflows.searches.derived_arrays import PLACES_SUFFIX, SLICES_SUFFIX, save_arrays
 from semblance.core.workflows.searches.open_metrics import close_loaded_metrics
 from semblance.core.workflows.searches.rank_cases import nearest_cases
 from tests.helpers.libraries import raw, settled, stored_features, tables_of
@@ -262,7 +262,8 @@ def test_what_is_no_file_of_the_library_is_not_read(library, tmp_path, kind, ins
     assert len(stored_features(library)[0]) == CASES
 
 
-def test_described_slices_of_aligned_volumes_belong_to_the_library(library):
+def test_prepared_places_and_described_slices_belong_to_the_library(library):
+    save_arrays(library / DERIVED / f"1{PLACES_SUFFIX}", {"codes": np.zeros((3, 4))})
     save_arrays(library / DERIVED / f"{'5e' * 16}{SLICES_SUFFIX}", {"levels": np.zeros((3, 4))})
     assert verify_library(library).findings == []
 
