@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -60,6 +61,10 @@ from semblance.core.library.thumbnails import ThumbnailStore
 CURRENT_METRIC, PREVALENCES, _PREPARATION = "current metric", "prevalences", "preparation"
 #: Name of the search that the window showed last.
 _LAST = "(last)"
+
+#: The names of the files of metrics, and of what is derived from them.
+_NAME_BYTES = 8
+_METRIC_NAME = re.compile(f"[0-9a-f]{{{2 * _NAME_BYTES}}}")
 
 
 class Library:
@@ -261,7 +266,7 @@ class Library:
 
     def new_metric_file(self) -> Path:
         """The file for a new metric, to be saved before :meth:`add_metric`."""
-        return self.files.folder / "metrics" / f"{secrets.token_hex(8)}.metric"
+        return self.files.folder / "metrics" / f"{secrets.token_hex(_NAME_BYTES)}.metric"
 
     def add_metric(
         self,
@@ -289,11 +294,10 @@ class Library:
             stored = {record.file.stem for record in self.metrics()}
             folder = self.files.folder / "metrics"
             remove_abandoned(found for found in folder.iterdir() if found.stem not in stored)
-            # Places are named after their feature set.
-            stored |= {str(one.id) for one in self.features.every()}
             for found in self.derived.iterdir():
-                # A temporary file has a dot before its future name.
-                if found.name.removeprefix(".").partition(".")[0] not in stored:
+                # A temporary file has a dot before its future name. Files of places, slices and cases stay.
+                name = found.name.removeprefix(".").partition(".")[0]
+                if _METRIC_NAME.fullmatch(name) and name not in stored:
                     found.unlink(missing_ok=True)
 
     def _insert_metric(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from semblance.core.errors import BadArguments
 from semblance.core.json_document import JsonDocument, JsonKeys
+from semblance.core.language import tr_lazy
 
 if TYPE_CHECKING:
     from semblance.core.imaging.region import Region
@@ -52,5 +53,6 @@ def check_one_query(query: Query) -> None:
         raise BadArguments("A search needs one query.", "Give either --case or --image.")
     if query.slices not in ("", ALL_SLICES, IN_ORDER):
         raise BadArguments(
-            f"'{query.slices}' is no way to compare slices.", f"Use {ALL_SLICES} or '{IN_ORDER}'."
+            tr_lazy("'{slices}' is no way to compare slices.", slices=query.slices),
+            tr_lazy("Use '{every}' or '{in_order}'.", every=ALL_SLICES, in_order=IN_ORDER),
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from semblance.core.searches.search import Search
+from semblance.core.searches.search import PLACE, Search
 from semblance.core.searches.similar_cases import MatchedPlace
 from semblance.core.workflows.searches.rank_cases import RankedSearch
 from semblance.core.workflows.searches.search_result import SearchResult
@@ -20,7 +20,7 @@ def with_places(result: SearchResult, *places: MatchedPlace) -> SearchResult:
     lines = [
         replace(case, place=places[min(number, len(places) - 1)]) for number, case in enumerate(result.ranked)
     ]
-    return replace(result, ranked=tuple(lines))
+    return replace(result, ranked=tuple(lines), compared_by=PLACE)
 
 
 def ids(result: SearchResult) -> list[str]:

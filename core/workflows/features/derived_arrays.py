@@ -25,6 +25,8 @@ from semblance.core.files import create_folder, replacing
 CASES_FILE, NEAR_SUFFIX, TRAINED_SUFFIX, EMBEDDING_SUFFIX = "cases.columns", ".near", ".trained", ".embedding"
 #: The ending of a file with the descriptions of all slices of a volume, by which another is aligned with it.
 SLICES_SUFFIX = ".slices"
+#: The ending of a file with the places of a feature set, ready to be searched.
+PLACES_SUFFIX = ".places"
 #: How such a file begins, and how long its first line may be.
 _MAGIC, _LONGEST_HEADER = b"semblance arrays 1\n", 1 << 16
 #: Each array begins at a multiple of this, so that its numbers are aligned.

@@ -26,7 +26,7 @@ from semblance.core.retrieval.place_index import (
 )
 from semblance.core.retrieval.slice_index import SliceIndex, SlicesInSpace
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.features.derived_arrays import load_arrays, save_arrays
+from semblance.core.workflows.features.derived_arrays import PLACES_SUFFIX, load_arrays, save_arrays
 from semblance.core.workflows.features.stored_places import coding_of, read_places
 
 if TYPE_CHECKING:
@@ -42,7 +42,6 @@ NUMBERS, QUERIES = (100, 200, 400, 800, 1_600, 3_200, 6_400, 12_800, 25_600), 60
 _MOST_COMPARED = 2_000_000
 #: The least and the largest side of these regions, in places.
 _SIDES = 2, 6
-_SUFFIX = ".places"
 _ARRAYS = ("rows", "codes", "inverse_lengths", "centroids", "images", "starts", "measured")
 
 #: The places of the last library, which all its metrics share, and what they were made from.
@@ -171,7 +170,7 @@ def _whole_with_places(library: Library, preferred: FeatureSet | None) -> Featur
 def _read(
     library: Library, whole: FeatureSet, places: FeatureSet, stamp: str, reporter: Reporter, code: bool
 ) -> LibraryPlaces:
-    file = library.derived / f"{places.id}{_SUFFIX}"
+    file = library.derived / f"{places.id}{PLACES_SUFFIX}"
     stored = load_arrays(file, stamp)
     if stored is None or not set(_ARRAYS) <= stored.keys():
         read = read_places(library, whole)

@@ -358,6 +358,7 @@ def unused_files(library: Library) -> list[tuple[Path, bool]]:
         CASES_FILE,
         EMBEDDING_SUFFIX,
         NEAR_SUFFIX,
+        PLACES_SUFFIX,
         SLICES_SUFFIX,
         TRAINED_SUFFIX,
     )
@@ -367,6 +368,7 @@ def unused_files(library: Library) -> list[tuple[Path, bool]]:
     copy = {record.file.name for record in library.metrics()}
     stems = {Path(name).stem for name in copy}
     stores = {library.features.store_of(one) for one in library.features.every()}
+    of_places = {f"{one.id}{PLACES_SUFFIX}" for one in library.features.every()}
     found = [file for file in sorted(folder.iterdir()) if file.suffix in _UNFINISHED]
     found += [file for file in _inside(folder / "metrics") if file.name not in copy]
     found += [file for file in _inside(folder / "features") if file not in stores]
@@ -378,6 +380,7 @@ def unused_files(library: Library) -> list[tuple[Path, bool]]:
         file
         for file in _inside(folder / DERIVED)
         if file.name != CASES_FILE
+        and file.name not in of_places
         and file.suffix != SLICES_SUFFIX
         and (file.suffix not in of_metrics or file.name.partition(".")[0] not in stems)
     ]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from semblance.core.errors import SemblanceError
 from semblance.core.evaluation.evaluate_metric import MetricScores, chance_note, scored_card
+from semblance.core.evaluation.protocols.region import RegionSearchScore
 from semblance.core.imaging import ImageAddress, open_image
 from semblance.core.imaging.hide_text import TextHider
 from semblance.core.imaging.image import Image, ValueWindow
@@ -43,7 +44,7 @@ from semblance.core.searches.feedback.judgements import (
     refines,
 )
 from semblance.core.searches.query import Query
-from semblance.core.searches.search import BOTH, Search
+from semblance.core.searches.search import BOTH, PLACE, Search
 from semblance.core.searches.similar_cases import MatchedPlace, RankedCase
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.evaluation.scored_metrics import (
@@ -54,6 +55,7 @@ from semblance.core.workflows.evaluation.scored_metrics import (
     scored_metrics,
 )
 from semblance.core.workflows.library.library_snapshot import LibrarySnapshot, read_snapshot
+from semblance.core.workflows.metrics.measure_places import REGION_SEARCH
 from semblance.core.workflows.reports.embedded_search import embedded_search
 from semblance.core.workflows.reports.export_plots import draw
 from semblance.core.workflows.reports.metric_cards import opening_text
@@ -146,7 +148,7 @@ def report_document(
         marked=bool(result.marks),
         card=card_facts(card, learner_title(card.learner)),
         measured_on=str(scores.get("measured_on", "")),
-        tested=_tested(scored),
+        tested=_tested_by_place(loaded.record.card) if result.compared_by == PLACE else _tested(scored),
         hidden={"same_patient": result.same_patient, "near_duplicates": result.near_duplicates},
         no_close_match=result.no_close_match,
         unclear=result.is_unclear,
@@ -456,6 +458,17 @@ def _scored(snapshot: LibrarySnapshot, metric: str, finding: str | None) -> _Sco
         return None
     known = roc_findings((current,), snapshot.columns.findings)
     return _Scored(current, current.scores, metrics, finding if finding in known else next(iter(known), None))
+
+
+def _tested_by_place(card: Mapping[str, Any]) -> str:
+    """What search by place was tested on, as one sentence: the scores of the metric say nothing of it."""
+    stored = card.get(REGION_SEARCH)
+    if stored is None:
+        return tr_lazy("Search by place was not tested in this library.")
+    return tr_lazy(
+        "Search by place was tested in this library: {summary}",
+        summary=RegionSearchScore.from_json(stored).summary,
+    )
 
 
 def _tested(scored: _Scored | None) -> str:

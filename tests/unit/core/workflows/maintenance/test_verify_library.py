@@ -18,7 +18,7 @@ from semblance.core.library.library import Library
 from semblance.core.library.records import CATALOGUE, DERIVED, MetricRecord
 from semblance.core.library.thumbnails import ThumbnailStore
 from semblance.core.searches.query import Query
-from semblance.core.workflows.features.derived_arrays import SLICES_SUFFIX, save_arrays
+from semblance.core.workflows.features.derived_arrays import PLACES_SUFFIX, SLICES_SUFFIX, save_arrays
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.maintenance import repair_library
 from semblance.core.workflows.maintenance.backup import back_up
@@ -262,7 +262,8 @@ def test_what_is_no_file_of_the_library_is_not_read(library, tmp_path, kind, ins
     assert len(stored_features(library)[0]) == CASES
 
 
-def test_described_slices_of_aligned_volumes_belong_to_the_library(library):
+def test_prepared_places_and_described_slices_belong_to_the_library(library):
+    save_arrays(library / DERIVED / f"1{PLACES_SUFFIX}", {"codes": np.zeros((3, 4))})
     save_arrays(library / DERIVED / f"{'5e' * 16}{SLICES_SUFFIX}", {"levels": np.zeros((3, 4))})
     assert verify_library(library).findings == []
 

@@ -136,6 +136,8 @@ def test_a_report_of_a_search_by_place_prints_and_frames_both_places(images, tmp
     html = write_search_report(images, search, tmp_path / "r.html").read_text()
     said = "Place 17 × 12 px at 8, 10"
     assert said in html
+    # The scores of the metric are not those of a search by place.
+    assert "Search by place was not tested in this library." in html
     assert said in words(write_search_report(images, search, tmp_path / "r.pdf"))
     shown, framed = (pictures(text)[-1] for text in (plain, html))
     assert shown.size == framed.size
