@@ -21,13 +21,17 @@ from semblance.app.shell import search_operations
 from semblance.app.shell.theme import set_theme
 from semblance.app.window.main_window import MainWindow
 from semblance.core.errors import SemblanceError
+from semblance.core.imaging.region import Region
 from semblance.core.searches.feedback.judgements import likeness_judgement
 from semblance.core.searches.query import Query
+from semblance.core.searches.search import PLACE
 from semblance.core.workflows.demo import demo_query, make_demo
 
 SIZE = (1280, 800)
 #: Wider images do not fit beside the contents of the help.
 MAX_WIDTH = 760
+#: Around the mass of the query of the demo, which is in the middle.
+MASS = Region(84, 84, 88, 84)
 
 
 def make_images(library: Path, folder: Path) -> list[Path]:
@@ -50,6 +54,7 @@ def make_images(library: Path, folder: Path) -> list[Path]:
             ("asked", _show_search),
             ("why", _show_why),
             ("compare", _show_comparison),
+            ("place", _show_place),
             ("refine", _show_judgements),
             ("two_metrics", _show_two_metrics),
             ("train", _show_training),
@@ -93,8 +98,17 @@ def _show_comparison(window: MainWindow) -> QWidget:
     return window
 
 
+def _show_place(window: MainWindow) -> QWidget:
+    window.parts.full.leave_page("compare")
+    search_operations.submit_region(window.context, MASS, match=PLACE)
+    wait_until_idle(window)
+    window.parts.full.compare(window.panels.ranking.grid.model().case_row(0))
+    return window
+
+
 def _show_judgements(window: MainWindow) -> QWidget:
     window.parts.full.leave_page("compare")
+    search_operations.submit_region(window.context, None)
     wait_until_idle(window)
     model = window.panels.ranking.grid.model()
     for index, is_similar in ((0, True), (2, True), (4, False)):
