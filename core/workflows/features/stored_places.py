@@ -9,7 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
+from semblance.core.features.encoder.extractor import Encoder
+from semblance.core.features.onnx_encoder import OnnxEncoder
 from semblance.core.features.places import PLACES, Codes, PlaceCoding
+from semblance.core.features.registry import extractor_class
 from semblance.core.language import tr_lazy
 from semblance.core.library.records import CODING, GRID, FeatureSet
 
@@ -92,10 +95,13 @@ def coding_of(places: FeatureSet) -> PlaceCoding:
 
 
 def _no_places(whole: FeatureSet) -> BadInput:
-    return BadInput(
-        tr_lazy("The library has no places of '{name}'.", name=whole.name),
-        tr_lazy(
+    if extractor_class(whole.extractor).needs_table:
+        remedy = tr_lazy("A table has no images to search in.")
+    else:
+        remedy = tr_lazy(
             "Metric > Measure places (semblance features LIB --extractor {extractor}) measures them.",
-            extractor=whole.extractor,
-        ),
-    )
+            extractor=whole.extractor
+            if whole.extractor in (Encoder.name, OnnxEncoder.name)
+            else Encoder.name,
+        )
+    return BadInput(tr_lazy("The library has no places of '{name}'.", name=whole.name), remedy)

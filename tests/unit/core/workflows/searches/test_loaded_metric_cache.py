@@ -175,8 +175,12 @@ def test_outdated_values_are_deleted(table, tmp_path):
     extract_features(table, "raw")
     nearest_cases(table, "learnt", Query("t/c0"))
     assert len(derived(table)) == 2
+    of_no_metric = {table / DERIVED / name for name in ("3.places", f"{'a' * 32}.slices")}
+    for file in of_no_metric:
+        file.write_bytes(b"places")
     train_metric(table, TrainRequest("bdm", "learnt", settings={"rounds": 3}))
-    assert len(derived(table)) == 1
+    assert len(derived(table)) == 3
+    assert of_no_metric < set(derived(table))
 
 
 def test_with_a_full_disk_only_the_cache_is_not_saved(table, monkeypatch):
