@@ -74,7 +74,9 @@ class MessageView(QFrame):
         set_look(self, message=level)
         self._what = WrappedLabel(what, "title", selectable=True)
         self._hint = WrappedLabel(hint, "second", selectable=True)
-        self._hint.setVisible(bool(hint))
+        if not hint:
+            # Shown before it has a parent, it would be a window that takes the keyboard.
+            self._hint.hide()
         texts = vbox(spacing=2)
         texts.addWidget(self._what)
         texts.addWidget(self._hint)
