@@ -166,7 +166,8 @@ class ImportLabelsDialog(Dialog):
         for column, width in enumerate(_WIDTHS):
             self.table.setColumnWidth(column, theme().px(width))
         self.show_same = QCheckBox(tr("Show lines that change nothing"))
-        self.show_same.setVisible(counts[LabelLineStatus.SAME] > 0)
+        if not counts[LabelLineStatus.SAME]:
+            self.show_same.hide()
         self.show_same.toggled.connect(self._fill)
         self._note = WrappedLabel(role="second")
         self.accept_button = accept_button(

@@ -43,7 +43,8 @@ class ExtractDialog(Dialog):
             self._extractor_box.addItem(tr_name(extractor.title), extractor.name)
         self._summary = WrappedLabel(role="second")
         self._others_label = WrappedLabel(_unsuitable_extractors(library), "small")
-        self._others_label.setVisible(bool(self._others_label.text()))
+        if not self._others_label.text():
+            self._others_label.hide()
         self._name = QLineEdit()
         self._count_label = WrappedLabel(role="small")
         self._form = form()
