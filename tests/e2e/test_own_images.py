@@ -100,7 +100,8 @@ def test_from_a_dropped_folder_to_a_report(qtbot: QtBot, tmp_path: Path) -> None
         assert len(window.state.columns) == 40
         assert window.status.not_read.text() == "Could not read 1 file"
         assert [line[1] for line in window.state.library.unusable_files] == ["upright/broken.png"]
-        assert [facts.cases for facts in window.state.library.feature_sets] == [40]
+        measured = {facts.name: facts.cases for facts in window.state.library.feature_sets}
+        assert measured == {"encoder": 40, "encoder levels": 40}
         assert window.state.query == Query(case=window.state.columns.ids[0])
         assert window.panels.side.why.isVisible()
         assert not window.panels.side.why.is_empty
