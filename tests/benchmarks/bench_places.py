@@ -33,13 +33,14 @@ def composed(n: int) -> Codes:
     """(n, 196, 64) places of images that are divided into parts around random points."""
     rng = np.random.default_rng(0)
     kinds = rng.normal(size=(KINDS, M)) * (0.95 ** np.arange(M))
-    kinds *= 70.0 / np.abs(kinds).max(axis=1, keepdims=True)
+    kinds = (kinds * 70.0 / np.abs(kinds).max(axis=1, keepdims=True)).astype(np.float32)
     points = np.stack(np.meshgrid(np.arange(SIDE), np.arange(SIDE)), axis=-1).reshape(-1, 2)
     codes = np.empty((n, SIDE * SIDE, M), dtype=np.int8)
     for image in codes:
         centres, own = rng.uniform(0, SIDE, (PARTS, 2)), rng.integers(0, KINDS, PARTS)
         own = own[np.square(points[:, None] - centres).sum(axis=2).argmin(axis=1)]
-        image[:] = np.clip(kinds[own] + rng.normal(0, 9, (len(points), M)), -127, 127)
+        noise = rng.standard_normal((len(points), M), dtype=np.float32)
+        image[:] = np.clip(kinds[own] + 9.0 * noise, -127, 127)
     return codes
 
 
