@@ -13,9 +13,9 @@ from semblance.core.tasks import SILENT
 from semblance.core.workflows.evaluation.evaluate_learners import EvaluateRequest, evaluate
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
-from semblance.core.workflows.metrics.measure_places import PLACE_WEIGHT, WEIGHT_CHOICE, weight_entries
+from semblance.core.workflows.metrics.measure_places import WEIGHT_CHOICE, weight_entries
 from semblance.core.workflows.metrics.train_metric import fit_training_part
-from semblance.core.workflows.metrics.train_request import TrainRequest
+from semblance.core.workflows.metrics.train_request import PLACE_WEIGHT, TrainRequest
 from semblance.core.workflows.metrics.training_data import read_training_data
 from tests.benchmarks.harness import require_data, row
 

@@ -25,16 +25,16 @@ from semblance.core.metrics.steps.sequence import chosen_steps, fit_steps
 from semblance.core.tasks import SILENT, PartReporter, Reporter
 from semblance.core.workflows.features.region_cases import case_places
 from semblance.core.workflows.features.stored_places import read_places
-from semblance.core.workflows.metrics.train_request import TrainRequest
+from semblance.core.workflows.metrics.train_request import PLACE_WEIGHT, TrainRequest
 from semblance.core.workflows.metrics.training_data import TrainingData
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library
     from semblance.core.metrics.metric import Metric
 
-#: Entries of a stored card: the weight of places beside the metric, where they join it; how it was chosen; what regions
+#: Entries of a stored card: how the weight of places was chosen; what regions
 #: as queries find; and of the last two why one could not be measured.
-PLACE_WEIGHT, WEIGHT_CHOICE, REGION_SEARCH = "place_weight", "place_weight_choice", "region_search"
+WEIGHT_CHOICE, REGION_SEARCH = "place_weight_choice", "region_search"
 PLACES_NOT_MEASURED = "places_not_measured"
 #: Cases that are compared at most, seeded samples with the findings in proportion, and queries of all splits together.
 MOST_CASES, MOST_QUERIES = 2000, 240

@@ -21,6 +21,8 @@ REQUESTED, ONLY_IN_WINDOW = "asked", "only in the window"
 #: Key of the card of a metric that a preparation made: the learners it was compared with; and of one that is used only
 #: until all cases are measured.
 PREPARED, PROVISIONAL = "prepared", "provisional"
+#: The entry with the weight of places beside the metric, where they join it.
+PLACE_WEIGHT = "place_weight"
 _SEED, _JUDGEMENTS_ALONE = "seed", "judgements alone"
 
 

@@ -32,6 +32,7 @@ from semblance.core.searches.similar_cases import MatchedPlace
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.features.describe_slices import slices_of
 from semblance.core.workflows.features.library_places import LibraryPlaces, has_places, library_places
+from semblance.core.workflows.metrics.train_request import PLACE_WEIGHT
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.query_features import extractor_of, file_stamp
 
@@ -238,7 +239,7 @@ def combined_comparison(
 def chosen_weight(loaded: LoadedMetric) -> float:
     """The weight of places beside the metric that was chosen by validation, from its card; 0 where places do not join
     its distance."""
-    weight = loaded.record.card.get("place_weight")
+    weight = loaded.record.card.get(PLACE_WEIGHT)
     return min(1.0, max(0.0, float(weight))) if isinstance(weight, int | float) else 0.0
 
 
