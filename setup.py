@@ -1,5 +1,5 @@
-"""The packages below the folders app, core and resources, which are installed as semblance.*, and the files of
-resources that are not in the repository."""
+"""The packages below the folders app, core and resources, which are installed as semblance.*, the package semblance
+itself (core/interface), and the files of resources that are not in the repository."""
 
 import runpy
 from pathlib import Path
@@ -7,4 +7,5 @@ from pathlib import Path
 from setuptools import find_packages, setup
 
 runpy.run_path(str(Path(__file__).parent / "packaging" / "build_resources.py"), run_name="__main__")
-setup(packages=[f"semblance.{name}" for name in find_packages(include=["app*", "core*", "resources*"])])
+folders = find_packages(include=["app*", "core*", "resources*"], exclude=["core.interface*"])
+setup(packages=["semblance", *(f"semblance.{name}" for name in folders)])

@@ -219,7 +219,8 @@ def is_installed(purpose: str) -> bool:
 
 def install_python_packages(purpose: str) -> None:
     venv, expected = environment_of(purpose), installation_digest()
-    if not venv_works(venv):
+    # The distribution was called `semblance` before: both would be found, and the old one first.
+    if not venv_works(venv) or next(venv.glob("lib/*/site-packages/semblance-*.dist-info"), None):
         make_venv(venv)
     show_message(
         f"Installing the Python packages into {venv.name} (the first time this takes a few minutes)."
@@ -270,7 +271,7 @@ def source_files() -> list[str]:
         if path.is_file()
         and "__pycache__" not in path.parts
         and path.suffix != ".mo"
-        and path.name != "CHANGELOG.md"
+        and path.name not in ("CHANGELOG.md", "COMMIT")
     )
 
 

@@ -1,5 +1,5 @@
 """Make the files of ``resources`` that are not in the repository: the compiled translations, ``semblance.mo`` beside
-each ``semblance.po``, and the copy of CHANGELOG.md that the help shows.
+each ``semblance.po``, the copy of CHANGELOG.md that the help shows, and the commit that cards and exports name.
 
 Run by setup.py when the package is built or installed, by ``make translations`` and before the tests. Babel
 is needed only if a text changed.
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import os
+import runpy
 import sys
 from pathlib import Path
 
@@ -42,6 +43,13 @@ def copy_changelog(top: Path = TOP) -> None:
         _write(target, content)
 
 
+def write_commit(top: Path = TOP) -> None:
+    """Write the commit of a checkout into the folder resources; a source distribution keeps the file it has."""
+    found = runpy.run_path(str(top / "core" / "version.py"))["program_commit"]()
+    if found:
+        _write(top / "resources" / "COMMIT", found.encode("ascii"))
+
+
 def _write(target: Path, content: bytes) -> None:
     """Write the file so that a program that starts at the same time reads either the old or the new one."""
     unfinished = target.with_name(f"{target.name}.{os.getpid()}")
@@ -51,5 +59,6 @@ def _write(target: Path, content: bytes) -> None:
 
 if __name__ == "__main__":
     copy_changelog()
+    write_commit()
     for path in compile_translations():
         print(f"compiled {path.relative_to(TOP)}", file=sys.stderr)

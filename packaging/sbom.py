@@ -1,7 +1,7 @@
 """Bills of materials of the program, as CycloneDX 1.6 and SPDX 2.3: ``make sbom`` and ``make bundle``.
 
-The bill of the wheel lists what ``pip install semblance[app]`` installs, with the versions and the hashes of the lock
-files. That of the bundle lists what is really inside: each distribution that a file or a module of the
+The bill of the wheel lists what ``pip install semblance-retrieval[app]`` installs, with the versions and the hashes
+of the lock files. That of the bundle lists what is really inside: each distribution that a file or a module of the
 folder comes from, and each other library with the hash of its file.
 """
 
@@ -34,7 +34,8 @@ from spdx_tools.spdx import model as spdx
 from spdx_tools.spdx.writer.json.json_writer import write_document_to_file
 
 TOP = Path(__file__).resolve().parent.parent
-VERSION = tomllib.loads((TOP / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+_PROJECT = tomllib.loads((TOP / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+NAME, VERSION = _PROJECT["name"], _PROJECT["version"]
 LOCKS = (TOP / "packaging" / "requirements.lock", TOP / "packaging" / "requirements-dev.lock")
 #: What the metadata of a package leave out: no licence named, or that of a library inside its wheel.
 LICENCES = {
@@ -207,7 +208,7 @@ def bundled_parts(folder: Path, program: Path) -> Iterator[Part]:
             libraries.setdefault(system_package(path.name), []).append(digest)
     yield Part("python", sys.version.split()[0], "PSF-2.0", ())
     hashes = locked_hashes()
-    yield from (part_of(packages[name], hashes) for name in sorted(inside - {"semblance"}))
+    yield from (part_of(packages[name], hashes) for name in sorted(inside - {NAME}))
     for part, found in libraries.items():
         yield replace(part, hashes=tuple(sorted(set(found))))
 
@@ -348,7 +349,7 @@ def write(parts: Iterable[Part], program: Part, stem: Path) -> list[Path]:
 
 def write_bundle_bill(folder: Path, program: Path, stem: Path) -> list[Path]:
     """Write the bills of a folder that PyInstaller made, whose executable is ``program``."""
-    root = Part("semblance", VERSION, "MIT", (sha256(program),))
+    root = Part(NAME, VERSION, "MIT", (sha256(program),))
     return write(bundled_parts(folder, program), root, stem)
 
 
@@ -366,10 +367,10 @@ def write_wheel_bill(target: Path) -> list[Path]:
         str(TOP),
     ]
     subprocess.run(command, check=True)
-    wheel = max(target.glob(f"semblance-{VERSION}-*.whl"), key=lambda file: file.stat().st_mtime)
+    wheel = max(target.glob(f"semblance_retrieval-{VERSION}-*.whl"), key=lambda file: file.stat().st_mtime)
     hashes = locked_hashes()
-    parts = [part_of(package, hashes) for package in required_packages("semblance", "app")]
-    program = Part("semblance", VERSION, "MIT", (sha256(wheel),))
+    parts = [part_of(package, hashes) for package in required_packages(NAME, "app")]
+    program = Part(NAME, VERSION, "MIT", (sha256(wheel),))
     return [wheel, *write(parts, program, target / wheel.stem)]
 
 

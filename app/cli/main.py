@@ -35,6 +35,7 @@ from semblance.core.errors import BadArguments, SemblanceError
 from semblance.core.log import PublicText, describe_failure, logger, start_log, stop_log
 from semblance.core.purpose import PURPOSE
 from semblance.core.tasks import Cancelled
+from semblance.core.version import version_with_commit
 
 DONE, FAILED, WRONG_ARGUMENTS, CANCELLED = 0, 1, 2, 130
 #: Set by a shell that requests completions.
@@ -144,9 +145,7 @@ def _start(
     start_log(verbose=verbose)
     logger.info("the command %s starts", PublicText(context.invoked_subcommand or "window"))
     if version:
-        from importlib.metadata import version as installed
-
-        echo(f"semblance {installed('semblance')}")
+        echo(f"semblance {version_with_commit()}")
     elif context.invoked_subcommand is None:
         from semblance.app.open_window import open_window
 

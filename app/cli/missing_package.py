@@ -25,5 +25,5 @@ def missing_package(error: BaseException) -> str:
         return ""
     return (
         f"The package {package} is not installed. Install what this command needs: "
-        f"python -m pip install 'semblance[{EXTRAS.get(package, 'app')}]'"
+        f"python -m pip install 'semblance-retrieval[{EXTRAS.get(package, 'app')}]'"
     )

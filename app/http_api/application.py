@@ -11,7 +11,6 @@ import secrets
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from importlib.metadata import version
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, FastAPI, Query, Request, Response
@@ -33,6 +32,7 @@ from semblance.core.imaging.region import Region
 from semblance.core.library.location import LibraryLocation
 from semblance.core.log import logger
 from semblance.core.purpose import PURPOSE
+from semblance.core.version import program_version
 from semblance.core.workflows.network.answer_requests import (
     REPORT_FORMATS,
     ReportFormat,
@@ -160,7 +160,7 @@ def make_application(settings: ServiceSettings) -> ASGIApp:
         title="Semblance",
         summary="Search a library of medical images for similar cases.",
         description=str(PURPOSE),
-        version=version("semblance"),
+        version=program_version(),
         lifespan=service.running,
     )
     application.state.service = service

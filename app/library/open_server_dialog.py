@@ -138,7 +138,7 @@ class OpenServerDialog(Dialog):
             self.note.setText(
                 tr(
                     "Packages for this are not installed: {command}",
-                    command='pip install "semblance[app,server]"',
+                    command='pip install "semblance-retrieval[app,server]"',
                 )
             )
             return

@@ -64,7 +64,7 @@ from semblance.core.workflows.network import find_studies, retrieve_study, saved
 _SIZE = (980, 680)
 #: What the extra ``pacs`` brings.
 _PACKAGES = ("pynetdicom", "requests", "keyring")
-_INSTALL = 'pip install "semblance[app,pacs]"'
+_INSTALL = 'pip install "semblance-retrieval[app,pacs]"'
 
 
 class PacsDialog(Dialog):

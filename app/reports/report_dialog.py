@@ -153,7 +153,7 @@ class ReportDialog(Dialog):
         else:
             # If the settings ask for it, only the person can say that text stays.
             self.clean_pixels.setEnabled(self.clean_pixels.isChecked())
-            self.clean_pixels.setToolTip(tr('Not installed. Run pip install "semblance[ocr]"'))
+            self.clean_pixels.setToolTip(tr('Not installed. Run pip install "semblance-retrieval[ocr]"'))
         self._privacy = WrappedLabel(role="small")
         self.format_box.setCurrentIndex(
             max(0, self.format_box.findData(self._settings.text("report_form", "pdf")))

@@ -10,10 +10,10 @@ from PySide6.QtGui import QDesktopServices
 
 from semblance.core import log
 from semblance.core.files import create_folder
+from semblance.core.version import version_with_commit
 
 #: Packages whose versions help most to explain a failure.
 _PACKAGES = (
-    "semblance",
     "PySide6_Essentials",
     "numpy",
     "scipy",
@@ -33,7 +33,7 @@ def open_log_folder() -> bool:
 
 def versions_text() -> str:
     """``semblance 0.1.0, ..., Python 3.11.9, Linux``."""
-    parts = []
+    parts = [f"semblance {version_with_commit()}"]
     for package in _PACKAGES:
         try:
             parts.append(f"{package} {version(package)}")

@@ -45,6 +45,7 @@ from semblance.core.language import LANGUAGES, tr, translate
 from semblance.core.library.case_columns import Rows
 from semblance.core.log import log_folder
 from semblance.core.purpose import PURPOSE
+from semblance.core.version import program_version
 
 #: Errors whose details are copied for a bug report.
 _COPIED_ERRORS = 5
@@ -511,12 +512,10 @@ class Commands(QObject):
 
     def about(self) -> None:
         """Show the program's version and purpose."""
-        from importlib.metadata import version
-
         QMessageBox.about(
             self._window,
             tr("About Semblance"),
-            f"<b>Semblance {version('semblance')}</b><br>"
+            f"<b>Semblance {program_version()}</b><br>"
             + tr("Finds the cases that look similar and have the same meaning.")
             + "<br><br>"
             + translate(PURPOSE)

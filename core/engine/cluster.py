@@ -95,7 +95,7 @@ class Cluster:
         except ImportError as problem:
             raise SemblanceError(
                 "A Dask scheduler is named, but Dask is not installed.",
-                "Install the extra: pip install 'semblance[dask]', or leave the scheduler out.",
+                "Install the extra: pip install 'semblance-retrieval[dask]', or leave the scheduler out.",
             ) from problem
         self.address = address
         _check_address(address)

@@ -368,7 +368,7 @@ def _load(model: Path) -> Any:
     except ImportError:
         raise BadInput(
             "An encoder needs onnxruntime, which is not installed.",
-            'Install it with: pip install "semblance[app]".',
+            'Install it with: pip install "semblance-retrieval[app]".',
         ) from None
     options = onnxruntime.SessionOptions()
     # Workers are processes; more threads in each would slow all.

@@ -276,7 +276,7 @@ def _model_file() -> Path:
             return model
     raise SemblanceError(
         "Text in images is found with the network of the package rapidocr, which is not installed.",
-        'Run pip install "semblance[ocr]"',
+        'Run pip install "semblance-retrieval[ocr]"',
     )
 
 
@@ -286,7 +286,7 @@ def _load(model: Path) -> Any:
     except ImportError:
         raise SemblanceError(
             "Text in images is found with onnxruntime, which is not installed.",
-            'Run pip install "semblance[ocr]"',
+            'Run pip install "semblance-retrieval[ocr]"',
         ) from None
     options = onnxruntime.SessionOptions()
     options.log_severity_level = _ERRORS_ONLY

@@ -16,6 +16,7 @@ from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.declarations import LearnerDeclaration
 from semblance.core.metrics.distance import Distance
 from semblance.core.metrics.training_data.rows import TrainingInput
+from semblance.core.version import version_with_commit
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,8 +94,8 @@ def _versions() -> dict[str, str]:
     import platform
     from importlib.metadata import PackageNotFoundError, version
 
-    found = {"python": platform.python_version()}
-    for package in ("semblance", "numpy", "scipy", "scikit-learn"):
+    found = {"python": platform.python_version(), "semblance": version_with_commit()}
+    for package in ("numpy", "scipy", "scikit-learn"):
         try:
             found[package] = version(package)
         except PackageNotFoundError:

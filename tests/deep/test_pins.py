@@ -35,7 +35,7 @@ def test_what_the_extra_needs_is_pinned_to_what_is_installed():
     # Those for this system last: they count.
     required.sort(key=lambda one: one.marker is None or one.marker.evaluate())
     pins = {canonicalize_name(one.name): str(one.specifier) for one in required}
-    needed = closure("semblance", "deep")
+    needed = closure("semblance-retrieval", "deep")
     installed = {name: f"=={importlib.metadata.version(name)}" for name in needed}
     assert {name: pins.get(name) for name in installed} == installed
 

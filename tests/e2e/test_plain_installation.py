@@ -88,4 +88,4 @@ def test_what_needs_the_program_says_the_line_to_run(plain, tmp_path, arguments)
     status, out, err = plain(line, QT_QPA_PLATFORM="offscreen")
     assert (status, out) == (1, "")
     assert err.count("\n") == 1
-    assert err.endswith("python -m pip install 'semblance[app]'\n")
+    assert err.endswith("python -m pip install 'semblance-retrieval[app]'\n")

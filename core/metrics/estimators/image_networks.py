@@ -60,7 +60,7 @@ def import_torch(title: str) -> Any:
     except ImportError:
         raise BadInput(
             tr_lazy("{title} needs PyTorch, which is not installed.", title=title),
-            'Install it with: pip install "semblance[deep]".',
+            'Install it with: pip install "semblance-retrieval[deep]".',
         ) from None
     return torch
 

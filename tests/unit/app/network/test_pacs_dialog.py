@@ -159,6 +159,6 @@ def test_the_error_names_what_to_install_without_the_extra(opened, monkeypatch):
     save_server(Server("archive", DIMSE, host="10.0.0.7", port=104, ae_title="ARCHIVE"))
     monkeypatch.setattr("semblance.app.network.pacs_dialog.find_spec", lambda _: None)
     dialog = opened()
-    assert 'pip install "semblance[app,pacs]"' in dialog.empty._text.text()
+    assert 'pip install "semblance-retrieval[app,pacs]"' in dialog.empty._text.text()
     assert not dialog.search_button.isEnabled()
     assert not dialog.test_button.isEnabled()

@@ -93,7 +93,7 @@ def test_text_in_images_stays_only_by_choice_where_nothing_can_find_it(qtbot, se
         qtbot.addWidget(dialog)
         # Who asked for it in the settings gets an error instead of a report with text, or unticks it.
         assert (dialog.clean_pixels.isEnabled(), dialog.clean_pixels.isChecked()) == (asked, asked)
-        assert "semblance[ocr]" in dialog.clean_pixels.toolTip()
+        assert "semblance-retrieval[ocr]" in dialog.clean_pixels.toolTip()
 
 
 def test_one_report_gets_the_suffix_of_its_format(dialog, chosen_titles, tmp_path, qtbot):

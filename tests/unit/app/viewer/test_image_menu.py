@@ -211,6 +211,6 @@ def test_where_nothing_can_find_text_nothing_is_copied_or_saved(
         start()
         qtbot.waitUntil(lambda: bool(saving_context.messages.history))
         shown = saving_context.messages.history[-1]
-        assert (shown.level, "semblance[ocr]" in shown.hint) == ("error", True)
+        assert (shown.level, "semblance-retrieval[ocr]" in shown.hint) == ("error", True)
     assert QGuiApplication.clipboard().image() == before
     assert not (tmp_path / "displayed.png").exists()

@@ -73,4 +73,4 @@ def test_without_the_package_the_line_to_run_is_named(monkeypatch):
     monkeypatch.setattr(module, "PACKAGE", "no_such_package_of_words")
     with pytest.raises(SemblanceError, match="not installed") as error:
         TextDetector()
-    assert 'pip install "semblance[ocr]"' in str(error.value.hint)
+    assert 'pip install "semblance-retrieval[ocr]"' in str(error.value.hint)

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-#: Libraries that only ``semblance[app]`` installs, or that a learner loads when it needs them.
+#: Libraries that only ``semblance-retrieval[app]`` installs, or that a learner loads when it needs them.
 NOT_LOADED = (
     "PIL",
     "PySide6",

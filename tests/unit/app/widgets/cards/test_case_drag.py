@@ -103,4 +103,4 @@ def test_where_nothing_can_find_text_other_programs_get_no_image(qtbot, monkeypa
     assert (
         dragged(qtbot, monkeypatch, images, CaseData(1), wait=lambda _: images._problem is not None) is None
     )
-    assert "semblance[ocr]" in context.messages.history[-1].hint
+    assert "semblance-retrieval[ocr]" in context.messages.history[-1].hint

@@ -176,7 +176,7 @@ def test_without_pyarrow_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(BadInput, match="PyArrow") as error:
         open_table(io.BytesIO(data), "t.parquet")
-    assert 'pip install "semblance[parquet]"' in error.value.hint
+    assert 'pip install "semblance-retrieval[parquet]"' in error.value.hint
 
 
 def test_ids_of_rows_are_limited_by_the_memory(monkeypatch):

@@ -153,5 +153,5 @@ def test_without_torch_one_line_says_how_to_get_it(name):
     learner = make_learner(name)
     with pytest.raises(BadInput, match=r"which is not installed") as caught:
         learner.fit(images(8, 28), ["a", "b"] * 4)
-    assert 'pip install "semblance[deep]"' in caught.value.hint
+    assert 'pip install "semblance-retrieval[deep]"' in caught.value.hint
     assert "\n" not in str(caught.value)

@@ -122,7 +122,7 @@ def test_without_the_network_nothing_is_written(source, tmp_path, monkeypatch):
     module.text_detector.cache_clear()
     with pytest.raises(SemblanceError, match="rapidocr") as error:
         deidentify_files(source, tmp_path / "out", [Option.PIXELS])
-    assert "semblance[ocr]" in str(error.value.hint)
+    assert "semblance-retrieval[ocr]" in str(error.value.hint)
     assert not (tmp_path / "out").exists()
 
 

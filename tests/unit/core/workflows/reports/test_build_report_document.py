@@ -188,6 +188,6 @@ def test_without_the_network_no_report_is_written(burnt_in, tmp_path, monkeypatc
     ):
         with pytest.raises(SemblanceError, match="rapidocr") as error:
             write()
-        assert "semblance[ocr]" in str(error.value.hint)
+        assert "semblance-retrieval[ocr]" in str(error.value.hint)
     assert not (tmp_path / "r.html").exists()
     assert not (tmp_path / "many").exists()
