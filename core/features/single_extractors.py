@@ -33,17 +33,17 @@ SINGLE_EXTRACTORS: tuple[type[Extractor], ...] = (
     OnnxEncoder,
     Raw,
     Clinical,
-    Imported,
 )
 
 
 def find_extractor(name: str, extractors: Sequence[type[Extractor]]) -> type[Extractor]:
-    """The one of ``extractors`` that is called ``name``.
+    """The one of ``extractors`` that is called ``name``, or the one of imported features, which is never offered.
 
     Raises:
         BadArguments: no such extractor.
     """
-    for extractor in extractors:
+    every: tuple[type[Extractor], ...] = (*extractors, Imported)
+    for extractor in every:
         if extractor.name == name:
             return extractor
     known = ", ".join(extractor.name for extractor in extractors)

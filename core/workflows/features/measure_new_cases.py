@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from semblance.core.features.fusion import Fusion, fused_sets
+from semblance.core.features.fusion import Fusion, fused_sets, imported_sets
 from semblance.core.features.places import PLACES
 from semblance.core.features.registry import extractor_class, make_extractor
 from semblance.core.library.location import LibraryLocation
@@ -29,7 +29,8 @@ def measure_new_cases(
         names = [one.name for one in fused_sets(feature_set.settings)] if is_fused else [features]
         sets = [opened.features.get(name) for name in names]
         lacking = []
-        for one in sets:
+        # Nothing here can measure imported features: their cases come with another file.
+        for one in (one for one in sets if extractor_class(one.extractor).can_measure):
             # What belongs to another set is measured in its pass.
             whole, parts = opened.features.whole(one), [one.part] if one.part else []
             images = extractor_class(one.extractor).measures_images()
@@ -57,6 +58,8 @@ def measure_places(
     with open_library(library) as opened:
         own = [one for one in opened.features.all() if not one.part]
     for one in own:
+        if imported_sets(one.name, one.extractor, one.extractor_settings):
+            continue
         extractor = make_extractor(one.extractor, **one.extractor_settings)
         if PLACES in extractor.parts:
             return extract_features(
