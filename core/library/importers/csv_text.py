@@ -9,7 +9,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, BinaryIO, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -461,7 +460,7 @@ def header_of(head: bytes) -> list[str]:
 
 def header_start(source: Source, path: str) -> list[str]:
     """The column names of an entry that is named like a CSV; empty where it cannot be read."""
-    if PurePosixPath(source.label(path)).suffix.lower() not in (".csv", ".tsv"):
+    if not source.label(path).lower().endswith((".csv", ".tsv")):
         return []
     try:
         with source.stream(path) as file:

@@ -20,8 +20,6 @@ from semblance.core.parameters import Parameter, Value
 #: Attributes of a case: its findings, and those that its list calls uncertain, separated by :data:`SEPARATOR`.
 FINDINGS, UNCERTAIN_FINDINGS = "findings", "findings_uncertain"
 SEPARATOR = "|"
-#: Under which a library stores the rule of each of its sources, by the name of the source.
-RULES_KEY = "finding_rules"
 #: The finding of a case whose list denies every finding.
 NO_FINDING = "No Finding"
 #: How lists write it.

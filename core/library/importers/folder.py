@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from pathlib import PurePosixPath
 from typing import ClassVar, Self
 
 from semblance.core.imaging.formats import has_image_name
@@ -206,7 +205,7 @@ def _wrapper_name(source: Source) -> str:
 
 def _folders_below(path: str, top: str) -> tuple[str, ...]:
     """The folders an image lies in, below ``top``."""
-    return PurePosixPath(path).parent.relative_to(top).parts
+    return tuple(path.split("/")[top.count("/") + 1 if top else 0 : -1])
 
 
 def _finding_folder(path: str, top: str) -> str | None:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import PurePosixPath
 
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.imaging.formats import has_image_name
@@ -157,6 +156,10 @@ class ImageLists:
         self._names = FindingNames(exact=exact)
         self._images: dict[str, _Image] = {}
         self._cells: dict[tuple[str, bool], tuple[tuple[str, ...], tuple[FindingCode, ...]]] = {}
+        #: The same for the columns of one finding each; emptied with each list.
+        self._flag_cells: dict[
+            tuple[str, ...], tuple[tuple[str, ...], tuple[str, ...], tuple[FindingCode, ...]]
+        ] = {}
         self._unmatched: list[RejectedFile] = []
         self._found_columns: set[str] = set()
         #: Whether lists name findings: those without boxes, those with.
@@ -235,6 +238,7 @@ class ImageLists:
         plural = columns.finding is not None and plain_column(text.header[columns.finding]) in _PLURAL
         companions = self._companion_columns(text, columns)
         n_unmatched, first_unmatched = 0, list[str]()
+        self._flag_cells.clear()
         for row, number, found in zip(text.rows, text.lines, matched, strict=True):
             written = self._written(row, columns)
             if not found:
@@ -314,22 +318,24 @@ class ImageLists:
             return names, (), codes
         if not columns.flags:
             return (), (), ()
-        states = [FLAGS.get(row[place].casefold()) for place in columns.flags]
-        present = tuple(
-            header[place] for place, state in zip(columns.flags, states, strict=True) if state == 1
-        )
-        uncertain = tuple(
-            header[place] for place, state in zip(columns.flags, states, strict=True) if state == -1
-        )
-        if not present and not uncertain and all(state == 0 for state in states):
-            return (NO_FINDING,), (), ()
-        return joined(present), joined(uncertain), ()
+        cells = tuple(row[place] for place in columns.flags)
+        if cells not in self._flag_cells:
+            states = [FLAGS.get(cell.casefold()) for cell in cells]
+            flags = [header[place] for place in columns.flags]
+            present, uncertain = (
+                joined(name for name, state in zip(flags, states, strict=True) if state == wanted)
+                for wanted in (1, -1)
+            )
+            if all(state == 0 for state in states):
+                present = (NO_FINDING,)
+            self._flag_cells[cells] = present, uncertain, ()
+        return self._flag_cells[cells]
 
     def _divided(self, cell: str, plural: bool) -> tuple[tuple[str, ...], tuple[FindingCode, ...]]:
         key = (cell, plural)
         if key not in self._cells:
             if cell.startswith("[") and cell.endswith("]"):
-                parts = [one or other for one, other in _QUOTED.findall(cell)]
+                parts: Sequence[str] = [one or other for one, other in _QUOTED.findall(cell)]
             elif "|" in cell:
                 parts = cell.split("|")
             else:
@@ -687,7 +693,7 @@ def _part(text: str) -> str:
 
 def _patient_of_path(path: str) -> str | None:
     """The patient by the name of a folder around the image; ``None`` where none is named so."""
-    folders = PurePosixPath(path).parts[:-1]
+    folders = path.split("/")[:-1]
     return next((one for one in reversed(folders) if _PATIENT_FOLDER.fullmatch(one)), None)
 
 
@@ -695,7 +701,8 @@ class ImageMatcher:
     """Finds the image that a row of a list means, in time that grows with the rows and images only.
 
     A path is compared from its end: lists name folders that are called otherwise, or are not there, where the images
-    are. How many leading folders of its paths a list has too many is the same for all its rows.
+    are. How many leading folders of its paths a list has too many is the same for all its
+    rows with as many folders.
     """
 
     def __init__(self, images: Sequence[str]) -> None:
@@ -729,15 +736,19 @@ class ImageMatcher:
     def _match_names(self, written: Sequence[str], listing: str) -> list[list[str]]:
         divided = [_parts_of_path(one) for one in written]
         folder = composed(listing).casefold().rpartition("/")[0]
-        most = max(map(len, divided), default=0)
-        for dropped in range(most):
-            found = [self._tail(parts[min(dropped, len(parts) - 1) :]) if parts else [] for parts in divided]
-            if any(found):
-                return [
-                    self._nearest(one, parts, folder) if len(one) > 1 else [self._paths[i] for i in one]
-                    for one, parts in zip(found, divided, strict=True)
-                ]
-        return [[] for _ in written]
+        results: list[list[str]] = [[] for _ in written]
+        by_length: dict[int, list[int]] = {}
+        for row, parts in enumerate(divided):
+            by_length.setdefault(len(parts), []).append(row)
+        for length, rows in by_length.items():
+            for dropped in range(length):
+                found = [self._tail(divided[row][dropped:]) for row in rows]
+                if any(found):
+                    for row, one in zip(rows, found, strict=True):
+                        known = [self._paths[i] for i in one]
+                        results[row] = self._nearest(one, divided[row], folder) if len(one) > 1 else known
+                    break
+        return results
 
     def _nearest(self, found: Sequence[int], parts: Sequence[str], folder: str) -> list[str]:
         """Of several images those where the list lies, else those that are written exactly so."""

@@ -201,8 +201,8 @@ class ListColumns:
     def uses(self, n_columns: int) -> tuple[str, ...]:
         """What each column is used as, one of the constants of this module."""
         names: dict[int | None, str] = dict.fromkeys(range(n_columns), ATTRIBUTE)
-        names |= dict.fromkeys(self.codes, CODE) | dict.fromkeys(self.box or (), BOX)
-        names |= dict.fromkeys(self.flags, FLAG)
+        for places, use in ((self.codes, CODE), (self.box or (), BOX), (self.flags, FLAG)):
+            names.update((place, use) for place in places)
         names |= {self.reader: READER, self.part: PART, self.case: CASE, self.patient: PATIENT}
         names |= {self.finding: FINDING, self.image: IMAGE}
         return tuple(names[place] for place in range(n_columns))
