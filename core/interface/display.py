@@ -23,7 +23,7 @@ import numpy.typing as npt
 from semblance.core.errors import SemblanceError
 from semblance.core.imaging.region import Box, Region
 from semblance.core.imaging.thumbnail import LONGEST
-from semblance.core.language import tr, translate, visible
+from semblance.core.language import tr, tr_lazy, translate, visible
 from semblance.core.library.findings import all_styles, stored_styles
 from semblance.core.library.location import LibraryLocation
 from semblance.core.reports.curves import ROC, RocCurve
@@ -34,10 +34,11 @@ from semblance.core.reports.document import (
     ReportedCase,
     ReportedQuery,
 )
-from semblance.core.reports.figures import DRAWINGS, one_line
+from semblance.core.reports.figures import DRAWINGS
 from semblance.core.reports.formatting import distance_text, spread_text
-from semblance.core.reports.plot import PlotLayout, ThemeName, open_plot
+from semblance.core.reports.plot import PlotLayout, ThemeName, one_line, open_plot
 from semblance.core.searches.query import Query
+from semblance.core.searches.search import BOTH, PLACE, WHOLE
 from semblance.core.searches.similar_cases import RankedCase
 from semblance.core.workflows.imaging.library_cache import cached_library
 
@@ -55,6 +56,10 @@ SIDE = 132
 #: The size of a figure in logical pixels, and the pixels of its image for each.
 FIGURE_SIZE, RATIO = (560, 320), 2.0
 _QUALITY = 80
+_COMPARED_BY = {
+    PLACE: tr_lazy("Similar cases by place"),
+    BOTH: tr_lazy("Similar cases by place and by the metric"),
+}
 #: Grey that is readable on white and on black.
 _FAINT = "color:inherit;opacity:.72"
 _LINE = "1px solid rgba(128,128,128,.45)"
@@ -85,6 +90,7 @@ class ShownRanking:
     cases: tuple[ShownCase, ...]
     query_image: Pixels | None
     query_frame: Box | None = None
+    compared_by: str = WHOLE
 
     @property
     def has_images(self) -> bool:
@@ -138,9 +144,10 @@ def shown_ranking(
     )
     cases = []
     for case, reported in zip(result.ranked, document.ranking, strict=True):
-        image = images[case.row]
-        cases.append(ShownCase(reported, image.pixels, image.problem, _frame(case)))
-    return ShownRanking(document, tuple(cases), *_query_image(library, result.query, longest))
+        found = images[case.row]
+        cases.append(ShownCase(reported, found.pixels, found.problem, _frame(case)))
+    image, frame = _query_image(library, result.query, longest)
+    return ShownRanking(document, tuple(cases), image, frame, result.compared_by)
 
 
 def ranking_html(shown: ShownRanking) -> str:
@@ -148,7 +155,7 @@ def ranking_html(shown: ShownRanking) -> str:
     document = shown.document
     marks = document.marks()
     texts = [
-        tr("Similar cases by {metric}", metric=document.metric),
+        _COMPARED_BY.get(shown.compared_by, "") or tr("Similar cases by {metric}", metric=document.metric),
         document.vote_text(),
         document.match_text(),
     ]
@@ -312,10 +319,7 @@ def _card(
             f'<img src="{_data_uri(image)}" alt="{_text(described)}" width="{width}" height="{height}" '
             f'style="display:block;width:{width}px;height:{height}px;max-width:none;margin:0">{_frame_html(frame)}</span>'
         )
-    text = "".join(
-        f'<div style="overflow:hidden;text-overflow:ellipsis;white-space:nowrap">{line}</div>'
-        for line in lines
-    )
+    text = "".join(f'<div style="overflow-wrap:anywhere">{line}</div>' for line in lines)
     return (
         f'<div style="width:{SIDE}px"><div style="box-sizing:content-box;width:{SIDE}px;height:{SIDE}px;'
         f"margin:-1px;border:{border};background:#141415;display:flex;align-items:center;justify-content:center;"
