@@ -79,7 +79,7 @@ class ParquetTable(TableFile):
                 not installed.
         """
         self.name, self._form = name, form or TableFormat()
-        parquet = _import_parquet()
+        parquet = import_parquet()
         self._bytes = file.seek(0, os.SEEK_END)
         check_size(self._bytes, name, max_bytes)
         file.seek(0)
@@ -265,7 +265,7 @@ class ParquetTable(TableFile):
         return cells
 
 
-def _import_parquet() -> Any:
+def import_parquet() -> Any:
     """The module ``pyarrow.parquet``.
 
     Raises:
