@@ -215,9 +215,10 @@ class SplitTable:
         may name a case by the part of its id behind the last slash, where only one case has that.
 
         Raises:
-            BadInput: a row of an unknown case, two rows of a case in one split, or a case that a split has no row of.
-                Each is listed.
+            BadInput: a row of an unknown case, two rows of a case in one split, a case that a split has no row of, or a
+                part or fold of some rows only. The cases are listed.
         """
+        self._check_complete()
         own = _own_names(known)
         found = [one if one in known else own.get(one, "") for one in self.case_ids]
         problems = []
@@ -278,20 +279,7 @@ class SplitTable:
             notes=notes,
         )
 
-    def _keys(self, has_parts: bool) -> list[tuple[str, str]]:
-        """Fold and repeat of each set of rows in which a case stands once, in the order of the rows."""
-        folds = self.folds if has_parts else ("",) * len(self.repeats)
-        return list(dict.fromkeys(zip(folds, self.repeats, strict=True)))
-
-    def splits(self, data: EvaluationData, seed_of: Callable[[int], int]) -> GivenSplits:
-        """The splits of the cases of ``data``; ``seed_of`` gives the seed of a repeat, counted from 0.
-
-        Raises:
-            BadInput: a fold of some rows only, a split without a training or a test case, or a patient in two parts of
-                one. Their cases are listed.
-        """
-        names = {name: row for row, name in enumerate(case_names(data))}
-        rows = np.array([names.get(name, -1) for name in self.case_ids], dtype=np.intp)
+    def _check_complete(self) -> None:
         if any(self.folds) and not all(self.folds):
             without = [name for name, fold in zip(self.case_ids, self.folds, strict=True) if not fold]
             raise BadInput(
@@ -304,6 +292,20 @@ class SplitTable:
                 tr_lazy("{source} has no part for {cases}.", source=self.source, cases=_listed(without)),
                 "Give every row a part, or none: then each fold is tested once.",
             )
+
+    def _keys(self, has_parts: bool) -> list[tuple[str, str]]:
+        """Fold and repeat of each set of rows in which a case stands once, in the order of the rows."""
+        folds = self.folds if has_parts else ("",) * len(self.repeats)
+        return list(dict.fromkeys(zip(folds, self.repeats, strict=True)))
+
+    def splits(self, data: EvaluationData, seed_of: Callable[[int], int]) -> GivenSplits:
+        """The splits of the cases of ``data``; ``seed_of`` gives the seed of a repeat, counted from 0.
+
+        Raises:
+            BadInput: a split without a training or a test case, or a patient in two parts of one, with the list.
+        """
+        names = {name: row for row, name in enumerate(case_names(data))}
+        rows = np.array([names.get(name, -1) for name in self.case_ids], dtype=np.intp)
         by_fold = not any(self.parts)
         codes = np.array([_CODES.get(part, _ABSENT) for part in self.parts], dtype=np.intp)
         labels: list[tuple[str, str]] = []

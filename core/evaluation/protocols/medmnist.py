@@ -174,7 +174,7 @@ def _records(trial: MetricTrial, rankings: SearchRankings, rows: Rows, patients:
         trial.split.test,
         tuple(ks),
         hits[:, at].astype(np.float64),
-        np.cumsum(rankings.nearest >= 0, axis=1)[:, at],
+        np.cumsum((rankings.nearest >= 0).astype(np.intp), axis=1)[:, at],
         np.where(rankings.nearest >= 0, rows[rankings.nearest], -1)[:, : ks[-1]],
         trial.split.test if patients is None else patients[trial.split.test],
         votes,

@@ -81,7 +81,7 @@ class Evaluation:
     data: EvaluationData
     extractor: str
     result: EvaluationResult
-    left_out: tuple[Mapping[str, str], ...] = ()
+    left_out: tuple[dict[str, str], ...] = ()
     notes: tuple[str, ...] = ()
 
     def document(self) -> dict[str, Any]:

@@ -14,16 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from semblance.core.csv_cells import cell, csv_text, safe_text
+from semblance.core.csv_cells import csv_text, safe_text
 from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.data_sources import PREFIX
 from semblance.core.evaluation.intervals import t_quantile
-from semblance.core.evaluation.query_records import TESTED, QueryRecords
+from semblance.core.evaluation.query_records import QueryRecords
 from semblance.core.evaluation.result import EvaluationResult, NamedSplit, SplitQueries
 from semblance.core.evaluation.split_file import HEADER, PART_WORDS, SplitTable, case_names
 from semblance.core.files import make_folder, replacing, write_file
 from semblance.core.language import tr_lazy
+from semblance.core.library.export_log import log_export
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.version import DISTRIBUTION, program_commit, program_version
 from semblance.core.workflows.evaluation.evaluate_learners import Evaluation
@@ -38,6 +39,8 @@ QUERY_HEADER = (
     "learner", "repeat", "fold", "case_id", "finding", "k", "hits", "nearest_ids", "estimate",
     "part", "unit", "answers", "votes",
 )  # fmt: skip
+#: What a text of methods names of how features were made.
+_SHOWN_SETTINGS = ("version", "identity")
 #: Between several values of one cell. It is percent-encoded in the ids of cases.
 SEPARATOR = ";"
 
@@ -59,7 +62,9 @@ def check_folder(folder: Path) -> None:
         own = False
     if not own:
         raise BadInput(
-            tr_lazy("{folder} holds the file {name}, which no evaluation wrote.", folder=folder, name=there[0]),
+            tr_lazy(
+                "{folder} holds the file {name}, which no evaluation wrote.", folder=folder, name=there[0]
+            ),
             "Choose another folder, or move the file.",
         )
 
@@ -82,10 +87,12 @@ def write_evaluation(evaluation: Evaluation, folder: Path, *, reporter: Reporter
         SCORES: [scores_csv(result)],
         METHODS: [methods_text(evaluation)],
     }
-    digests = {}
+    digests: dict[str, str] = {}
     for name, parts in texts.items():
         reporter.progress(len(digests), len(FILES), "Writing the evaluation")
         digests[name] = _write(folder / name, parts, reporter.check_cancelled)
+    if evaluation.request.library is not None:
+        log_export(evaluation.request.library, "evaluation", "per query", identified=True, files=len(FILES))
     config = {**configuration(evaluation), "files": digests}
     text = json.dumps(config, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     write_file(folder / CONFIG, text.encode(), private=False)
@@ -165,7 +172,10 @@ def splits_csv(splits: Sequence[NamedSplit], names: Sequence[str]) -> Iterator[s
     yield ",".join(HEADER) + "\n"
     cells = [safe_text(name) for name in names]
     for one in splits:
-        yield _lines((name, part, one.fold, one.repeat) for name, part in zip(cells, _parts(one, len(cells)), strict=True))
+        yield _lines(
+            (name, part, one.fold, one.repeat)
+            for name, part in zip(cells, _parts(one, len(cells)), strict=True)
+        )
 
 
 def queries_csv(
@@ -179,9 +189,7 @@ def queries_csv(
     findings = [safe_text(name) for name in data.y.tolist()]
     validation = {(one.repeat, one.fold): set(one.split.validation.tolist()) for one in splits}
     for one in queries:
-        yield _lines(
-            _query_lines(one, ids, names, findings, validation[one.repeat, one.fold], more)
-        )
+        yield _lines(_query_lines(one, ids, names, findings, validation[one.repeat, one.fold], more))
 
 
 def _query_lines(
@@ -246,7 +254,13 @@ def configuration(evaluation: Evaluation) -> dict[str, Any]:
     """What the numbers depend on, and how they are computed from the files."""
     request, result, data = evaluation.request, evaluation.result, evaluation.data
     document = evaluation.document()
-    counts = sorted({sum(value is not None for value in score.values) for one in result.results for score in one.scores.values()})
+    counts = sorted(
+        {
+            sum(value is not None for value in score.values)
+            for one in result.results
+            for score in one.scores.values()
+        }
+    )
     return {
         "format": FORMAT,
         "program": {"name": DISTRIBUTION, "version": program_version(), "commit": program_commit() or None},
@@ -275,7 +289,8 @@ def configuration(evaluation: Evaluation) -> dict[str, Any]:
             "definitions": " ".join((type(evaluation.protocol).__doc__ or "").split()),
         },
         "learners": [
-            {"learner": one.learner, "params": _plain(one.params), "steps": one.steps} for one in result.results
+            {"learner": one.learner, "params": _plain(one.params), "steps": one.steps}
+            for one in result.results
         ],
         "failed": [one.to_json() for one in result.failed],
         "seed": result.seed,
@@ -309,13 +324,52 @@ def configuration(evaluation: Evaluation) -> dict[str, Any]:
     }
 
 
+def methods_text(evaluation: Evaluation) -> str:
+    """What a journal asks of the methods of an evaluation."""
+    from semblance.core.research import methods_text as text
+
+    result, data, request = evaluation.result, evaluation.data, evaluation.request
+    made = ", ".join(f"{name} {value}" for name, value in data.made_by.items() if name in _SHOWN_SETTINGS)
+    features = ", ".join(
+        one for one in (request.features or "", evaluation.extractor, made) if one and one != "raw"
+    )
+    cases = text.MeasuredCases(
+        _name(str(result.source["path"])),
+        result.source,
+        features,
+        str(result.split.rule),
+        result.split.by_patient,
+        result.split.n_train,
+        result.split.n_test,
+        [str(note) for note in evaluation.notes],
+    )
+    return text.methods_text(
+        text.Methods(
+            [cases],
+            [text.MeasuredLearner(one.learner, one.params, one.steps) for one in result.results],
+            [
+                text.MeasuredProtocol(
+                    result.protocol,
+                    evaluation.protocol.settings,
+                    0 if request.splits is not None else request.repeats or evaluation.protocol.repeats,
+                )
+            ],
+            result.seed,
+            result.versions,
+            compared=bool(result.comparisons),
+        )
+    )
+
+
 def _digests(evaluation: Evaluation) -> dict[str, str]:
     """SHA-256 of the table's file, of the features of the cases evaluated, and of their ids and findings."""
     data, table = evaluation.data, evaluation.request.table
     found = {
         "sha256_features": hashlib.sha256(np.ascontiguousarray(data.X, dtype="<f8").tobytes()).hexdigest(),
         "sha256_cases": hashlib.sha256(
-            "".join(f"{name}\t{y}\n" for name, y in zip(case_names(data), data.y.tolist(), strict=True)).encode()
+            "".join(
+                f"{name}\t{y}\n" for name, y in zip(case_names(data), data.y.tolist(), strict=True)
+            ).encode()
         ).hexdigest(),
     }
     if table is not None and not table.startswith(PREFIX):
@@ -341,20 +395,20 @@ def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
 
 _FORMULAS = {
     "mean": "the mean of the values of the splits; std: with n - 1",
-    "ci95": "mean -+ t std / sqrt(n) of n splits, t in t_quantile by n - 1, cut to 0..1 where all values are in 0..1. Of "
-    "one split: see interval_of_one_split, for the protocols that have it",
-    "interval_of_one_split": "numpy.random.default_rng(seed of the split).multinomial(u, [1/u] * u, size=1000) draws the "
-    "u units; the percentiles 2.5 and 97.5 of the ratios of the drawn sums and counts of each unit",
+    "ci95": "mean -+ t std / sqrt(n) of n splits, t in t_quantile by n - 1, cut to 0..1 where all values are in 0..1; "
+    "of one split see interval_of_one_split, for the protocols that have it",
+    "interval_of_one_split": "numpy.random.default_rng(seed of the split).multinomial(u, [1/u] * u, size=1000) draws "
+    "the u units; percentiles 2.5 and 97.5 of the drawn sum over the drawn number of queries",
     "retrieval_accuracy@k": "mean of hits / answers over the queries with answers > 0",
     "macro_retrieval_accuracy@k": "mean over findings of the mean over their queries",
     "worst_finding@k": "the lowest of these means",
     "chance@k": "mean of chance; macro_chance@k: mean over findings of the mean over their queries",
     "precision@k": "mean of hits / k; recall@k, ndcg@k, hit_rate@k, map@r: means of their columns (map@r: of "
     "average_precision)",
-    "knn_accuracy@k": "mean of the credit: 1 / w where the finding is one of the w with the largest share of votes, else "
-    "0; shares within 1e-9 are equal. knn_error@k: 1 less it; balanced_...: mean over findings",
+    "knn_accuracy@k": "mean of the credit: 1 / w where the finding is one of the w with the largest share of votes, "
+    "else 0; shares within 1e-9 are equal. knn_error@k: 1 less it; balanced_...: mean over findings",
     "auc:FINDING": "chance that a query with the finding has a larger share of it in votes at k = 10 than one without, "
-    "equal shares count half; auc: mean over findings. auc_weighted: the same of weighted_votes",
+    "equal shares count half; auc: mean over findings. auc_weighted: the same of the columns weighted_votes1, 2, ...",
     "triplet_accuracy": "sum of triplets_right / sum of triplets, each query once",
     "ccknn_error@k": "mean of the column ccknn_error; ccknn_likelihood_error@k likewise",
     "chosen": "scores without @k of the protocols online and ccml are at the k that 'chosen' names",
@@ -362,13 +416,13 @@ _FORMULAS = {
     "map@5: sum of the precision at each hit among five / number of hits, 0 without a hit",
 }
 _COLUMNS = {
-    "hits": "how many of the first k cases have the query's finding; cases that are equally near count in expectation",
-    "nearest_ids": "the first k cases, nearest first, of those that 'searched' names: the other tested cases without those "
-    "of the query's patient, or the training cases; equally near ones in the order of the data; ';' in an id is %3B",
+    "hits": "how many of the first k cases have the query's finding; equally near cases count in expectation",
+    "nearest_ids": "the first k cases, nearest first, of those that 'searched' names: the other tested cases without "
+    "those of the query's patient, or the training cases; equally near ones in the order of the data; ';' in an id is "
+    "%3B",
     "answers": "k, or the number of cases that can be ranked where that is smaller",
     "votes": "share of each of 'findings' among the k nearest training cases",
     "estimate": "the finding with the largest share of votes; of equal ones that whose first case is nearer",
     "unit": "a number for the patient, or the copies of an image, drawn together for an interval",
     "chance": "share of the query's finding among all cases that can be ranked; relevant: their number",
 }
-_ = TESTED, cell
