@@ -69,8 +69,20 @@ def evaluate(request: EvaluateRequest, *, reporter: Reporter = SILENT) -> dict[s
         BadArguments: unknown names, or not exactly one of library and table.
         BadInput: data the protocol cannot use.
     """
+    return run_evaluation(request, reporter=reporter)[1]
+
+
+def run_evaluation(
+    request: EvaluateRequest, *, reporter: Reporter = SILENT
+) -> tuple[EvaluationResult, dict[str, Any]]:
+    """The result of the protocol, and its document.
+
+    Raises:
+        BadArguments, BadInput: as :func:`evaluate`.
+    """
     protocol, specs = _parsed(request)
-    return _document(*_evaluated(request, protocol, specs, reporter))
+    found = _evaluated(request, protocol, specs, reporter)
+    return found[0], _document(*found)
 
 
 def evaluate_tables(
