@@ -10,6 +10,7 @@ from semblance.core.features.colour_edge_texture import ColourEdgeTexture
 from semblance.core.features.encoder.extractor import Encoder
 from semblance.core.features.extractor import Extractor
 from semblance.core.features.gabor import Gabor
+from semblance.core.features.imported import Imported
 from semblance.core.features.local.textons import Textons
 from semblance.core.features.local.visual_words import VisualWords
 from semblance.core.features.lung_texture import LungTexture
@@ -32,6 +33,7 @@ SINGLE_EXTRACTORS: tuple[type[Extractor], ...] = (
     OnnxEncoder,
     Raw,
     Clinical,
+    Imported,
 )
 
 

@@ -188,6 +188,11 @@ def _as_before(library: Library, extractor: Extractor, name: str, given: Mapping
 
 
 def _feature_set(library: Library, extractor: Extractor, name: str) -> FeatureSet:
+    if not extractor.can_measure:
+        raise BadInput(
+            "Imported features cannot be extracted.",
+            "Import the file again with the rows that lack: semblance import-features LIB FILE --name NAME.",
+        )
     kinds = library.catalogue.kinds_of_cases()
     if not kinds:
         raise BadInput(
@@ -222,9 +227,8 @@ def _feature_set(library: Library, extractor: Extractor, name: str) -> FeatureSe
                 "Put tables with different columns into separate libraries.",
             )
         columns = [(column, column) for column in found.pop()]
-    dtype = "float32" if extractor.needs_image else "float64"
     return library.features.make(
-        name, extractor.name, extractor.version, extractor.settings, columns, dtype=dtype
+        name, extractor.name, extractor.version, extractor.settings, columns, dtype=extractor.stored_type()
     )
 
 

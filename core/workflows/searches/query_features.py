@@ -472,9 +472,14 @@ class _Outlines:
 def save_pasted_image(
     library: LibraryLocation, pixels: npt.NDArray[np.uint8], *, reporter: Reporter = SILENT
 ) -> Path:
-    """Write ``pixels``, (h, w) grey or (h, w, 3) RGB, as a PNG into the library's lasting folder; returns its path.
+    """:func:`write_query_image` into the library's lasting folder, for a search that may be saved."""
+    return write_query_image(lasting_folder(library) / PASTED, pixels)
 
-    The name is made of the content: pasting the same image again gives the same file.
+
+def write_query_image(folder: Path, pixels: npt.NDArray[np.uint8] | npt.NDArray[np.uint16]) -> Path:
+    """Write ``pixels``, (h, w) grey or (h, w, 3) RGB, as a PNG into ``folder``; returns its path.
+
+    The name is made of the content: writing the same image again gives the same file.
 
     Raises:
         BadInput: no pixels, or more than an image may have.
@@ -485,16 +490,14 @@ def save_pasted_image(
     height, width = pixels.shape[:2]
     if not 0 < height * width <= MAX_PIXELS:
         raise BadInput(
-            tr_lazy(
-                "The image on the clipboard has {width:,} x {height:,} pixels.", width=width, height=height
-            ),
-            "Copy a smaller part of it.",
+            tr_lazy("The image has {width:,} x {height:,} pixels.", width=width, height=height),
+            "Search with a smaller part of it.",
         )
     digest = hashlib.sha256(repr(pixels.shape).encode() + pixels.tobytes()).hexdigest()[:16]
-    path = lasting_folder(library) / PASTED / f"pasted-{digest}.png"
+    path = folder / f"pasted-{digest}.png"
     if not path.exists():
         written = io.BytesIO()
         Image.fromarray(pixels).save(written, "PNG", compress_level=1)
-        make_folder(path.parent)
+        make_folder(folder)
         write_file(path, written.getvalue())
     return path
