@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, Any, Self
 from semblance.metric import Metric
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from semblance.core.imaging.region import Region
     from semblance.core.library.location import LibraryLocation
     from semblance.core.parameters import Value
+    from semblance.core.reports.plot import ThemeName
     from semblance.core.searches.query import Query
     from semblance.core.tasks import Reporter
     from semblance.features import Features
@@ -459,6 +462,26 @@ class Library:
         ranking = query if isinstance(query, Ranking) else self.search(query, **options)
         return ranking.report(out, identified=identified)
 
+    def map(self, metric: str | Metric | None = None, *, theme: ThemeName = "light") -> Figure:
+        """A map of all cases under ``metric``, by default the current one: similar cases lie near each other, in the
+        colours of their findings. A figure of Matplotlib that names no case.
+
+        ``theme``: "light", "dark" or "print".
+
+        >>> lib.map().savefig("map.png")  # doctest: +SKIP
+
+        Raises:
+            BadArguments: no such metric.
+            BadInput: fewer than three cases have the metric's features.
+        """
+        from semblance.core.workflows.evaluation.map_library import map_drawing, map_library
+        from semblance.core.workflows.library.library_snapshot import read_snapshot
+        from semblance.figures import map_figure
+
+        found = self._run(map_library, self._metric_name(metric))
+        snapshot = read_snapshot(self.location)
+        return map_figure(map_drawing(found, snapshot.columns, snapshot.finding_colours), theme=theme)
+
     # Evaluation
 
     def evaluate(
@@ -537,6 +560,11 @@ class Library:
 
         with ProgressBar(shown=self._progress) as reporter:
             return function(*args, reporter=reporter, **options)
+
+    def _repr_html_(self) -> str:
+        from semblance.display import library_html
+
+        return repr(self) if self._is_closed else library_html(self.location, self.name)
 
     def __repr__(self) -> str:
         from semblance.core.language import visible

@@ -6,8 +6,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from semblance.core.evaluation.result import EvaluationResult, LearnerResult
-    from semblance.core.evaluation.roc import Roc
+    from semblance.core.reports.plot import ThemeName
+    from semblance.figures import RocData
 
 
 class Scores:
@@ -44,22 +47,46 @@ class Scores:
         """Name of a score -> its mean over the repeats, of one learner."""
         return {name: score.mean for name, score in self._of(learner).scores.items()}
 
-    def roc(self, finding: str, learner: str | None = None) -> Roc:
-        """The ROC curve of one finding against the rest, averaged over the repeats: ``fpr`` and ``tpr``.
+    def roc(self, finding: str, learner: str | None = None) -> RocData:
+        """The ROC curve of one finding against the rest, averaged over the repeats: ``fpr`` and ``tpr`` (n,), ``auc``
+        and its interval ``ci95``. It shows itself in a notebook and has ``.plot()``.
 
         Raises:
             BadArguments: no such finding or learner, or several learners where none is named.
         """
         from semblance.core.errors import BadArguments
         from semblance.core.language import tr_lazy
+        from semblance.figures import roc_data
 
-        known = self._of(learner).roc
-        if finding not in known:
+        found = self._of(learner)
+        if finding not in found.roc:
             raise BadArguments(
                 tr_lazy("There is no ROC curve of '{finding}'.", finding=finding),
-                tr_lazy("There are: {names}.", names=", ".join(known) or "none"),
+                tr_lazy("There are: {names}.", names=", ".join(found.roc) or "none"),
             )
-        return known[finding]
+        return roc_data(found, finding, self._result.measured_on)
+
+    def plot(self, finding: str | None = None, *, theme: ThemeName = "light") -> Figure:
+        """Retrieval accuracy over the number of retrieved cases, with its 95 % interval; with ``finding`` the ROC of
+        every learner. A figure of Matplotlib.
+
+        ``theme``: "light", "dark" or "print".
+
+        >>> scores.plot("malignant").savefig("roc.pdf")  # doctest: +SKIP
+
+        Raises:
+            BadArguments: no such finding.
+        """
+        from semblance.figures import roc_figure, scores_figure
+
+        if finding is None:
+            return scores_figure(self._result, theme=theme)
+        return roc_figure([self.roc(finding, learner) for learner in self.learners], theme=theme)
+
+    def _repr_html_(self) -> str:
+        from semblance.display import scores_html
+
+        return scores_html(self._result, [str(note) for note in self._document.get("notes", ())])
 
     def to_frame(self) -> Any:
         """A data frame with a row for each learner and score: learner, score, mean, std, ci95_low, ci95_high.
