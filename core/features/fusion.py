@@ -15,7 +15,7 @@ from semblance.core.errors import BadArguments, BadInput
 from semblance.core.features.clinical import Clinical
 from semblance.core.features.extractor import Extractor, FeatureName
 from semblance.core.features.imported import Imported
-from semblance.core.features.single_extractors import SINGLE_EXTRACTORS, find_extractor
+from semblance.core.features.single_extractors import FUSION, single_extractor
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.volume import Stack
@@ -76,7 +76,7 @@ def imported_sets(name: str, extractor: str, settings: Mapping[str, Any]) -> tup
 class Fusion(Extractor):
     """The numbers of several extractors, one after the other."""
 
-    name = "fusion"
+    name = FUSION
     title = "Several feature sets"
     summary = "Several feature sets side by side. `--features a,b` makes it."
     version = 1
@@ -87,9 +87,7 @@ class Fusion(Extractor):
     def __init__(self, **settings: Value) -> None:
         super().__init__(**settings)
         self._sets = fused_sets(self.settings)
-        self._extractors = [
-            find_extractor(one.extractor, SINGLE_EXTRACTORS)(**one.settings) for one in self._sets
-        ]
+        self._extractors = [single_extractor(one.extractor)(**one.settings) for one in self._sets]
         for one, extractor in zip(self._sets, self._extractors, strict=True):
             if one.version != extractor.version:
                 raise BadInput(

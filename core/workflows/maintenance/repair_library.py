@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from semblance.core.errors import SemblanceError
 from semblance.core.features.imported import origin_text
-from semblance.core.features.registry import extractor_class
+from semblance.core.features.registry import stored_extractor
 from semblance.core.files import (
     TEMPORARY,
     UNFINISHED,
@@ -183,7 +183,7 @@ class Repairer:
         from semblance.core.workflows.features.extract_features import extract_features
 
         store = library.features.store_of(feature_set)
-        extractor = extractor_class(feature_set.extractor)
+        extractor = stored_extractor(feature_set.extractor, feature_set.package)
         if not state.description:
             dtype = dtype_of(store) or ("int8" if feature_set.is_packed else extractor.stored_type())
             if (store / DESCRIPTION).exists():
@@ -209,7 +209,7 @@ class Repairer:
             extract_features(
                 library.location,
                 whole.extractor,
-                settings=whole.settings,
+                settings=whole.extractor_settings,
                 name=whole.name,
                 reporter=self._reporter,
             )

@@ -20,7 +20,7 @@ from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.features.extractor import Extractor
 from semblance.core.features.fusion import clinical_columns, imported_sets
 from semblance.core.features.imported import cannot_measure
-from semblance.core.features.registry import extractor_class, make_extractor
+from semblance.core.features.registry import stored_extractor
 from semblance.core.files import make_folder, write_file
 from semblance.core.imaging import Image, ImageAddress, ImageReader, open_image
 from semblance.core.imaging.dicom.dicom_file import open_dicom
@@ -168,8 +168,10 @@ def _is_unmeasured(loaded: LoadedMetric, case: str) -> bool:
     details = loaded.details([row]).get(row)
     if details is None or details.address is None:
         return False
-    if not extractor_class(loaded.feature_set.extractor).needs_image or imported_sets(
-        "", loaded.feature_set.extractor, loaded.feature_set.settings
+    feature_set = loaded.feature_set
+    if (
+        imported_sets(feature_set.name, feature_set.extractor, feature_set.settings)
+        or not stored_extractor(feature_set.extractor).needs_image
     ):
         return False
     return case not in dict(loaded.library.features.failures(loaded.feature_set))
@@ -234,7 +236,7 @@ def extractor_of(feature_set: FeatureSet) -> Extractor:
     Raises:
         SemblanceError: that was another version of it, or its file is missing.
     """
-    extractor = make_extractor(feature_set.extractor, **feature_set.extractor_settings)
+    extractor = stored_extractor(feature_set.extractor, feature_set.package)(**feature_set.extractor_settings)
     if extractor.version != feature_set.version:
         raise SemblanceError(
             tr_lazy(
@@ -502,9 +504,14 @@ class _Outlines:
 def save_pasted_image(
     library: LibraryLocation, pixels: npt.NDArray[np.uint8], *, reporter: Reporter = SILENT
 ) -> Path:
-    """Write ``pixels``, (h, w) grey or (h, w, 3) RGB, as a PNG into the library's lasting folder; returns its path.
+    """:func:`write_query_image` into the library's lasting folder, for a search that may be saved."""
+    return write_query_image(lasting_folder(library) / PASTED, pixels)
 
-    The name is made of the content: pasting the same image again gives the same file.
+
+def write_query_image(folder: Path, pixels: npt.NDArray[np.uint8] | npt.NDArray[np.uint16]) -> Path:
+    """Write ``pixels``, (h, w) grey or (h, w, 3) RGB, as a PNG into ``folder``; returns its path.
+
+    The name is made of the content: writing the same image again gives the same file.
 
     Raises:
         BadInput: no pixels, or more than an image may have.
@@ -515,16 +522,14 @@ def save_pasted_image(
     height, width = pixels.shape[:2]
     if not 0 < height * width <= MAX_PIXELS:
         raise BadInput(
-            tr_lazy(
-                "The image on the clipboard has {width:,} x {height:,} pixels.", width=width, height=height
-            ),
-            "Copy a smaller part of it.",
+            tr_lazy("The image has {width:,} x {height:,} pixels.", width=width, height=height),
+            "Search with a smaller part of it.",
         )
     digest = hashlib.sha256(repr(pixels.shape).encode() + pixels.tobytes()).hexdigest()[:16]
-    path = lasting_folder(library) / PASTED / f"pasted-{digest}.png"
+    path = folder / f"pasted-{digest}.png"
     if not path.exists():
         written = io.BytesIO()
         Image.fromarray(pixels).save(written, "PNG", compress_level=1)
-        make_folder(path.parent)
+        make_folder(folder)
         write_file(path, written.getvalue())
     return path

@@ -178,10 +178,20 @@ def nearest_cases(
     Raises:
         BadArguments, BadInput: as :func:`rank_cases`, and a mark on the query or on no case with features.
     """
-    search = Search(metric, query, **options)
+    return marked_search(library, Search(metric, query, **options), k=k, reporter=reporter).result
+
+
+def marked_search(
+    library: LibraryLocation, search: Search, *, k: int = 20, reporter: Reporter = SILENT
+) -> RankedSearch:
+    """:func:`rank_cases`, where every mark given with ``search`` can be used.
+
+    Raises:
+        BadArguments, BadInput: as :func:`rank_cases`, and a mark on the query or on no case with features.
+    """
     if search.like or search.unlike:
         check_given_marks(open_search_metric(library, search, reporter), search)
-    return rank_cases(library, search, k=k, reporter=reporter).result
+    return rank_cases(library, search, k=k, reporter=reporter)
 
 
 @dataclass(frozen=True, eq=False)
