@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Self
 from semblance.metric import Metric
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from semblance.core.imaging.region import Region
     from semblance.core.library.location import LibraryLocation
     from semblance.core.parameters import Value
@@ -256,6 +258,48 @@ class Library:
 
         return read_features(self.location, name)
 
+    def add_features(
+        self,
+        name: str,
+        vectors: npt.ArrayLike | str | Path,
+        case_ids: Iterable[str] | None = None,
+        *,
+        key: str = "case_id",
+        names: Sequence[str] = (),
+        origin: str = "",
+    ) -> Features:
+        """Add vectors that another program computed as the feature set ``name``; returns the features.
+
+        ``vectors``: an array (n, d) of real numbers whose rows belong to ``case_ids`` (n,), or a file: .npy with its
+        ids beside it, .npz, Parquet (wide or with a list column) or CSV. ``key``: "case_id", or "path" where rows are
+        named by the paths of their images. ``names`` (d,) of the numbers. ``origin``: what made them, for cards. Cases
+        without a row have no features in the set, and no case is added. The same vectors again change nothing.
+
+        >>> lib.add_features("dinov2", array, case_ids=ids)  # doctest: +SKIP
+        >>> lib.add_features("dinov2", "dinov2.parquet", key="path")  # doctest: +SKIP
+
+        Raises:
+            BadArguments: another key, or a set of that name that holds something else.
+            BadInput: another shape, a number that is not finite, or ids that are unknown or named twice; the message
+                lists them.
+        """
+        from semblance.core.errors import BadArguments
+        from semblance.core.workflows.features.exchange_features import add_features, import_features
+        from semblance.core.workflows.searches.index_candidates import update_indexes
+
+        if isinstance(vectors, str | Path):
+            if case_ids is not None or len(names):
+                raise BadArguments("A file names its cases itself.", "Leave case_ids and names out.")
+            added = self._run(import_features, _path(vectors), name, key, origin=origin)
+        elif case_ids is None:
+            raise BadArguments("The rows of an array have no names.", "Give case_ids, one for each row.")
+        else:
+            added = self._run(
+                add_features, name, vectors, list(case_ids), key=key, names=tuple(names), origin=origin
+            )
+        update_indexes(self.location)
+        return self.features(added.features)
+
     def extract(self, extractor: str | None = None, name: str | None = None, **settings: Value) -> Features:
         """Measure every case with an extractor, by default the one that suits the cases; returns the features.
 
@@ -491,6 +535,7 @@ class Library:
             BadInput: cases that the protocol cannot use.
         """
         from semblance.core.workflows.evaluation.evaluate_learners import EvaluateRequest, run_evaluation
+        from semblance.progress import run
         from semblance.scores import Scores
 
         listed = [metric] if metric is None or isinstance(metric, str | Metric) else list(metric)
@@ -519,7 +564,46 @@ class Library:
             repeats,
             seed,
         )
-        return Scores(*self._run_alone(run_evaluation, request))
+        return Scores(*run(run_evaluation, request, shown=self._progress))
+
+    # Out
+
+    def export(
+        self,
+        folder: str | Path,
+        features: str | Sequence[str] = (),
+        *,
+        splits: bool = False,
+        format: str = "npz",
+        identified: bool = False,
+    ) -> list[Path]:
+        """Write the cases, feature sets and the split of the current metric into a folder; returns the files.
+
+        ``cases.csv``: case_id, finding, and unit, a number that is equal for cases of one patient, lesion or image, so
+        that they can be kept together. A file for each of ``features``, as ``semblance export-features`` writes it:
+        ``format`` is "npz", "parquet" or "csv". With ``splits`` ``splits.csv`` says for each case whether the current
+        metric was trained on it (train) or scored on it (test), and :meth:`evaluate` takes it. Cases in the sealed test
+        vault are left out. With ``identified`` ``cases.csv`` also has patient and path.
+
+        >>> lib.export("out/", features=["encoder"], splits=True)  # doctest: +SKIP
+
+        Raises:
+            BadArguments: no such feature set or format.
+            BadInput: ``splits`` without a metric that was scored.
+            SemblanceError: the folder cannot be written.
+        """
+        from semblance.core.workflows.library.export_library import export_library
+
+        chosen = (features,) if isinstance(features, str) else tuple(features)
+        found: list[Path] = self._run(
+            export_library,
+            _path(folder),
+            features=chosen,
+            splits=splits,
+            ending=format,
+            identified=identified,
+        )
+        return found
 
     # Parts
 
@@ -530,13 +614,9 @@ class Library:
 
     def _run(self, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
         """``function(location, *args, **options)`` of the workflows, with progress."""
-        return self._run_alone(function, self.location, *args, **options)
+        from semblance.progress import run
 
-    def _run_alone(self, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
-        from semblance.progress import ProgressBar
-
-        with ProgressBar(shown=self._progress) as reporter:
-            return function(*args, reporter=reporter, **options)
+        return run(function, self.location, *args, shown=self._progress, **options)
 
     def __repr__(self) -> str:
         from semblance.core.language import visible
