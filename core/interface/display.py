@@ -1,5 +1,4 @@
-"""How libraries, metrics, rankings and scores show themselves in a notebook: HTML that needs nothing from elsewhere,
-and figures.
+"""How libraries, metrics, rankings and scores show themselves in a notebook: HTML that needs nothing from elsewhere.
 
 HTML takes the colours of the page around it, so it is readable in dark and light notebooks. Names from outside are
 escaped. Rankings are de-identified as reports are, unless they are requested with identifying data.
@@ -10,42 +9,39 @@ from __future__ import annotations
 import base64
 import html
 import io
-import math
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import SemblanceError
+from semblance.core.evaluation.chance import is_chance, names_beside_chance
 from semblance.core.imaging.region import Box, Region
 from semblance.core.imaging.thumbnail import LONGEST
-from semblance.core.language import tr, tr_lazy, translate, visible
+from semblance.core.language import count_label, tr, tr_lazy, tr_n, translate, visible
 from semblance.core.library.findings import all_styles, stored_styles
 from semblance.core.library.location import LibraryLocation
-from semblance.core.reports.curves import ROC, RocCurve
+from semblance.core.metrics.score_titles import score_title
 from semblance.core.reports.document import (
     UNKNOWN_MARK,
     FindingMark,
     ReportDocument,
     ReportedCase,
     ReportedQuery,
+    finding_marks,
 )
-from semblance.core.reports.figures import DRAWINGS
-from semblance.core.reports.formatting import distance_text, spread_text
-from semblance.core.reports.plot import PlotLayout, ThemeName, one_line, open_plot
+from semblance.core.reports.formatting import distance_text
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import BOTH, PLACE, WHOLE
 from semblance.core.searches.similar_cases import RankedCase
 from semblance.core.workflows.imaging.library_cache import cached_library
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
+    from semblance.core.evaluation.intervals import ScoreSummary
+    from semblance.core.evaluation.result import EvaluationResult
+    from semblance.core.library.library import Library as OpenedLibrary
     from semblance.core.reports.card_document import CardDocument
     from semblance.core.workflows.searches.rank_cases import RankedSearch
 
@@ -53,8 +49,8 @@ Pixels = npt.NDArray[np.uint8]
 
 #: The longest side of an image on a card, in pixels of the page.
 SIDE = 132
-#: The size of a figure in logical pixels, and the pixels of its image for each.
-FIGURE_SIZE, RATIO = (560, 320), 2.0
+#: Findings of a library that are shown with images, and images of each.
+_SHOWN_FINDINGS, _IMAGES_OF_EACH = 6, 2
 _QUALITY = 80
 _COMPARED_BY = {
     PLACE: tr_lazy("Similar cases by place"),
@@ -65,6 +61,16 @@ _FAINT = "color:inherit;opacity:.72"
 _LINE = "1px solid rgba(128,128,128,.45)"
 _TABLE = "border-collapse:collapse;border:0;margin:6px 0;font:inherit"
 _FONT = "font:13px/1.4 system-ui,'Segoe UI',sans-serif;color:inherit;font-variant-numeric:tabular-nums"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """HTML that a notebook shows."""
+
+    html: str
+
+    def _repr_html_(self) -> str:
+        return self.html
 
 
 # Rankings
@@ -169,48 +175,9 @@ def ranking_html(shown: ShownRanking) -> str:
         body = _ranking_table(shown, marks)
     below = [document.hidden_text(), *document.notes]
     if not document.identified:
-        below.append(tr("Cases are not named here. The table of to_frame() names them."))
+        below.append(tr("Cases are not named here. Use .to_frame() or .show(identified=True)."))
     footer = "".join(f'<div style="{_FAINT}">{_text(one)}</div>' for one in below if one)
     return f'<div style="{_FONT}"><div style="font-weight:600">{heading}</div>{body}{footer}</div>'
-
-
-def ranking_figure(shown: ShownRanking, *, columns: int = 6, theme: ThemeName = "light") -> Figure:
-    """The query and the ranked cases as images in a grid, with frames where a search by place found the query; of a
-    table, the distances as a bar chart."""
-    document = shown.document
-    if not shown.has_images:
-        return _distance_figure(document, theme)
-    cells = len(shown.cases) + 1
-    columns = min(columns, cells)
-    rows = math.ceil(cells / columns)
-    side, text = 128, 34
-    size = (columns * (side + 8) + 8, rows * (side + text) + 12)
-    layout = PlotLayout(theme, size, RATIO)
-    with open_plot(layout, figure_class=_figure_class()) as plot:
-        plot.axes[0].remove()
-        grid: list[tuple[ReportedCase | None, Pixels | None, Box | None, str]] = [
-            (None, shown.query_image, shown.query_frame, "")
-        ]
-        grid += [(one.case, one.image, one.frame, one.problem) for one in shown.cases]
-        for number, (case, image, frame, problem) in enumerate(grid):
-            row, column = divmod(number, columns)
-            left, top = 8 + column * (side + 8), 6 + row * (side + text)
-            place = (
-                left / plot.width,
-                1 - (top + side) / plot.height,
-                side / plot.width,
-                side / plot.height,
-            )
-            axes = plot.figure.add_axes(place)
-            axes.set_axis_off()
-            _draw_image(axes, image, frame, translate(problem))
-            name = tr("Query") if case is None else f"{case.rank}  {_finding_name(case.finding)}"
-            detail = "" if case is None else distance_text(case.distance, document.digits)
-            look: dict[str, Any] = {"transform": axes.transAxes, "ha": "left", "va": "top", "clip_on": False}
-            shift = 4 / side
-            axes.text(0, -shift, plot.elided(name, side, 10), color=plot.colours.text, **look)
-            axes.text(0, -shift - 13 / side, detail, color=plot.colours.third, **look)
-        return plot.figure
 
 
 def _reported_query(library: LibraryLocation, query: Query) -> ReportedQuery:
@@ -295,7 +262,7 @@ def _case_card(one: ShownCase, marks: Mapping[str, FindingMark], document: Repor
     if document.identified:
         patient = tr("patient {patient}", patient=case.patient) if case.patient else ""
         lines += [_text(case.case_id), *([_text(patient)] if patient else [])]
-    described = tr("Rank {rank}", rank=case.rank) + f", {_finding_name(case.finding)}"
+    described = tr("Rank {rank}", rank=case.rank) + f", {finding_name(case.finding)}"
     return _card(one.image, one.frame, described, lines, one.problem)
 
 
@@ -360,14 +327,103 @@ def _finding(name: str | None, marks: Mapping[str, FindingMark]) -> str:
         f"font:700 10px/14px system-ui,sans-serif;text-align:center;background:{mark.colour};color:{mark.ink}"
         f'">{_text(mark.letter)}</span>'
     )
-    return f"{chip} <bdi>{_text(_finding_name(name))}</bdi>"
+    return f"{chip} <bdi>{_text(finding_name(name))}</bdi>"
 
 
-def _finding_name(name: str | None) -> str:
+def finding_name(name: str | None) -> str:
+    """What a finding is called on screen."""
     return tr("not given") if name is None else name
 
 
 # Tables: libraries, cards, scores
+
+
+def library_html(library: LibraryLocation, name: str) -> str:
+    """The counts of a library, its findings with some of their images, its feature sets and metrics."""
+    from semblance.core.workflows.imaging.card_images import card_images
+
+    opened = cached_library(library)
+    info, current = opened.summary(), opened.current_metric()
+    styles = all_styles(stored_styles(opened.catalogue), set(opened.catalogue.finding_counts()) - {""})
+    marks = finding_marks([style.name for style in styles], [style.colour for style in styles])
+    rows = _rows_of_findings(opened, [style.name for style in styles][:_SHOWN_FINDINGS])
+    images = card_images(library, [row for _, row in rows], LONGEST)
+    cards = "".join(
+        _card(image.pixels, None, finding, [_finding(finding, marks)])
+        for (finding, _), image in zip(rows, images, strict=True)
+        if image.pixels is not None
+    )
+    counts = [tr_n("{n} case", "{n} cases", info["cases"])]
+    if info["patients"]:
+        counts.append(tr_n("{n} patient", "{n} patients", info["patients"]))
+    facts = [(tr("Findings"), ", ".join(count_label(n, one) for one, n in info["findings"].items()))]
+    if info["feature_sets"]:
+        facts.append((tr("Features"), ", ".join(info["feature_sets"])))
+    if info["metrics"]:
+        named = [
+            tr("{name} (current)", name=one) if current and one == current.name else one
+            for one in info["metrics"]
+        ]
+        facts.append((tr("Metrics"), ", ".join(named)))
+    body = (
+        f'<div style="display:flex;flex-wrap:wrap;gap:12px 10px;margin:8px 0">{cards}</div>' if cards else ""
+    )
+    title = f"{name}: {', '.join(counts)}"
+    return (
+        f'<div style="{_FONT}"><div style="font-weight:600">{_text(title)}</div>{_facts(facts)}{body}</div>'
+    )
+
+
+def _rows_of_findings(library: OpenedLibrary, findings: Sequence[str]) -> list[tuple[str, int]]:
+    """Some row ids of cases with images of each of ``findings``, none of the sealed test vault."""
+    import sqlalchemy as sa
+
+    from semblance.core.evaluation.data_sources import sealed_rows
+    from semblance.core.library.schema import HAS_IMAGE, cases
+
+    sealed = sealed_rows(library)
+    found = []
+    for finding in findings:
+        chosen = sa.select(cases.c.id).where(cases.c.finding == finding, HAS_IMAGE).order_by(cases.c.id)
+        rows = [row for (row,) in library.catalogue.read(chosen.limit(_IMAGES_OF_EACH + len(sealed)))]
+        found += [(finding, row) for row in rows if row not in sealed][:_IMAGES_OF_EACH]
+    return found
+
+
+def scores_html(result: EvaluationResult, notes: Sequence[str] = ()) -> str:
+    """The compared scores of each learner with their 95 % intervals, the significant differences and the failures."""
+    known = {name for one in result.results for name in one.scores}
+    names = names_beside_chance(result.compared, known)
+    rows = [[one.learner, *(_score_text(one.scores.get(name)) for name in names)] for one in result.results]
+    title = tr(
+        "Scores by the protocol {protocol}, {n} repeats, on {measured_on} cases",
+        protocol=result.protocol,
+        n=result.repeats,
+        measured_on=result.measured_on,
+    )
+    below = [
+        tr(
+            "{a} and {b} differ in {score} by {difference:+.3f} ({low:+.3f} to {high:+.3f}).",
+            a=one.a,
+            b=one.b,
+            score=score_title(one.score),
+            difference=one.difference,
+            low=one.ci95[0],
+            high=one.ci95[1],
+        )
+        for one in result.comparisons
+        if one.ci95 is not None and one.ci95[0] * one.ci95[1] > 0 and not is_chance(one.score)
+    ]
+    below += [tr("{name} failed: {reason}", name=one.learner, reason=one.reason) for one in result.failed]
+    header = [tr("Learner"), *(score_title(name) for name in names)]
+    return table_html(title, header, rows, [*below, *notes])
+
+
+def _score_text(score: ScoreSummary | None) -> str:
+    if score is None:
+        return "–"
+    ends = "" if score.ci95 is None else f" ({score.ci95[0]:.3f}–{score.ci95[1]:.3f})"
+    return f"{score.mean:.3f}{ends}"
 
 
 def table_html(
@@ -377,16 +433,8 @@ def table_html(
     cells = [[_text(cell) for cell in row] for row in rows]
     below = "".join(f'<div style="{_FAINT}">{_text(note)}</div>' for note in notes if note)
     table = _table([_text(name) for name in header], cells) if rows else ""
-    return f'<div style="{_FONT}"><div style="font-weight:600">{_text(title)}</div>{table}{below}</div>'
-
-
-def facts_html(title: str, facts: Sequence[tuple[str, str]], notes: Sequence[str] = ()) -> str:
-    """A list of labels and values below its ``title``."""
-    return (
-        f'<div style="{_FONT}"><div style="font-weight:600">{_text(title)}</div>{_facts(facts)}'
-        + "".join(f'<div style="{_FAINT}">{_text(note)}</div>' for note in notes if note)
-        + "</div>"
-    )
+    heading = f'<div style="font-weight:600">{_text(title)}</div>' if title else ""
+    return f'<div style="{_FONT}">{heading}{table}{below}</div>'
 
 
 def card_html(document: CardDocument) -> str:
@@ -439,132 +487,6 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def _is_number(cell: str) -> bool:
     return not cell or cell[0].isdigit() or cell in "–-"
-
-
-# Figures
-
-
-def figure(
-    kind: str,
-    content: Any,
-    *,
-    title: str = "",
-    note: str = "",
-    theme: ThemeName = "light",
-    size: tuple[int, int] = FIGURE_SIZE,
-) -> Figure:
-    """The plot ``kind`` of ``content``, as in :data:`semblance.core.reports.figures.DRAWINGS`, as a figure of
-    Matplotlib without the state of pyplot. It shows itself in a notebook.
-
-    Raises:
-        KeyError: an unknown kind or theme.
-    """
-    draw, heights = DRAWINGS[kind]
-    layout = PlotLayout(theme, size, RATIO, title=title, note=note)
-    with open_plot(layout, heights=heights, figure_class=_figure_class()) as plot:
-        draw(plot, content)
-        return plot.figure
-
-
-@dataclass(frozen=True, eq=False)
-class RocData:
-    """The ROC of ``finding`` against the rest: sensitivity ``tpr`` over ``fpr``, both (n,) from 0 to 1, and the area
-    ``auc`` with its 95 % interval, ``None`` where it is not known.
-
-    ``measured_on``: the cases it was measured on.
-    """
-
-    finding: str
-    metric: str
-    fpr: npt.NDArray[np.float64]
-    tpr: npt.NDArray[np.float64]
-    auc: float
-    ci95: tuple[float, float] | None = None
-    measured_on: str = ""
-
-    def plot(self, *, theme: ThemeName = "light") -> Figure:
-        """The curve as a figure."""
-        return roc_figure([self], theme=theme)
-
-    def __repr__(self) -> str:
-        area = translate(spread_text(self.auc, *(self.ci95 or (None, None))))
-        return f"<ROC of {self.finding!r} by {self.metric!r}: AUC {area}, {len(self.fpr)} points>"
-
-    def _repr_png_(self) -> Any:
-        return self.plot()._repr_png_()  # type: ignore[attr-defined]
-
-
-def roc_figure(curves: Sequence[RocData], *, theme: ThemeName = "light") -> Figure:
-    """Curves of one finding in one figure, the first in the accent colour."""
-    drawn = []
-    for place, one in enumerate(curves):
-        low, high = one.ci95 or (None, None)
-        points = tuple(one.fpr.tolist()), tuple(one.tpr.tolist())
-        drawn.append(RocCurve(one.metric, *points, one.auc, low, high, current=place == 0))
-    finding = curves[0].finding if curves else ""
-    note = curves[0].measured_on if curves else ""
-    title = tr("ROC, {chosen} against the rest", chosen=finding)
-    return figure(ROC, drawn, title=title, note=note, theme=theme, size=(460, 360))
-
-
-@cache
-def _figure_class() -> type[Figure]:
-    """Matplotlib's figure, which shows itself in a notebook: Matplotlib is loaded only to draw."""
-    from matplotlib.figure import Figure
-
-    class NotebookFigure(Figure):
-        """A figure that a notebook shows as a PNG in the size it was drawn for."""
-
-        def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
-            out = io.BytesIO()
-            with warnings.catch_warnings():
-                # Characters that no font has are drawn as boxes.
-                warnings.filterwarnings("ignore", "(?s)Glyph .* missing", UserWarning)
-                self.savefig(out, format="png", metadata={"Software": None})
-            width, height = (round(float(side) * 72) for side in self.get_size_inches())
-            return out.getvalue(), {"width": width, "height": height}
-
-    return NotebookFigure
-
-
-def _draw_image(axes: Axes, image: Pixels | None, frame: Box | None, problem: str) -> None:
-    """``image`` fitted into a black square, with its ``frame``."""
-    from matplotlib.patches import Rectangle
-
-    axes.add_patch(Rectangle((0, 0), 1, 1, transform=axes.transAxes, facecolor="#141415", edgecolor="none"))
-    if image is None:
-        text = one_line(problem or tr("no image"))
-        axes.text(0.5, 0.5, text[:24], transform=axes.transAxes, ha="center", va="center", color="#ADADB4")
-        return
-    height, width = image.shape[:2]
-    shown = axes.imshow(image, cmap="gray", vmin=0, vmax=255, interpolation="bilinear")
-    shown.set_zorder(1)
-    longest = max(width, height)
-    axes.set_xlim((width - longest) / 2 - 0.5, (width + longest) / 2 - 0.5)
-    axes.set_ylim((height + longest) / 2 - 0.5, (height - longest) / 2 - 0.5)
-    if frame is not None:
-        left, top, right, bottom = frame
-        box = (left * width - 0.5, top * height - 0.5), (right - left) * width, (bottom - top) * height
-        for colour, line in (("#101012", 3.5), ("#B9B3FF", 1.6)):
-            axes.add_patch(Rectangle(*box, fill=False, edgecolor=colour, linewidth=line, zorder=2))
-
-
-def _distance_figure(document: ReportDocument, theme: ThemeName) -> Figure:
-    """The distances of cases without images as bars in the colours of their findings."""
-    rows, marks = document.ranking, document.marks()
-    layout = PlotLayout(theme, (560, 60 + 20 * max(1, len(rows))), RATIO, title=tr("Distance"))
-    with open_plot(layout, figure_class=_figure_class()) as plot:
-        axes: Axes = plot.axes[0]
-        colours = [marks.get(row.finding or "", UNKNOWN_MARK).colour for row in rows]
-        ranks = [row.rank for row in rows]
-        axes.barh(ranks, [row.distance for row in rows], color=colours, height=0.7)
-        names = [plot.elided(f"{row.rank}  {_finding_name(row.finding)}", 150, 10) for row in rows]
-        axes.set_yticks(ranks, names)
-        axes.invert_yaxis()
-        axes.grid(axis="x")
-        axes.grid(visible=False, axis="y")
-        plot.fit()
-        return plot.figure
 
 
 # Parts

@@ -12,10 +12,12 @@ from semblance.metric import Metric
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+    from matplotlib.figure import Figure
 
     from semblance.core.imaging.region import Region
     from semblance.core.library.location import LibraryLocation
     from semblance.core.parameters import Value
+    from semblance.core.reports.plot import ThemeName
     from semblance.core.searches.query import Query
     from semblance.core.tasks import Reporter
     from semblance.features import Features
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     QueryLike = Any
     #: Left, top, width and height in pixels.
     RegionLike = Region | Sequence[int] | str | None
+    #: A file, a data frame, a mapping from case ids to parts, a sequence of parts, "official" or "column:NAME".
+    SplitsLike = Any
     MarkLike = str | RankedResult | Iterable[str | RankedResult]
 
 
@@ -503,11 +507,32 @@ class Library:
         ranking = query if isinstance(query, Ranking) else self.search(query, **options)
         return ranking.report(out, identified=identified)
 
+    def map(self, metric: str | Metric | None = None, *, theme: ThemeName = "light") -> Figure:
+        """A map of all cases under ``metric``, by default the current one: similar cases lie near each other, in the
+        colours of their findings. A figure of Matplotlib that names no case.
+
+        ``theme``: "light", "dark" or "print".
+
+        >>> lib.map().savefig("map.png")  # doctest: +SKIP
+
+        Raises:
+            BadArguments: no such metric.
+            BadInput: fewer than three cases have the metric's features.
+        """
+        from semblance.core.workflows.evaluation.map_library import map_drawing, map_library
+        from semblance.core.workflows.library.library_snapshot import read_snapshot
+        from semblance.figures import map_figure
+
+        found = self._run(map_library, self._metric_name(metric))
+        snapshot = read_snapshot(self.location)
+        return map_figure(map_drawing(found, snapshot.columns, snapshot.finding_colours), theme=theme)
+
     # Evaluation
 
     def evaluate(
         self,
         metric: str | Metric | Sequence[str | Metric] | None = None,
+        splits: SplitsLike = None,
         *,
         protocol: str = "bdm",
         features: str | None = None,
@@ -517,24 +542,32 @@ class Library:
         repeats: int | None = None,
         seed: int = 0,
         settings: Mapping[str, Mapping[str, Any]] | None = None,
+        out: str | Path | None = None,
     ) -> Scores:
         """Score metrics or learners on cases that they are not fitted on.
 
         ``metric``: a metric, whose learner, settings, steps and features are fitted anew on the training part, the name
         of a learner or of a metric, or a list of them; by default the current metric. The stored metric itself is never
-        scored on cases that it was trained on. ``protocol``: how cases are split and what is measured (``semblance
-        protocols`` lists them). ``settings``: parameters by learner, such as ``{"bdm_v": {"visual_neighbours": 5}}``,
-        and of the protocol as ``{"protocol": {"train_on": "one"}}``. ``repeats``: number of random splits. The other
-        arguments are those of :meth:`train`.
+        scored on cases that it was trained on. ``splits``: which cases are fitted on and which are tested, in place of
+        the splits of the protocol: a file or data frame with case_id, part ("train", "test", "validation"), fold and
+        repeat, a mapping from case ids to parts, a sequence of parts, one for each case, "official" (MedMNIST's own) or
+        "column:NAME" (an attribute of the cases). The test part never reaches a fit. ``protocol``: how cases are split
+        and what is measured (``semblance protocols`` lists them). ``settings``: parameters by learner, such as
+        ``{"bdm_v": {"visual_neighbours": 5}}``, and of the protocol as ``{"protocol": {"train_on": "one"}}``.
+        ``repeats``: number of random splits. ``out``: a folder for scores.csv, per_query.csv, splits.csv and
+        config.json, from which every number can be computed again. The other arguments are those of :meth:`train`.
 
         >>> s = lib.evaluate(["euclidean", "bdm_v"], features="encoder", repeats=5)  # doctest: +SKIP
         >>> s["bdm_v"]["retrieval_accuracy@10"]  # doctest: +SKIP
+        >>> lib.evaluate(m, splits="official.csv", out="results/").per_query  # doctest: +SKIP
 
         Raises:
             BadArguments: an unknown metric, learner, protocol or setting.
-            BadInput: cases that the protocol cannot use.
+            BadInput: cases that the protocol cannot use; splits that name unknown cases, name one twice, miss one, or
+                put a patient into two parts (the message lists them); or ``out`` holds files of something else.
         """
-        from semblance.core.workflows.evaluation.evaluate_learners import EvaluateRequest, run_evaluation
+        from semblance.core.workflows.evaluation.evaluate_learners import EvaluateRequest, measure
+        from semblance.core.workflows.evaluation.write_evaluation import check_folder, write_evaluation
         from semblance.progress import run
         from semblance.scores import Scores
 
@@ -563,8 +596,15 @@ class Library:
             ),
             repeats,
             seed,
+            splits=Path(splits).expanduser() if _names_file(splits) else splits,
+            keeps_queries=True,
         )
-        return Scores(*run(run_evaluation, request, shown=self._progress))
+        if out is not None:
+            check_folder(_path(out))
+        found = run(measure, request, shown=self._progress)
+        if out is not None:
+            run(write_evaluation, found, _path(out), shown=self._progress)
+        return Scores(found)
 
     # Out
 
@@ -617,6 +657,11 @@ class Library:
         from semblance.progress import run
 
         return run(function, self.location, *args, shown=self._progress, **options)
+
+    def _repr_html_(self) -> str:
+        from semblance.display import library_html
+
+        return repr(self) if self._is_closed else library_html(self.location, self.name)
 
     def __repr__(self) -> str:
         from semblance.core.language import visible
@@ -758,6 +803,12 @@ def _location(location: str | Path | LibraryLocation) -> LibraryLocation:
 
 def _path(path: str | Path) -> Path:
     return Path(path).expanduser()
+
+
+def _names_file(splits: SplitsLike) -> bool:
+    from semblance.core.evaluation.split_file import attributes_of
+
+    return isinstance(splits, str | Path) and not attributes_of(splits)
 
 
 def _region(region: RegionLike) -> Region | None:

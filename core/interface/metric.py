@@ -51,6 +51,11 @@ class Card(Mapping[str, Any]):
 
         return visible_lines(card_markdown(self.document)).rstrip()
 
+    def _repr_html_(self) -> str:
+        from semblance.display import card_html
+
+        return card_html(self.document)
+
 
 class Metric:
     """A distance between cases of a library that was learnt, with its card. It does not change.
@@ -172,6 +177,9 @@ class Metric:
         if rows.dtype.kind in "UO":
             return features_of(self._location, self.features, [str(case) for case in rows.ravel().tolist()])
         return rows[np.newaxis] if rows.ndim == 1 else rows
+
+    def _repr_html_(self) -> str:
+        return self.card._repr_html_()
 
     def __repr__(self) -> str:
         from semblance.core.language import visible

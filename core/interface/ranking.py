@@ -8,10 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from semblance.core.library.location import LibraryLocation
+    from semblance.core.reports.plot import ThemeName
     from semblance.core.searches.search import Search
     from semblance.core.searches.similar_cases import MatchedPlace, RankedCase, Vote
     from semblance.core.workflows.searches.rank_cases import RankedSearch
+    from semblance.display import Shown
 
 #: Lines of a printed ranking.
 _LINES = 20
@@ -154,6 +158,28 @@ class Ranking(Sequence[RankedResult]):
                     None if one.place is None else getattr(one.place, name) for one in self.results
                 ]
         return data_frame(columns)
+
+    def plot(self, *, columns: int = 6, theme: ThemeName = "light") -> Figure:
+        """The query and the ranked cases as images in a grid of ``columns``, with frames where a search by place found
+        the query; of a table, the distances as bars. A figure of Matplotlib that names no case.
+
+        ``theme``: "light", "dark" or "print".
+
+        >>> ranking.plot().savefig("ranking.pdf")  # doctest: +SKIP
+        """
+        from semblance.display import shown_ranking
+        from semblance.figures import ranking_figure
+
+        return ranking_figure(shown_ranking(self._location, self._searched), columns=columns, theme=theme)
+
+    def show(self, *, identified: bool = False) -> Shown:
+        """The ranking as a notebook shows it; ``identified``: with the ids of cases and patients."""
+        from semblance.display import Shown, ranking_html, shown_ranking
+
+        return Shown(ranking_html(shown_ranking(self._location, self._searched, identified=identified)))
+
+    def _repr_html_(self) -> str:
+        return self.show().html
 
     def to_json(self) -> dict[str, Any]:
         """The document that ``semblance search --json`` prints, without ``reason`` and ``parts``."""

@@ -204,13 +204,30 @@ def test_a_metric_is_evaluated_by_its_recipe(lib):
     assert by_metric["pca"] == by_name["pca"] == lib.evaluate("recipe", repeats=2)["pca"]
 
 
+def test_own_splits_are_followed_and_each_query_is_told(lib, tmp_path):
+    cases = lib.cases
+    parts = ["train" if int(patient[1:]) % 2 else "test" for patient in cases["patient"]]
+    table = dict(zip(cases["case_id"], parts, strict=True))
+    scores = lib.evaluate("plain", splits=table, out=tmp_path / "out")
+    asked = scores.per_query[scores.per_query["k"] == 10]
+    assert {table[case] for case in asked["case_id"]} == {"test"}
+    assert asked["hits"].mean() / 10 == pytest.approx(scores["euclidean"]["retrieval_accuracy@10"])
+    assert dict(zip(scores.splits["case_id"], scores.splits["part"], strict=True)) == table
+    assert (tmp_path / "out" / "config.json").is_file()
+    for splits in (tmp_path / "out" / "splits.csv", scores.splits, parts):
+        assert lib.evaluate("plain", splits=splits)["euclidean"] == scores["euclidean"]
+    with pytest.raises(sb.SemblanceError, match="patient"):
+        lib.evaluate("plain", splits=["train", "test"] * 12)
+
+
 def test_what_is_exported_can_be_read_again(lib, tmp_path):
     lib.use_metric("plain")
     files = lib.export(tmp_path / "out", features=EXTRACTOR, splits=True)
     assert [file.name for file in files] == ["cases.csv", "splits.csv", f"{EXTRACTOR}.npz"]
     with np.load(files[2]) as stored:
-        np.testing.assert_array_equal(stored["features"], lib.features().array)
-        assert tuple(stored["case_id"]) == lib.features().case_ids
+        order = np.argsort(stored["case_id"])
+        np.testing.assert_array_equal(stored["features"][order], lib.features().array)
+        assert tuple(stored["case_id"][order]) == lib.features().case_ids
     lines = files[0].read_text().splitlines()
     assert lines[0] == "case_id,finding,unit"
     assert len({line.rpartition(",")[2] for line in lines[1:]}) == 12
