@@ -69,8 +69,11 @@ def import_(
             metavar="KEY=VALUE",
             help="How a table is written, where this is not recognised: delimiter=; (or , or tab), decimal=, (or .), "
             "header=no (or yes), finding=COLUMN, patient=COLUMN, case=COLUMN; columns=a,b,f* (the features of a "
-            "table). Of every kind: encoding=windows-1252 (or another, of tables and lists), findings=exact (findings "
-            "that differ in capitals or blanks stay apart). The option can be repeated.",
+            "table). Of lists of images: several=first (or combination, single, the name of a finding), "
+            "uncertain=ignore (or positive, negative, own), finding=COLUMN, patient=COLUMN, image=COLUMN, "
+            "boxes=regions (or whole), readers=majority (or any). Of every kind: encoding=windows-1252 (or another, "
+            "of tables and lists), findings=exact (findings that differ in capitals or blanks stay apart). The option "
+            "can be repeated.",
         ),
     ] = None,
     as_json: Json = False,

@@ -209,7 +209,9 @@ class Pool:
             ValueError: a function of the main module, which workers do not have.
         """
         if getattr(function, "__module__", "") == "__main__":
-            raise ValueError(f"Worker processes do not have {function}: define it in a module that is imported.")
+            raise ValueError(
+                f"Worker processes do not have {function}: define it in a module that is imported."
+            )
         with self._lock:
             if not self._free:
                 raise SemblanceError("Too many jobs are waiting.", "Let some of them finish first.")

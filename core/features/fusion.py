@@ -14,7 +14,7 @@ import numpy.typing as npt
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.features.clinical import Clinical
 from semblance.core.features.extractor import Extractor, FeatureName
-from semblance.core.features.single_extractors import SINGLE_EXTRACTORS, find_extractor
+from semblance.core.features.single_extractors import FUSION, single_extractor
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.volume import Stack
@@ -67,7 +67,7 @@ def clinical_columns(extractor: str, settings: Mapping[str, Any]) -> tuple[str, 
 class Fusion(Extractor):
     """The numbers of several extractors, one after the other."""
 
-    name = "fusion"
+    name = FUSION
     title = "Several feature sets"
     summary = "Several feature sets side by side. `--features a,b` makes it."
     version = 1
@@ -78,9 +78,7 @@ class Fusion(Extractor):
     def __init__(self, **settings: Value) -> None:
         super().__init__(**settings)
         self._sets = fused_sets(self.settings)
-        self._extractors = [
-            find_extractor(one.extractor, SINGLE_EXTRACTORS)(**one.settings) for one in self._sets
-        ]
+        self._extractors = [single_extractor(one.extractor)(**one.settings) for one in self._sets]
         for one, extractor in zip(self._sets, self._extractors, strict=True):
             if one.version != extractor.version:
                 raise BadInput(

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from semblance.core.constraints import finding_codes
 from semblance.core.errors import BadArguments
 from semblance.core.features.fusion import Fusion, fused_sets
-from semblance.core.features.registry import extractor_class, extractors
+from semblance.core.features.registry import extractors, stored_extractor
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.steps.codebook import Codebook
@@ -263,7 +263,7 @@ def chosen_steps(
                     )
                     for one in fused_sets(settings)
                 )
-    form = extractor_class(extractor).local
+    form = stored_extractor(extractor).local
     codebook = steps[0] if steps and isinstance(steps[0], Codebook) else None
     if form is None and codebook is not None:
         local = ", ".join(one.name for one in extractors() if one.local is not None)

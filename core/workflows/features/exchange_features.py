@@ -24,7 +24,7 @@ from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.evaluation.data_sources import sealed_rows
 from semblance.core.features.imported import DATE, DIGEST, FILE, ORIGIN, Imported
 from semblance.core.features.places import LARGEST, PLACES
-from semblance.core.features.registry import extractor_class
+from semblance.core.features.registry import stored_extractor
 from semblance.core.files import replacing, write_error
 from semblance.core.json_document import JsonDocument
 from semblance.core.language import tr_lazy, tr_lazy_n
@@ -500,7 +500,7 @@ class _StoredSet:
             )
         else:
             self.names = tuple(str(one) for one, _ in self.feature_set.columns)
-        of_numbers = extractor_class(self.feature_set.extractor).stored_type()
+        of_numbers = stored_extractor(self.feature_set.extractor).stored_type()
         #: Packed places are decoded to single precision; columns of tables have double precision.
         self.dtype = np.dtype("float32" if self.feature_set.is_packed else of_numbers)
 

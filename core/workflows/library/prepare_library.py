@@ -674,7 +674,8 @@ def _feature_set_name(library: Library, extractor: str) -> str:
     # A set that was measured with burnt-in marks is continued as it is.
     for settings in (dict(made.settings), {**made.settings, BURNT_IN_MARKS: KEEP}):
         for one in known.values():
-            if (one.extractor, one.version, dict(one.settings)) == (made.name, made.version, settings):
+            own = one.extractor, one.version, one.extractor_settings
+            if not one.part and own == (made.name, made.version, settings):
                 return one.name
     return _free_name(extractor, known)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from semblance.core.errors import SemblanceError
-from semblance.core.features.registry import extractor_class
+from semblance.core.features.registry import stored_extractor
 from semblance.core.files import (
     TEMPORARY,
     UNFINISHED,
@@ -182,7 +182,7 @@ class Repairer:
         from semblance.core.workflows.features.extract_features import extract_features
 
         store = library.features.store_of(feature_set)
-        extractor = extractor_class(feature_set.extractor)
+        extractor = stored_extractor(feature_set.extractor, feature_set.package)
         if not state.description:
             plain = "float32" if extractor.needs_image else "float64"
             dtype = dtype_of(store) or ("int8" if feature_set.is_packed else plain)
@@ -203,7 +203,7 @@ class Repairer:
             extract_features(
                 library.location,
                 whole.extractor,
-                settings=whole.settings,
+                settings=whole.extractor_settings,
                 name=whole.name,
                 reporter=self._reporter,
             )

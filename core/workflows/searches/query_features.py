@@ -19,7 +19,7 @@ import numpy.typing as npt
 from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.features.extractor import Extractor
 from semblance.core.features.fusion import clinical_columns
-from semblance.core.features.registry import extractor_class, make_extractor
+from semblance.core.features.registry import stored_extractor
 from semblance.core.files import make_folder, write_file
 from semblance.core.imaging import Image, ImageAddress, ImageReader, open_image
 from semblance.core.imaging.dicom.dicom_file import open_dicom
@@ -152,7 +152,7 @@ def _is_unmeasured(loaded: LoadedMetric, case: str) -> bool:
     details = loaded.details([row]).get(row)
     if details is None or details.address is None:
         return False
-    if not extractor_class(loaded.feature_set.extractor).needs_image:
+    if not stored_extractor(loaded.feature_set.extractor).needs_image:
         return False
     return case not in dict(loaded.library.features.failures(loaded.feature_set))
 
@@ -216,7 +216,7 @@ def extractor_of(feature_set: FeatureSet) -> Extractor:
     Raises:
         SemblanceError: that was another version of it, or its file is missing.
     """
-    extractor = make_extractor(feature_set.extractor, **feature_set.extractor_settings)
+    extractor = stored_extractor(feature_set.extractor, feature_set.package)(**feature_set.extractor_settings)
     if extractor.version != feature_set.version:
         raise SemblanceError(
             tr_lazy(
