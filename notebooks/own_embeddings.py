@@ -79,7 +79,9 @@ lib.search(gradients[3], k=5)
 # tables of one evaluation says so, or if the intervals are far apart.
 
 # %%
-scores = {name: lib.evaluate(["euclidean", "lda"], features=name, repeats=5) for name in ("gradients", "shades")}
+scores = {
+    name: lib.evaluate(["euclidean", "lda"], features=name, repeats=5) for name in ("gradients", "shades")
+}
 scores["gradients"]
 
 # %%

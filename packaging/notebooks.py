@@ -65,7 +65,10 @@ def cells(file: Path) -> list[Cell]:
 def title(file: Path) -> str:
     """Its first heading."""
     return next(
-        line.removeprefix("# ") for cell in cells(file) for line in cell.source.splitlines() if not cell.is_code
+        line.removeprefix("# ")
+        for cell in cells(file)
+        for line in cell.source.splitlines()
+        if not cell.is_code
     )
 
 
@@ -140,7 +143,9 @@ def as_ipynb(found: list[Cell]) -> str:
             if cell.printed:
                 outputs.append({"output_type": "stream", "name": "stdout", "text": _lines(cell.printed)})
             if cell.shown:
-                data = {kind: text if kind == "image/png" else _lines(text) for kind, text in cell.shown.items()}
+                data = {
+                    kind: text if kind == "image/png" else _lines(text) for kind, text in cell.shown.items()
+                }
                 metadata = {"image/png": cell.size} if cell.size else {}
                 outputs.append(
                     {
