@@ -8,14 +8,19 @@ language: English in FOLDER, the others in folders of their code. It works from 
 from __future__ import annotations
 
 import argparse
+import html
 import os
 import re
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
+
+import sources
 
 from semblance.core.language import ENGLISH, LANGUAGE_VARIABLE, LANGUAGES, current_language
+from semblance.core.version import program_version, version_with_commit
 
 HERE = Path(__file__).resolve().parent
 TOP = HERE.parent.parent
@@ -51,7 +56,6 @@ def main(arguments: list[str]) -> int:
 
 def build(folder: Path, strict: bool) -> int:
     """Build the site of the current language."""
-    import sources
     from sphinx.application import Sphinx
 
     language = current_language()
@@ -69,6 +73,8 @@ def build(folder: Path, strict: bool) -> int:
     )
     application.connect("autodoc-process-docstring", _escape)
     application.connect("autodoc-skip-member", _skip)
+    # Before Furo, which would compute the whole tree for each page: that took half of the time.
+    application.connect("html-page-context", _add_navigation, priority=400)
     application.build()
     return int(application.statuscode)
 
@@ -94,12 +100,33 @@ def _skip(
     return True if is_foreign or re.fullmatch(r"set_\w+_request", name) else None
 
 
+def _add_navigation(app: Any, page: str, _template: str, context: dict[str, Any], _doctree: object) -> None:
+    """Give the page its ``site_navigation``: the contents, with the entries below the part that is open."""
+    context.pop("toctree", None)
+    titles, below = app.env.titles, app.env.toctree_includes
+
+    def entry(document: str, level: int) -> str:
+        is_current, children = document == page, below.get(document, ())
+        is_open = is_current or page in children
+        states = (" current" if is_open else "") + (" current-page" if is_current else "")
+        link = html.escape(app.builder.get_relative_uri(page, document)) or "#"
+        title = html.escape(titles[document].astext())
+        current = ' aria-current="page"' if is_current else ""
+        inner = "".join(entry(child, level + 1) for child in children) if is_open else ""
+        return (
+            f'<li class="toctree-l{level}{states}"><a class="reference internal" href="{link}"{current}>{title}</a>'
+            f"{f'<ul>{inner}</ul>' if inner else ''}</li>"
+        )
+
+    context["site_navigation"] = "".join(
+        f'<p class="caption" role="heading" aria-level="2"><span class="caption-text">{html.escape(title)}</span></p>'
+        f"<ul>{''.join(entry(document, 1) for document in documents)}</ul>"
+        for title, documents in sources.parts()
+    )
+
+
 def settings(language: str) -> dict[str, object]:
     """The configuration of Sphinx."""
-    import sources
-
-    from semblance.core.version import program_version, version_with_commit
-
     return {
         "project": "Semblance",
         "author": "Semblance contributors",
@@ -113,18 +140,20 @@ def settings(language: str) -> dict[str, object]:
         "html_static_path": [str(HERE / "theme" / "static")],
         "templates_path": [str(HERE / "theme" / "templates")],
         "html_css_files": ["site.css"],
+        # Shown under file:// too, where a page cannot read the others for an excerpt.
+        "html_show_search_summary": False,
+        "html_permalinks_icon": "#",
         "html_favicon": str(TOP / "resources" / "semblance.svg"),
-        "html_logo": str(TOP / "resources" / "semblance.svg"),
         "html_copy_source": False,
         "html_show_sphinx": False,
         "html_context": {"is_english": language == ENGLISH, "only_english": sources.ONLY_ENGLISH},
         "html_sidebars": {
             "**": [
-                "sidebar/brand.html",
+                "brand.html",
                 "sidebar/search.html",
                 "languages.html",
                 "sidebar/scroll-start.html",
-                "sidebar/navigation.html",
+                "navigation.html",
                 "sidebar/scroll-end.html",
             ]
         },

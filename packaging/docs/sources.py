@@ -6,6 +6,7 @@ part is that of the contents of the help.
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import re
 import textwrap
@@ -65,6 +66,8 @@ class Texts:
     explanation: str
     explanation_for: str
     questions: str
+    picture: str
+    #: Raw HTML: the pages are in the tree of English.
     only_english: str
 
 
@@ -81,6 +84,7 @@ TEXTS = {
         "Background",
         "Why it works as it does, and how far to trust it.",
         "Asked often",
+        "A query and its similar cases",
         "",
     ),
     "de": Texts(
@@ -95,7 +99,8 @@ TEXTS = {
         "Hintergrund",
         "Warum es so arbeitet, und wie weit man ihm trauen kann.",
         "Häufig gefragt",
-        "Auf Englisch",
+        "Eine Anfrage und ihre ähnlichen Fälle",
+        'Nur auf Englisch: <a href="../api/index.html">Python</a>, <a href="../command_line.html">Kommandozeile</a>.',
     ),
 }
 #: Pages that answer what is asked most, and the question in each language.
@@ -158,28 +163,46 @@ def how_to_groups() -> list[tuple[str, str, list[str]]]:
     return groups
 
 
-def _contents() -> Iterator[tuple[str, str]]:
+@functools.cache
+def parts() -> list[tuple[str, list[str]]]:
+    """(title, documents) of the four parts of the site."""
     text = TEXTS[current_language()]
-    how_to = how_to_groups()
-    registries = help_pages.contents()[len(help_pages.GROUPS) :]
-    for document, title, pages in how_to:
-        yield f"{document}.md", f"# {title}\n\n{_toctree(f'/{page}' for page in pages)}"
-    lists = []
-    for title, entries in registries:
-        folder = entries[0].page.partition("/")[0]
-        lists.append(f"{folder}/index")
-        yield f"{folder}/index.md", f"# {title}\n\n{_toctree(f'/{entry.page}' for entry in entries)}"
+    lists = [f"{entries[0].page.partition('/')[0]}/index" for _, entries in _registries()]
     english_only = ["command_line", "api/index"] if current_language() == ENGLISH else []
-    parts = [
+    return [
         (text.tutorials, list(TUTORIALS)),
-        (text.how_to, [document for document, *_ in how_to]),
+        (text.how_to, [document for document, *_ in how_to_groups()]),
         (text.reference, [REFERENCE[0], *english_only, *lists, *REFERENCE[1:]]),
         (text.explanation, list(EXPLANATION)),
     ]
-    questions = "\n".join(f"- [{asked[current_language()]}]({page}.md)" for page, asked in QUESTIONS.items())
-    body = [f"# Semblance\n\n{text.lead}\n\n![](images/asked.png)\n\n## {text.questions}\n\n{questions}\n"]
-    body += [_toctree(pages, title) for title, pages in parts]
-    yield "index.md", "\n".join(body)
+
+
+def _registries() -> tuple[tuple[str, tuple[help_pages.HelpEntry, ...]], ...]:
+    return help_pages.contents()[len(help_pages.GROUPS) :]
+
+
+def _contents() -> Iterator[tuple[str, str]]:
+    """The first page, and a page for each group and registry."""
+    text, language = TEXTS[current_language()], current_language()
+    for document, title, pages in how_to_groups():
+        yield f"{document}.md", f"# {title}\n\n{_toctree(f'/{page}' for page in pages)}"
+    for title, entries in _registries():
+        folder = entries[0].page.partition("/")[0]
+        yield f"{folder}/index.md", f"# {title}\n\n{_toctree(f'/{entry.page}' for entry in entries)}"
+    meanings = (text.tutorials_for, text.how_to_for, text.reference_for, text.explanation_for)
+    cards = "".join(
+        f'<div><h3><a href="{documents[0]}.html">{title}</a></h3><p>{meaning}</p></div>'
+        for (title, documents), meaning in zip(parts(), meanings, strict=True)
+    )
+    questions = "\n".join(f"- [{asked[language]}]({page}.md)" for page, asked in QUESTIONS.items())
+    english = f"\n{text.only_english}\n" if text.only_english else ""
+    yield (
+        "index.md",
+        f'# Semblance\n\n{text.lead}\n\n<div class="parts">{cards}</div>\n\n'
+        f"## {text.questions}\n\n{questions}\n{english}\n"
+        f"![{text.picture}](images/asked.png)\n\n"
+        + "\n".join(_toctree(pages, title) for title, pages in parts()),
+    )
 
 
 def _toctree(pages: Iterator[str] | list[str], caption: str = "") -> str:
