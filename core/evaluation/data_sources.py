@@ -13,7 +13,7 @@ import numpy.typing as npt
 from semblance.core.errors import BadArguments
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.splits import linked, numbered, split_units
-from semblance.core.features.registry import extractor_class
+from semblance.core.features.registry import stored_extractor
 from semblance.core.language import tr_lazy
 from semblance.core.library.importers.table import read_table
 from semblance.core.library.importers.table_file import Table, TableFormat
@@ -84,7 +84,7 @@ def read_source(
         with open_library(source.library) as opened:
             feature_set = opened.features.get(source.features)
             data = library_data(opened, feature_set, attributes)
-            if not extractor_class(feature_set.extractor).local:
+            if not stored_extractor(feature_set.extractor).local:
                 # Experiments name their results by a digest of the features, in double precision.
                 data = replace(data, X=data.X.astype(np.float64))
             return data, feature_set.extractor, []

@@ -26,7 +26,7 @@ def declared(cls: type[_D]) -> type[_D]:
     """Give the class its ``parameters`` and an ``__init__`` that sets them; its own stand before inherited ones."""
     own = []
     for name in cls.__annotations__:
-        found = vars(cls)[name]
+        found = vars(cls).get(name)
         if isinstance(found, Parameter):
             own.append(dataclasses.replace(found, name=name))
             setattr(cls, name, found.default)

@@ -21,7 +21,7 @@ from semblance.core.errors import BadInput
 from semblance.core.evaluation.data import EvaluationData, parse_findings_map, prepare
 from semblance.core.evaluation.data_sources import PREFIX, CaseSource, read_source
 from semblance.core.evaluation.splits import ONE_IMAGE, HoldOut, patient_codes
-from semblance.core.features.registry import extractor_class
+from semblance.core.features.registry import stored_extractor
 from semblance.core.imaging.image_signature import image_signature, near_duplicate_pairs
 from semblance.core.language import tr_lazy
 from semblance.core.library.location import LibraryLocation, library_location
@@ -282,7 +282,7 @@ def _without_shared_cases(
             train=train.name,
             test=test.name,
         )
-        if extractor_class(extractor).needs_image or _rows_identify_cases(train.X):
+        if stored_extractor(extractor).needs_image or _rows_identify_cases(train.X):
             train = train.rows(np.flatnonzero(~shared))
             note = tr_lazy("{of}: the same cases, left out of training.", of=count)
         else:

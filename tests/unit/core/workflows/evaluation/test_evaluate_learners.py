@@ -43,6 +43,7 @@ def test_the_json_has_the_shape_scripts_rely_on(library):
         "n_features": 5,
         "findings": {"kind 0": 40, "kind 1": 40},
         "patients": "known",
+        "n_patients": 40,
     }
     assert [result["learner"] for result in document["results"]] == list(LEARNERS)
     for result in document["results"]:
