@@ -40,7 +40,7 @@ EXPLANATION = (
 ONLY_ENGLISH = ("command_line", "api/", "notebooks/", "genindex", "py-modindex")
 #: The modules of the interface, and package of core -> its modules that people use from Python. Learners and extractors
 #: are added from their registries.
-INTERFACE = ("library", "metric", "ranking", "scores", "display", "testing")
+INTERFACE = ("library", "features", "metric", "ranking", "scores", "figures", "progress", "testing")
 MODULES = {
     "metrics": "registry learner linear_learner metric pipeline card citations declarations",
     "metrics.distances": "linear bits city_block mixtures stumps refined",
@@ -61,6 +61,7 @@ class Texts:
     tutorials_for: str
     how_to: str
     how_to_for: str
+    python: str
     reference: str
     reference_for: str
     explanation: str
@@ -79,6 +80,7 @@ TEXTS = {
         "Learn it from the start, on a library that you can break.",
         "How-to guides",
         "Steps for a task.",
+        "Python and own features",
         "Reference",
         "Facts to look up.",
         "Background",
@@ -94,6 +96,7 @@ TEXTS = {
         "Von Anfang an lernen, mit einer Bibliothek zum Ausprobieren.",
         "Anleitungen",
         "Schritte für eine Aufgabe.",
+        "Python und eigene Merkmale",
         "Nachschlagen",
         "Fakten.",
         "Hintergrund",
@@ -159,7 +162,9 @@ def how_to_groups() -> list[tuple[str, str, list[str]]]:
     for title, entries in help_pages.contents()[: len(help_pages.GROUPS)]:
         pages = [entry.page for entry in entries if entry.page not in elsewhere]
         if pages:
-            groups.append((f"how_to/{_slug(pages[0])}", title, pages))
+            # The last group is called Reference in the help, and another part is called so here.
+            shown = TEXTS[current_language()].python if title == help_pages.GROUPS[-1][0] else title
+            groups.append((f"how_to/{_slug(pages[0])}", shown, pages))
     return groups
 
 
