@@ -224,9 +224,7 @@ class Ranking(Sequence[RankedResult]):
         from semblance.frame import Columns
 
         query = self.search.query
-        name = (
-            query.case if query.case is not None else "an image" if query.image is None else query.image.name
-        )
+        name = query.case or ("a vector" if query.image is None else query.image.name)
         lines = [f"Ranking of {len(self):,} cases for {visible(name)} by {visible(self.metric)}"]
         names = ("rank", "case_id", "distance", "finding")
         lines.append(repr(Columns({name: [getattr(one, name) for one in self[:_LINES]] for name in names})))

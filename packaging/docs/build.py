@@ -8,9 +8,11 @@ language: English in FOLDER, the others in folders of their code. It works from 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import html
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -40,6 +42,7 @@ def main(arguments: list[str]) -> int:
             raise SystemExit(f"Set {LANGUAGE_VARIABLE}={given.language}: texts are translated on import.")
         return build(given.folder.resolve(), given.strict)
     started = time.monotonic()
+    run_notebooks()
     builds = [
         subprocess.Popen(
             [sys.executable, __file__, *arguments, "--language", language],
@@ -52,6 +55,24 @@ def main(arguments: list[str]) -> int:
         return 1
     print(f"Built in {time.monotonic() - started:.0f} s. Open {given.folder / 'index.html'}")
     return 0
+
+
+def run_notebooks() -> None:
+    """Run the notebooks, unless neither they nor the program changed since."""
+    script = TOP / "packaging" / "notebooks.py"
+    if not script.is_file():
+        return
+    digest = hashlib.sha256()
+    for folder in ("notebooks", "packaging", "core"):
+        for file in sorted((TOP / folder).rglob("*.py")):
+            digest.update(file.read_bytes())
+    stamp = sources.NOTEBOOKS / "digest"
+    if stamp.is_file() and stamp.read_text() == digest.hexdigest():
+        return
+    shutil.rmtree(sources.NOTEBOOKS, ignore_errors=True)
+    command = [sys.executable, str(script), str(sources.NOTEBOOKS)]
+    subprocess.run(command, check=True)
+    stamp.write_text(digest.hexdigest())
 
 
 def build(folder: Path, strict: bool) -> int:
@@ -76,6 +97,9 @@ def build(folder: Path, strict: bool) -> int:
     # Before Furo, which would compute the whole tree for each page: that took half of the time.
     application.connect("html-page-context", _add_navigation, priority=400)
     application.build()
+    if language == ENGLISH:
+        for image in sources.NOTEBOOKS.glob("*.png"):
+            shutil.copy(image, folder / "notebooks")
     return int(application.statuscode)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import importlib.util
 import re
+import runpy
 import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -21,6 +22,9 @@ from semblance.core.features.registry import extractors
 from semblance.core.language import ENGLISH, current_language
 from semblance.core.metrics.registry import estimator_class, learners
 
+TOP = Path(__file__).resolve().parent.parent.parent
+#: Where the notebooks are that were run.
+NOTEBOOKS = TOP / "build" / "docs-work" / "notebooks"
 #: Pages to learn from, facts, and backgrounds. All others are how-to guides, in the groups of the help.
 TUTORIALS = ("getting_started", "tutorial")
 REFERENCE = ("scores", "glossary", "keyboard", "benchmarks", "conformance", help_files.WHATS_NEW)
@@ -103,7 +107,8 @@ TEXTS = {
         "Warum es so arbeitet, und wie weit man ihm trauen kann.",
         "Häufig gefragt",
         "Eine Anfrage und ihre ähnlichen Fälle",
-        'Nur auf Englisch: <a href="../api/index.html">Python</a>, <a href="../command_line.html">Kommandozeile</a>.',
+        'Nur auf Englisch: <a href="../api/index.html">Python</a>, <a href="../command_line.html">Kommandozeile</a>, '
+        '<a href="../notebooks/first_search.html">Notebooks</a>.',
     ),
 }
 #: Pages that answer what is asked most, and the question in each language.
@@ -131,6 +136,23 @@ def write_sources(folder: Path) -> None:
             target.write_bytes(data)
 
 
+def notebook_names() -> list[str]:
+    """The notebooks that were run, in the order of a reader."""
+    script = TOP / "packaging" / "notebooks.py"
+    names = runpy.run_path(str(script))["NAMES"] if script.is_file() else ()
+    return [name for name in names if (NOTEBOOKS / f"{name}.md").is_file()]
+
+
+def _notebook(name: str) -> Iterator[tuple[str, str | bytes]]:
+    """The page of a notebook that was run, and the files that it offers."""
+    page = (NOTEBOOKS / f"{name}.md").read_text(encoding="utf-8")
+    title, _, rest = page.partition("\n")
+    offered = f"[Python]({name}.py) · [Jupyter]({name}.ipynb)"
+    yield f"notebooks/{name}.md", f"{title}\n\nDownload: {offered}\n{rest}"
+    yield f"notebooks/{name}.py", (TOP / "notebooks" / f"{name}.py").read_bytes()
+    yield f"notebooks/{name}.ipynb", (NOTEBOOKS / f"{name}.ipynb").read_bytes()
+
+
 def source_files() -> Iterator[tuple[str, str | bytes]]:
     """Path in the tree -> content."""
     help_folder = resources.path("help")
@@ -143,6 +165,8 @@ def source_files() -> Iterator[tuple[str, str | bytes]]:
     yield from _contents()
     if current_language() == ENGLISH:
         yield "command_line.md", command_line()
+        for name in notebook_names():
+            yield from _notebook(name)
         yield from _api()
 
 
@@ -173,9 +197,11 @@ def parts() -> list[tuple[str, list[str]]]:
     """(title, documents) of the four parts of the site."""
     text = TEXTS[current_language()]
     lists = [f"{entries[0].page.partition('/')[0]}/index" for _, entries in _registries()]
-    english_only = ["command_line", "api/index"] if current_language() == ENGLISH else []
+    is_english = current_language() == ENGLISH
+    english_only = ["command_line", "api/index"] if is_english else []
+    notebooks = [f"notebooks/{name}" for name in notebook_names()] if is_english else []
     return [
-        (text.tutorials, list(TUTORIALS)),
+        (text.tutorials, [*TUTORIALS, *notebooks]),
         (text.how_to, [document for document, *_ in how_to_groups()]),
         (text.reference, [REFERENCE[0], *english_only, *lists, *REFERENCE[1:]]),
         (text.explanation, list(EXPLANATION)),
