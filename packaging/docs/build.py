@@ -183,6 +183,8 @@ def settings(language: str) -> dict[str, object]:
         },
         "myst_heading_anchors": 4,
         "myst_enable_extensions": ["colon_fence"],
+        # Two classes are a Metric, the one of the interface and its inner one: Sphinx then links to neither.
+        "suppress_warnings": ["ref.python"],
         "autodoc_member_order": "bysource",
         "autodoc_typehints_format": "short",
         "python_use_unqualified_type_names": True,
