@@ -35,7 +35,9 @@ from semblance.core.library.location import LibraryLocation
 
 commands = typer.Typer()
 
-show_new_plugin = printer("{folder}: a package with a working {kind}, yours to change.", EntryLines("next_steps", "    {}"))
+show_new_plugin = printer(
+    "{folder}: a package with a working {kind}, yours to change.", EntryLines("next_steps", "    {}")
+)
 
 MetricName = Annotated[str, typer.Option("--metric", metavar="METRIC")]
 

@@ -423,6 +423,7 @@ def check_report(writer: Callable[..., bytes]) -> bytes:
         AssertionError: what is wrong, and what to do.
     """
     from semblance.core.reports.document import ReportDocument, ReportedCase, ReportedQuery
+    from semblance.core.retrieval.index import CaseRow, Rank
     from semblance.core.searches.similar_cases import Vote
 
     who = f"The report writer {getattr(writer, '__name__', writer)!s}"
@@ -434,7 +435,8 @@ def check_report(writer: Callable[..., bytes]) -> bytes:
         metric="Euclidean",
         query=ReportedQuery(case_id="1", image=None, finding="benign"),
         ranking=tuple(
-            ReportedCase(n, n, str(n), 0.1 * n, "benign", secret, f"/images/{secret}/{n}.png") for n in (2, 3)
+            ReportedCase(Rank(n), CaseRow(n), str(n), 0.1 * n, "benign", secret, f"/images/{secret}/{n}.png")
+            for n in (2, 3)
         ),
         vote=Vote(voters=("benign", "benign"), counts={"benign": 2}, finding="benign"),
         identified=False,
@@ -554,13 +556,13 @@ def _constraints(learner: Learner, y: Numbers) -> dict[str, Numbers]:
     return {"triplets": np.array(triplets[::2], dtype=np.int64)}
 
 
-def _fit(learner: Learner, X: Numbers, y: Numbers, given: dict[str, Numbers], who: str, **how: Any) -> Metric:
+def _fit(learner: Any, X: Numbers, y: Numbers, given: dict[str, Numbers], who: str, **how: Any) -> Metric:
     """The metric of a fit that changes none of its rows and prints nothing."""
     rows, findings = X.copy(), y.copy()
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         try:
             fitted = learner.fit(rows, None if given else findings, **given, **how)
-            metric = fitted.metric()
+            metric: Metric = fitted.metric()
         except (SemblanceError, Cancelled):
             raise
         except Exception as error:
