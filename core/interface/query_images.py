@@ -45,6 +45,8 @@ def _pixels(image: Any) -> Any:
         image = image.convert("L" if mode == "1" else "RGB")
     with contextlib.suppress(TypeError, ValueError):
         pixels = np.asarray(image)
+        if pixels.dtype.kind not in "uifb":
+            raise TypeError
         if pixels.ndim == 3 and pixels.shape[2] == 1:
             pixels = pixels[..., 0]
         if pixels.dtype == np.bool_:

@@ -128,7 +128,7 @@ class Ranking(Sequence[RankedResult]):
         from dataclasses import replace
 
         from semblance.core.workflows.searches.rank_cases import marked_search
-        from semblance.progress import ProgressBar
+        from semblance.progress import run
 
         liked, disliked = case_ids(like), case_ids(unlike)
         before = self.search
@@ -137,8 +137,7 @@ class Ranking(Sequence[RankedResult]):
             like=_joined(before.like, liked, disliked),
             unlike=_joined(before.unlike, disliked, liked),
         )
-        with ProgressBar(shown=self._progress) as reporter:
-            found = marked_search(self._location, search, k=self._k, reporter=reporter)
+        found = run(marked_search, self._location, search, k=self._k, shown=self._progress)
         return Ranking(self._location, found, self._k, progress=self._progress)
 
     def to_frame(self) -> Any:
@@ -197,16 +196,13 @@ class Ranking(Sequence[RankedResult]):
         """
         from semblance.core.reports.options import ReportOptions
         from semblance.core.workflows.reports.write_reports import write_search_report
-        from semblance.progress import ProgressBar
+        from semblance.progress import run
 
-        with ProgressBar(shown=self._progress) as reporter:
-            return write_search_report(
-                self._location,
-                self.search,
-                Path(out),
-                ReportOptions(identified=identified),
-                reporter=reporter,
-            )
+        options = ReportOptions(identified=identified)
+        written: Path = run(
+            write_search_report, self._location, self.search, Path(out), options, shown=self._progress
+        )
+        return written
 
     @overload
     def __getitem__(self, index: int) -> RankedResult: ...

@@ -110,18 +110,6 @@ def measure(request: EvaluateRequest, *, reporter: Reporter = SILENT) -> Evaluat
     return _evaluated(request, protocol, specs, reporter)
 
 
-def run_evaluation(
-    request: EvaluateRequest, *, reporter: Reporter = SILENT
-) -> tuple[EvaluationResult, dict[str, Any]]:
-    """The result of the protocol, and its document.
-
-    Raises:
-        BadArguments, BadInput: as :func:`measure`.
-    """
-    found = measure(request, reporter=reporter)
-    return found.result, found.document()
-
-
 def evaluate_tables(
     request: EvaluateRequest, tables: Sequence[str], *, reporter: Reporter = SILENT
 ) -> dict[str, Any]:
