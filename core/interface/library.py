@@ -419,10 +419,11 @@ class Library:
 
     def search(
         self,
-        query: QueryLike,
+        query: QueryLike = None,
         k: int = 10,
         region: RegionLike = None,
         *,
+        vector: npt.ArrayLike | None = None,
         metric: str | Metric | None = None,
         match: str = "",
         like: MarkLike = (),
@@ -439,7 +440,7 @@ class Library:
 
         ``query`` is the id of a case, the path of an image file, an image as an array (h, w) or (h, w, 3), uint8 or
         from 0 to 1, or as a PIL image, or a vector (d,) of the metric's features as extracted. A text that is the id of
-        a case is the case.
+        a case is the case. ``vector``: the same vector beside an image or case, whose patient is then left out.
 
         ``region``: (x, y, width, height) in pixels, the part of the query to search with. ``match``: what is compared,
         "place", "whole" or "both"; by default "place" with a region where the library has places, else "whole".
@@ -464,7 +465,7 @@ class Library:
         from semblance.core.workflows.searches.slice_query import query_by_slices, query_on_slice
         from semblance.ranking import Ranking, case_ids
 
-        found = self._query(query, region)
+        found = self._query(query, region, vector)
         if slice is not None:
             found = query_on_slice(self.location, found, slice)
         if match == PLACE:
@@ -690,11 +691,26 @@ class Library:
             return current_metric(self.location)
         return metric.name if isinstance(metric, Metric) else metric
 
-    def _query(self, query: QueryLike, region: RegionLike) -> Query:
+    def _query(self, query: QueryLike, region: RegionLike, vector: npt.ArrayLike | None) -> Query:
         """
         Raises:
-            BadInput: neither a case nor a file, or no image.
+            BadArguments: no image and no vector.
+            BadInput: neither a case nor a file.
         """
+        from dataclasses import replace
+
+        from semblance.core.searches.query import Query
+        from semblance.query_images import query_vector
+
+        if vector is None and (vector := query_vector(query)) is not None:
+            query = None
+        if vector is None:
+            return self._query_of_image(query, region)
+        numbers = tuple(float(number) for number in query_vector(vector, required=True))
+        found = Query(None, None, _region(region)) if query is None else self._query_of_image(query, region)
+        return replace(found, vector=numbers)
+
+    def _query_of_image(self, query: QueryLike, region: RegionLike) -> Query:
         from semblance.core.errors import BadInput
         from semblance.core.language import tr_lazy
         from semblance.core.library.open_library import open_library as opened_library
