@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from semblance.core.errors import BadArguments, SemblanceError
+from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.imaging.burnt_in_marks import MARKS_ATTRIBUTE
 from semblance.core.imaging.image_reader import ImageReader
 from semblance.core.json_document import JsonDocument
