@@ -17,7 +17,9 @@ from semblance.core.parameters import Parameter
 
 #: Settings of an imported feature set: the name of the file, the SHA-256 of what was read, the day, and what the user
 #: says it is.
-FILE, DIGEST, DATE, ORIGIN = "file", "sha256", "date", "origin"
+FILE, DIGEST, DATE, ORIGIN, FORM = "file", "sha256", "date", "origin", "form"
+#: An embedding is compared by its direction, columns with names of their own each on its scale.
+EMBEDDING, COLUMNS = "embedding", "columns"
 
 
 class Imported(Extractor):
@@ -34,6 +36,7 @@ class Imported(Extractor):
         Parameter(DIGEST, "", "The SHA-256 of what was imported.", label="SHA-256"),
         Parameter(DATE, "", "The day of the import."),
         Parameter(ORIGIN, "", "What made them, in the words of who imported them."),
+        Parameter(FORM, EMBEDDING, "What the default steps suit.", choices=(EMBEDDING, COLUMNS)),
     )
 
     @classmethod

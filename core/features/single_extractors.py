@@ -48,7 +48,6 @@ SINGLE_EXTRACTORS: tuple[type[Extractor], ...] = (
     OnnxEncoder,
     Raw,
     Clinical,
-    Imported,
 )
 
 
@@ -106,7 +105,9 @@ def _checked_plugin(plugin: Plugin, found: Any) -> type[Extractor]:
 
 
 _PLUGINS: PluginGroup[type[Extractor]] = PluginGroup(
-    "extractor", lambda: (*(extractor.name for extractor in SINGLE_EXTRACTORS), FUSION), _checked_plugin
+    "extractor",
+    lambda: (*(extractor.name for extractor in SINGLE_EXTRACTORS), FUSION, Imported.name),
+    _checked_plugin,
 )
 
 
@@ -121,8 +122,10 @@ def extractor_names() -> tuple[str, ...]:
 
 
 def known_extractor(name: str) -> type[Extractor] | None:
-    """The single extractor called ``name``; ``None`` if this program has none, as where its plug-in is missing."""
-    for extractor in SINGLE_EXTRACTORS:
+    """The single extractor called ``name``, or the one of imported features, which is never offered; ``None`` if this
+    program has none, as where its plug-in is missing."""
+    every: tuple[type[Extractor], ...] = (*SINGLE_EXTRACTORS, Imported)
+    for extractor in every:
         if extractor.name == name:
             return extractor
     return _PLUGINS.get(name)

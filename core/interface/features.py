@@ -22,7 +22,7 @@ class Features:
 
     ``case_ids`` (n,) name the rows of :attr:`array`; ``names`` (d,) its columns. Cases in the sealed test vault are
     left out. For the places of images :attr:`array` is (n, p, m): p places of ``grid`` (rows, columns), counted along
-    its rows, each of length 1.
+    its rows; the similarity of two places is their cosine.
     """
 
     name: str
@@ -168,9 +168,12 @@ def _set(library: Library, name: str | None) -> FeatureSet:
 def _values(
     library: Library, feature_set: FeatureSet, rows: npt.NDArray[np.int64], grid: tuple[int, int] | None
 ) -> npt.NDArray[Any]:
-    from semblance.core.features.places import unit_codes
+    from semblance.core.features.places import LARGEST
+    from semblance.core.workflows.features.stored_places import coding_of
 
     _, values = library.features.read(feature_set, rows)
     if grid is None:
         return values
-    return unit_codes(values.reshape(len(values), grid[0] * grid[1], -1))
+    coded = values.reshape(len(values), grid[0] * grid[1], -1)
+    found: npt.NDArray[Any] = coded.astype("float32") * (coding_of(feature_set).top / LARGEST)
+    return found

@@ -80,7 +80,7 @@ class Columns:
             return self._columns[key]
         if isinstance(key, (list, tuple)) and all(isinstance(name, str) for name in key):
             return Columns({name: self._columns[name] for name in key})
-        rows = _array(key)
+        rows = _array(key if hasattr(key, "__iter__") else [key])
         if rows.dtype.kind != "b" or rows.shape != (self._length,):
             raise KeyError(f"{type(key).__name__}: give the name of a column, or a Boolean for each row")
         return Columns({name: values[rows] for name, values in self._columns.items()})

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 from semblance.metric import Metric
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     from matplotlib.figure import Figure
 
     from semblance.core.imaging.region import Region
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     QueryLike = Any
     #: Left, top, width and height in pixels.
     RegionLike = Region | Sequence[int] | str | None
+    #: A file, a data frame, a mapping from case ids to parts, a sequence of parts, "official" or "column:NAME".
+    SplitsLike = Any
     MarkLike = str | RankedResult | Iterable[str | RankedResult]
 
 
@@ -259,6 +262,48 @@ class Library:
 
         return read_features(self.location, name)
 
+    def add_features(
+        self,
+        name: str,
+        vectors: npt.ArrayLike | str | Path,
+        case_ids: Iterable[str] | None = None,
+        *,
+        key: str = "case_id",
+        names: Sequence[str] = (),
+        origin: str = "",
+    ) -> Features:
+        """Add vectors that another program computed as the feature set ``name``; returns the features.
+
+        ``vectors``: an array (n, d) of real numbers whose rows belong to ``case_ids`` (n,), or a file: .npy with its
+        ids beside it, .npz, Parquet (wide or with a list column) or CSV. ``key``: "case_id", or "path" where rows are
+        named by the paths of their images. ``names`` (d,) of the numbers. ``origin``: what made them, for cards. Cases
+        without a row have no features in the set, and no case is added. The same vectors again change nothing.
+
+        >>> lib.add_features("dinov2", array, case_ids=ids)  # doctest: +SKIP
+        >>> lib.add_features("dinov2", "dinov2.parquet", key="path")  # doctest: +SKIP
+
+        Raises:
+            BadArguments: another key, or a set of that name that holds something else.
+            BadInput: another shape, a number that is not finite, or ids that are unknown or named twice; the message
+                lists them.
+        """
+        from semblance.core.errors import BadArguments
+        from semblance.core.workflows.features.exchange_features import add_features, import_features
+        from semblance.core.workflows.searches.index_candidates import update_indexes
+
+        if isinstance(vectors, str | Path):
+            if case_ids is not None or len(names):
+                raise BadArguments("A file names its cases itself.", "Leave case_ids and names out.")
+            added = self._run(import_features, _path(vectors), name, key, origin=origin)
+        elif case_ids is None:
+            raise BadArguments("The rows of an array have no names.", "Give case_ids, one for each row.")
+        else:
+            added = self._run(
+                add_features, name, vectors, list(case_ids), key=key, names=tuple(names), origin=origin
+            )
+        update_indexes(self.location)
+        return self.features(added.features)
+
     def extract(self, extractor: str | None = None, name: str | None = None, **settings: Value) -> Features:
         """Measure every case with an extractor, by default the one that suits the cases; returns the features.
 
@@ -374,10 +419,11 @@ class Library:
 
     def search(
         self,
-        query: QueryLike,
+        query: QueryLike = None,
         k: int = 10,
         region: RegionLike = None,
         *,
+        vector: npt.ArrayLike | None = None,
         metric: str | Metric | None = None,
         match: str = "",
         like: MarkLike = (),
@@ -394,7 +440,7 @@ class Library:
 
         ``query`` is the id of a case, the path of an image file, an image as an array (h, w) or (h, w, 3), uint8 or
         from 0 to 1, or as a PIL image, or a vector (d,) of the metric's features as extracted. A text that is the id of
-        a case is the case.
+        a case is the case. ``vector``: the same vector beside an image or case, whose patient is then left out.
 
         ``region``: (x, y, width, height) in pixels, the part of the query to search with. ``match``: what is compared,
         "place", "whole" or "both"; by default "place" with a region where the library has places, else "whole".
@@ -419,7 +465,7 @@ class Library:
         from semblance.core.workflows.searches.slice_query import query_by_slices, query_on_slice
         from semblance.ranking import Ranking, case_ids
 
-        found = self._query(query, region)
+        found = self._query(query, region, vector)
         if slice is not None:
             found = query_on_slice(self.location, found, slice)
         if match == PLACE:
@@ -487,6 +533,7 @@ class Library:
     def evaluate(
         self,
         metric: str | Metric | Sequence[str | Metric] | None = None,
+        splits: SplitsLike = None,
         *,
         protocol: str = "bdm",
         features: str | None = None,
@@ -496,24 +543,33 @@ class Library:
         repeats: int | None = None,
         seed: int = 0,
         settings: Mapping[str, Mapping[str, Any]] | None = None,
+        out: str | Path | None = None,
     ) -> Scores:
         """Score metrics or learners on cases that they are not fitted on.
 
         ``metric``: a metric, whose learner, settings, steps and features are fitted anew on the training part, the name
         of a learner or of a metric, or a list of them; by default the current metric. The stored metric itself is never
-        scored on cases that it was trained on. ``protocol``: how cases are split and what is measured (``semblance
-        protocols`` lists them). ``settings``: parameters by learner, such as ``{"bdm_v": {"visual_neighbours": 5}}``,
-        and of the protocol as ``{"protocol": {"train_on": "one"}}``. ``repeats``: number of random splits. The other
-        arguments are those of :meth:`train`.
+        scored on cases that it was trained on. ``splits``: which cases are fitted on and which are tested, in place of
+        the splits of the protocol: a file or data frame with case_id, part ("train", "test", "validation"), fold and
+        repeat, a mapping from case ids to parts, a sequence of parts, one for each case, "official" (MedMNIST's own) or
+        "column:NAME" (an attribute of the cases). The test part never reaches a fit. ``protocol``: how cases are split
+        and what is measured (``semblance protocols`` lists them). ``settings``: parameters by learner, such as
+        ``{"bdm_v": {"visual_neighbours": 5}}``, and of the protocol as ``{"protocol": {"train_on": "one"}}``.
+        ``repeats``: number of random splits. ``out``: a folder for scores.csv, per_query.csv, splits.csv and
+        config.json, from which every number can be computed again. The other arguments are those of :meth:`train`.
 
         >>> s = lib.evaluate(["euclidean", "bdm_v"], features="encoder", repeats=5)  # doctest: +SKIP
         >>> s["bdm_v"]["retrieval_accuracy@10"]  # doctest: +SKIP
+        >>> lib.evaluate(m, splits="official.csv", out="results/").per_query  # doctest: +SKIP
 
         Raises:
             BadArguments: an unknown metric, learner, protocol or setting.
-            BadInput: cases that the protocol cannot use.
+            BadInput: cases that the protocol cannot use; splits that name unknown cases, name one twice, miss one, or
+                put a patient into two parts (the message lists them); or ``out`` holds files of something else.
         """
-        from semblance.core.workflows.evaluation.evaluate_learners import EvaluateRequest, run_evaluation
+        from semblance.core.workflows.evaluation.evaluate_learners import EvaluateRequest, measure
+        from semblance.core.workflows.evaluation.write_evaluation import check_folder, write_evaluation
+        from semblance.progress import run
         from semblance.scores import Scores
 
         listed = [metric] if metric is None or isinstance(metric, str | Metric) else list(metric)
@@ -541,8 +597,54 @@ class Library:
             ),
             repeats,
             seed,
+            splits=Path(splits).expanduser() if _names_file(splits) else splits,
+            keeps_queries=True,
         )
-        return Scores(*self._run_alone(run_evaluation, request))
+        if out is not None:
+            check_folder(_path(out))
+        found = run(measure, request, shown=self._progress)
+        if out is not None:
+            run(write_evaluation, found, _path(out), shown=self._progress)
+        return Scores(found)
+
+    # Out
+
+    def export(
+        self,
+        folder: str | Path,
+        features: str | Sequence[str] = (),
+        *,
+        splits: bool = False,
+        format: str = "npz",
+        identified: bool = False,
+    ) -> list[Path]:
+        """Write the cases, feature sets and the split of the current metric into a folder; returns the files.
+
+        ``cases.csv``: case_id, finding, and unit, a number that is equal for cases of one patient, lesion or image, so
+        that they can be kept together. A file for each of ``features``, as ``semblance export-features`` writes it:
+        ``format`` is "npz", "parquet" or "csv". With ``splits`` ``splits.csv`` says for each case whether the current
+        metric was trained on it (train) or scored on it (test), and :meth:`evaluate` takes it. Cases in the sealed test
+        vault are left out. With ``identified`` ``cases.csv`` also has patient and path.
+
+        >>> lib.export("out/", features=["encoder"], splits=True)  # doctest: +SKIP
+
+        Raises:
+            BadArguments: no such feature set or format.
+            BadInput: ``splits`` without a metric that was scored.
+            SemblanceError: the folder cannot be written.
+        """
+        from semblance.core.workflows.library.export_library import export_library
+
+        chosen = (features,) if isinstance(features, str) else tuple(features)
+        found: list[Path] = self._run(
+            export_library,
+            _path(folder),
+            features=chosen,
+            splits=splits,
+            ending=format,
+            identified=identified,
+        )
+        return found
 
     # Parts
 
@@ -553,13 +655,9 @@ class Library:
 
     def _run(self, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
         """``function(location, *args, **options)`` of the workflows, with progress."""
-        return self._run_alone(function, self.location, *args, **options)
+        from semblance.progress import run
 
-    def _run_alone(self, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
-        from semblance.progress import ProgressBar
-
-        with ProgressBar(shown=self._progress) as reporter:
-            return function(*args, reporter=reporter, **options)
+        return run(function, self.location, *args, shown=self._progress, **options)
 
     def _repr_html_(self) -> str:
         from semblance.display import library_html
@@ -593,11 +691,26 @@ class Library:
             return current_metric(self.location)
         return metric.name if isinstance(metric, Metric) else metric
 
-    def _query(self, query: QueryLike, region: RegionLike) -> Query:
+    def _query(self, query: QueryLike, region: RegionLike, vector: npt.ArrayLike | None) -> Query:
         """
         Raises:
-            BadInput: neither a case nor a file, or no image.
+            BadArguments: no image and no vector.
+            BadInput: neither a case nor a file.
         """
+        from dataclasses import replace
+
+        from semblance.core.searches.query import Query
+        from semblance.query_images import query_vector
+
+        if vector is None and (vector := query_vector(query)) is not None:
+            query = None
+        if vector is None:
+            return self._query_of_image(query, region)
+        numbers = tuple(float(number) for number in query_vector(vector, required=True))
+        found = Query(None, None, _region(region)) if query is None else self._query_of_image(query, region)
+        return replace(found, vector=numbers)
+
+    def _query_of_image(self, query: QueryLike, region: RegionLike) -> Query:
         from semblance.core.errors import BadInput
         from semblance.core.language import tr_lazy
         from semblance.core.library.open_library import open_library as opened_library
@@ -706,6 +819,12 @@ def _location(location: str | Path | LibraryLocation) -> LibraryLocation:
 
 def _path(path: str | Path) -> Path:
     return Path(path).expanduser()
+
+
+def _names_file(splits: SplitsLike) -> bool:
+    from semblance.core.evaluation.split_file import attributes_of
+
+    return isinstance(splits, str | Path) and not attributes_of(splits)
 
 
 def _region(region: RegionLike) -> Region | None:

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     Cases = str | Sequence[str] | npt.ArrayLike | None
 
 
+#: Scores that the text of a metric names.
+_SHOWN = "retrieval_accuracy@10", "macro_retrieval_accuracy@10", "chance@10", "auc"
+
+
 class Card(Mapping[str, Any]):
     """What a metric was trained on and how well it found cases of held-out patients; a mapping of plain values.
 
@@ -30,15 +34,16 @@ class Card(Mapping[str, Any]):
     def __init__(self, document: CardDocument) -> None:
         """The program makes it: see :attr:`Metric.card`."""
         self.document = document
+        self._values: Mapping[str, Any] = document.values["card"]
 
     def __getitem__(self, key: str) -> Any:
-        return self.document.values[key]
+        return self._values[key]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.document.values)
+        return iter(self._values)
 
     def __len__(self) -> int:
-        return len(self.document.values)
+        return len(self._values)
 
     def __repr__(self) -> str:
         from semblance.core.language import visible_lines
@@ -102,8 +107,8 @@ class Metric:
         return Card(document_of(self.name, self.record.card, self.record.scores))
 
     @property
-    def scores(self) -> dict[str, Any]:
-        """Name of a score -> {"mean", "ci95"} on held-out patients, as on the card; empty where it was not scored."""
+    def scores(self) -> dict[str, float]:
+        """Name of a score -> its value on held-out patients, as on the card; empty where it was not scored."""
         found = self.record.card.get("scores")
         return dict(found) if isinstance(found, Mapping) else {}
 
@@ -179,11 +184,7 @@ class Metric:
     def __repr__(self) -> str:
         from semblance.core.language import visible
 
-        scores = []
-        for name in ("retrieval_accuracy@10", "macro_retrieval_accuracy@10", "auc"):
-            value = self.scores.get(name)
-            if isinstance(value, Mapping) and value.get("mean") is not None:
-                scores.append(f"{name} {value['mean']:.3f}")
+        scores = [f"{name} {self.scores[name]:.3f}" for name in _SHOWN if name in self.scores]
         return f"Metric {visible(self.name)!r}: {visible(self.learner)} on {visible(self.features)}" + (
             f"; on held-out patients: {', '.join(scores)}" if scores else "; not scored"
         )

@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable
 from types import FrameType
 from typing import Any, Self
 
@@ -18,6 +19,21 @@ from semblance.core.tasks import Cancelled, Reporter
 WAIT_S, INTERVAL_S = 0.6, 0.1
 #: Characters of the bar and of what stands before it.
 _BAR, _TITLE = 24, 40
+
+
+def run(function: Callable[..., Any], *args: Any, shown: bool = True, **options: Any) -> Any:
+    """``function(*args, reporter=..., **options)`` of the workflows, with a :class:`ProgressBar` if ``shown``.
+
+    As in the window and on the command line numerical libraries use one thread, so that the same call gives the same
+    digits everywhere; what the caller's program had is restored at the end.
+    """
+    # Only libraries that are loaded can be limited.
+    import scipy.linalg  # noqa: F401
+
+    from semblance.core.threads import one_thread
+
+    with ProgressBar(shown=shown) as reporter, one_thread():
+        return function(*args, reporter=reporter, **options)
 
 
 class ProgressBar(Reporter):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -55,6 +55,22 @@ class RankedResult:
             case.near_liked,
             case.near_disliked,
         )
+
+
+@dataclass(frozen=True)
+class Question:
+    """Which of the cases ``first`` and ``second`` is like ``query``? Case ids. In a notebook it shows the three images
+    without their findings."""
+
+    location: LibraryLocation = field(repr=False)
+    query: str
+    first: str
+    second: str
+
+    def _repr_html_(self) -> str:
+        from semblance.display import question_html
+
+        return question_html(self.location, self.query, self.first, self.second)
 
 
 class Ranking(Sequence[RankedResult]):
@@ -128,7 +144,7 @@ class Ranking(Sequence[RankedResult]):
         from dataclasses import replace
 
         from semblance.core.workflows.searches.rank_cases import marked_search
-        from semblance.progress import ProgressBar
+        from semblance.progress import run
 
         liked, disliked = case_ids(like), case_ids(unlike)
         before = self.search
@@ -137,9 +153,27 @@ class Ranking(Sequence[RankedResult]):
             like=_joined(before.like, liked, disliked),
             unlike=_joined(before.unlike, disliked, liked),
         )
-        with ProgressBar(shown=self._progress) as reporter:
-            found = marked_search(self._location, search, k=self._k, reporter=reporter)
+        found = run(marked_search, self._location, search, k=self._k, shown=self._progress)
         return Ranking(self._location, found, self._k, progress=self._progress)
+
+    def question(self, skipped: Iterable[str] = ()) -> Question | None:
+        """Two cases to look at: which of them is like the query? The answer, given to :meth:`mark`, improves the order
+        most; ``None`` if every case was judged.
+
+        Only cases are asked about that the metric was trained on, so that the others can still be scored. ``skipped``:
+        cases not to ask about.
+
+        >>> q = ranking.question()  # doctest: +SKIP
+        >>> ranking = ranking.mark(like=q.first, unlike=q.second)  # doctest: +SKIP
+
+        Raises:
+            BadInput: the query is no whole case of the library, or marks cannot refine the metric.
+        """
+        from semblance.core.workflows.searches.feedback.next_question import next_question
+        from semblance.progress import run
+
+        found = run(next_question, self._location, self.search, tuple(skipped), shown=self._progress)
+        return None if found is None else Question(self._location, found.query, found.first, found.second)
 
     def to_frame(self) -> Any:
         """A data frame with a row for each case: rank, case_id, distance, finding, path; of a search by place also x,
@@ -197,16 +231,13 @@ class Ranking(Sequence[RankedResult]):
         """
         from semblance.core.reports.options import ReportOptions
         from semblance.core.workflows.reports.write_reports import write_search_report
-        from semblance.progress import ProgressBar
+        from semblance.progress import run
 
-        with ProgressBar(shown=self._progress) as reporter:
-            return write_search_report(
-                self._location,
-                self.search,
-                Path(out),
-                ReportOptions(identified=identified),
-                reporter=reporter,
-            )
+        options = ReportOptions(identified=identified)
+        written: Path = run(
+            write_search_report, self._location, self.search, Path(out), options, shown=self._progress
+        )
+        return written
 
     @overload
     def __getitem__(self, index: int) -> RankedResult: ...
@@ -228,9 +259,7 @@ class Ranking(Sequence[RankedResult]):
         from semblance.frame import Columns
 
         query = self.search.query
-        name = (
-            query.case if query.case is not None else "an image" if query.image is None else query.image.name
-        )
+        name = query.case or ("a vector" if query.image is None else query.image.name)
         lines = [f"Ranking of {len(self):,} cases for {visible(name)} by {visible(self.metric)}"]
         names = ("rank", "case_id", "distance", "finding")
         lines.append(repr(Columns({name: [getattr(one, name) for one in self[:_LINES]] for name in names})))

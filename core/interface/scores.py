@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -10,6 +12,7 @@ if TYPE_CHECKING:
 
     from semblance.core.evaluation.result import EvaluationResult, LearnerResult
     from semblance.core.reports.plot import ThemeName
+    from semblance.core.workflows.evaluation.evaluate_learners import Evaluation
     from semblance.figures import RocData
 
 
@@ -19,9 +22,13 @@ class Scores:
     ``scores["bdm_v"]["auc"]`` is the mean over the repeats.
     """
 
-    def __init__(self, result: EvaluationResult, document: Mapping[str, Any]) -> None:
+    def __init__(self, evaluation: Evaluation) -> None:
         """The program makes it: see :meth:`semblance.Library.evaluate`."""
-        self._result, self._document = result, document
+        self._evaluation, self._result = evaluation, evaluation.result
+
+    @cached_property
+    def _document(self) -> Mapping[str, Any]:
+        return self._evaluation.document()
 
     @property
     def result(self) -> EvaluationResult:
@@ -109,6 +116,40 @@ class Scores:
             }
         )
 
+    @cached_property
+    def per_query(self) -> Any:
+        """A data frame with a row for each query and each k: learner, repeat, fold, case_id, finding, k, hits,
+        nearest_ids (the k nearest, nearest first, separated by ";") and estimate, and what the protocol adds.
+
+        ``hits``: how many of the k nearest have the query's finding. It has the same values as ``per_query.csv`` of
+        ``semblance evaluate --out``.
+        """
+        from semblance.core.workflows.evaluation.write_evaluation import all_queries_csv
+
+        return _frame_of_csv("".join(all_queries_csv(self._result, self._evaluation.data)))
+
+    @cached_property
+    def splits(self) -> Any:
+        """A data frame with the part of each case in each split: case_id, part, fold, repeat.
+
+        :meth:`semblance.Library.evaluate` takes it.
+        """
+        from semblance.core.evaluation.evaluation_files import splits_csv
+        from semblance.core.evaluation.split_file import case_names
+
+        return _frame_of_csv("".join(splits_csv(self._result.splits, case_names(self._evaluation.data))))
+
+    def save(self, folder: str | Path) -> list[Path]:
+        """Write scores.csv, per_query.csv, splits.csv and config.json into a folder; returns their paths.
+
+        Raises:
+            BadInput: the folder holds files of something else.
+            SemblanceError: it cannot be written.
+        """
+        from semblance.core.workflows.evaluation.write_evaluation import write_evaluation
+
+        return write_evaluation(self._evaluation, Path(folder).expanduser())
+
     def to_json(self) -> dict[str, Any]:
         """The document that ``semblance evaluate --json`` prints."""
         return dict(self._document)
@@ -145,6 +186,37 @@ class Scores:
             *(visible(str(note)) for note in self._document.get("notes", ())),
         ]
         return "\n".join(lines)
+
+
+#: Columns of texts, which may look like numbers.
+_TEXTS = {"learner", "case_id", "part", "finding", "nearest_ids", "estimate", "votes"}
+
+
+def _frame_of_csv(text: str) -> Any:
+    """A data frame of a CSV text with one header row; an empty number is NaN."""
+    import csv
+    import io
+
+    from semblance.frame import data_frame
+
+    header, *lines = csv.reader(io.StringIO(text, newline=""))
+    columns = list(zip(*lines, strict=True)) if lines else [()] * len(header)
+    return data_frame(
+        {
+            name: values if name in _TEXTS else _numbers(values)
+            for name, values in zip(header, columns, strict=True)
+        }
+    )
+
+
+def _numbers(values: Sequence[str]) -> Sequence[Any]:
+    """``values`` as whole numbers, else as numbers, else as they are, as names of folds."""
+    for kind in (int, lambda value: float(value or "nan")):
+        try:
+            return [kind(value) for value in values]
+        except ValueError:
+            continue
+    return values
 
 
 def _text(score: Any) -> str:

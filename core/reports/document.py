@@ -214,7 +214,8 @@ class ReportDocument:
             # In this order: the query is the first case of its report.
             for case in files.values():
                 names(case)
-            if self.query.image is not None:
+            # A query without an image is a vector, which names nobody.
+            if self.query.image is not None and self.query.thumbnail is not None:
                 object.__setattr__(self, "query", replace(self.query, image=QUERY_IMAGE))
         # A library may have very many patients; few of them occur in one report.
         texts = "\n".join(texts_of(self)).casefold()

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from semblance.core.constraints import finding_codes
 from semblance.core.errors import BadArguments
 from semblance.core.features.fusion import Fusion, fused_sets
+from semblance.core.features.imported import COLUMNS, FORM, Imported
 from semblance.core.features.registry import extractors, stored_extractor
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
@@ -53,6 +54,7 @@ _BLOCK_VALUES = 1 << 22
 _DEFAULTS = {
     "encoder": "l2,pca:64",
     "onnx": "l2,pca:64",
+    "imported": "l2,pca:64",
     "gabor": "standardise,pca:200",
     "pixels": "none",
     "visual_words": "codebook:200",
@@ -296,5 +298,6 @@ def default_steps(
     findings."""
     if of_levels(extractor, settings):
         return parse_steps(_OF_LEVELS)
-    usual = _DEFAULTS.get(extractor, "standardise")
+    measured = extractor == Imported.name and (settings or {}).get(FORM) == COLUMNS
+    usual = "standardise" if measured else _DEFAULTS.get(extractor, "standardise")
     return parse_steps(usual if labelled else _WITHOUT_FINDINGS.get(extractor, usual))

@@ -22,7 +22,16 @@ import numpy.typing as npt
 from semblance.core.csv_cells import csv_line, safe_text
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.evaluation.data_sources import sealed_rows
-from semblance.core.features.imported import DATE, DIGEST, FILE, ORIGIN, Imported
+from semblance.core.features.imported import (
+    COLUMNS,
+    DATE,
+    DIGEST,
+    EMBEDDING,
+    FILE,
+    FORM,
+    ORIGIN,
+    Imported,
+)
 from semblance.core.features.places import LARGEST, PLACES
 from semblance.core.features.registry import stored_extractor
 from semblance.core.files import replacing, write_error
@@ -67,6 +76,8 @@ _MOST_GROUPS = 100
 _LISTED = 20
 #: Bytes of vectors that are written in one transaction.
 _WRITTEN_BYTES = 64 << 20
+#: Vectors of so many bytes are put into the order of the catalogue for an export.
+_ORDERED_BYTES = 512 << 20
 #: Endings of the files that features are exported to.
 PARQUET, NPZ, CSV = FORMATS = (".parquet", ".npz", ".csv")
 #: Names of what is exported.
@@ -109,7 +120,8 @@ class ExportedFeatures(JsonDocument):
 @dataclass(frozen=True, eq=False)
 class StoredFeatures:
     """Features of a library: ``vectors`` (n, d) of the cases ``ids`` (n,) with their ``findings`` ("" for none), and
-    the ``names`` (d,) of the numbers. Cases come in the order of the catalogue."""
+    the ``names`` (d,) of the numbers. Cases come in the order of the catalogue, in sets of
+    many gigabytes in that of the store."""
 
     vectors: npt.NDArray[Any]
     ids: tuple[str, ...]
@@ -198,6 +210,7 @@ def _add(
                 DIGEST: digest,
                 DATE: opened.catalogue.now()[:10],
                 ORIGIN: " ".join(origin.split())[:_LONGEST_ORIGIN],
+                FORM: COLUMNS if table.names and table.width <= _MOST_GROUPS else EMBEDDING,
             }
             feature_set = opened.features.make(
                 name, Imported.name, Imported.version, settings, columns, dtype=Imported.stored_type()
@@ -465,14 +478,12 @@ def read_features(
             ids += case_ids
             findings += of_cases
             blocks.append(values)
-        vectors = np.concatenate(blocks) if blocks else np.empty((0, len(stored.names)), np.float32)
-        order = stored.order(ids)
-        return StoredFeatures(
-            vectors[order],
-            tuple(ids[place] for place in order),
-            tuple(findings[place] for place in order),
-            stored.names,
-        )
+        vectors = np.concatenate(blocks) if blocks else np.empty((0, len(stored.names)), stored.dtype)
+        return StoredFeatures(vectors, tuple(ids), tuple(findings), stored.names)
+
+
+#: Ids, findings and vectors of some cases.
+_Block = tuple[list[str], list[str], npt.NDArray[Any]]
 
 
 class _StoredSet:
@@ -508,8 +519,22 @@ class _StoredSet:
         held = self._library.features.cases_of(self.feature_set).tolist()
         return sum(row in self._cases for row in held)
 
-    def blocks(self, reporter: Reporter) -> Iterator[tuple[list[str], list[str], npt.NDArray[Any]]]:
-        """Ids, findings and vectors, some chunks at a time, in the order of the store."""
+    def blocks(self, reporter: Reporter) -> Iterator[_Block]:
+        """Ids, findings and vectors, some chunks at a time: in the order of the catalogue where all of them fit into
+        memory, else in that of the store."""
+        found = self._stored_blocks(reporter)
+        if len(self) * len(self.names) * self.dtype.itemsize > _ORDERED_BYTES:
+            yield from found
+            return
+        every = list(found)
+        if every:
+            ids = [one for block in every for one in block[0]]
+            findings = [one for block in every for one in block[1]]
+            order = sorted(range(len(ids)), key=lambda place: self._places[ids[place]])
+            values = np.concatenate([block[2] for block in every])[order]
+            yield [ids[place] for place in order], [findings[place] for place in order], values
+
+    def _stored_blocks(self, reporter: Reporter) -> Iterator[_Block]:
         for rows, values in self._library.features.blocks(self.feature_set):
             reporter.check_cancelled()
             there = np.array([row in self._cases for row in rows.tolist()], dtype=bool)
@@ -522,10 +547,6 @@ class _StoredSet:
                 values = values.astype(np.float32) * np.float32(self._coding.top / LARGEST)
             values = np.ascontiguousarray(values, dtype=self.dtype)
             yield [case_id for case_id, _ in found], [finding for _, finding in found], values
-
-    def order(self, ids: Sequence[str]) -> list[int]:
-        """The positions of ``ids`` in the order of the catalogue."""
-        return sorted(range(len(ids)), key=lambda place: self._places[ids[place]])
 
 
 def _set_to_export(library: Library, name: str | None) -> FeatureSet:
@@ -584,9 +605,7 @@ def export_features(
     )
 
 
-def _progress(
-    stored: _StoredSet, reporter: Reporter
-) -> Iterator[tuple[list[str], list[str], npt.NDArray[Any]]]:
+def _progress(stored: _StoredSet, reporter: Reporter) -> Iterator[_Block]:
     done, title = 0, tr_lazy("Exporting {name}", name=stored.feature_set.name)
     for ids, findings, values in stored.blocks(reporter):
         done += len(ids)
@@ -656,10 +675,9 @@ def _write_csv(stored: _StoredSet, file: Path, reporter: Reporter) -> int:
     with file.open("w", encoding="utf-8", newline="") as out:
         out.write(csv_line([CASE_ID, *map(safe_text, stored.names), _FINDING]) + "\n")
         for ids, findings, values in _progress(stored, reporter):
-            missing = np.isnan(values).any(axis=1).tolist()
-            for case_id, finding, row, lacks in zip(ids, findings, values.tolist(), missing, strict=True):
+            for case_id, finding, row in zip(ids, findings, values.tolist(), strict=True):
                 numbers = pattern % tuple(row)
-                if lacks:
+                if "nan" in numbers:
                     numbers = ",".join("" if one == "nan" else one for one in numbers.split(","))
                 begin, end = csv_line([safe_text(case_id)]), csv_line([safe_text(finding)])
                 out.write(f"{begin},{numbers},{end}\n")

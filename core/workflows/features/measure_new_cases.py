@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from semblance.core.features.fusion import Fusion, fused_sets
+from semblance.core.features.fusion import Fusion, fused_sets, imported_sets
 from semblance.core.features.places import PLACES
 from semblance.core.features.registry import AbsentExtractor, stored_extractor
 from semblance.core.library.location import LibraryLocation
@@ -29,7 +29,8 @@ def measure_new_cases(
         names = [one.name for one in fused_sets(feature_set.settings)] if is_fused else [features]
         sets = [opened.features.get(name) for name in names]
         lacking = []
-        for one in sets:
+        # Nothing here can measure imported features: their cases come with another file.
+        for one in (one for one in sets if stored_extractor(one.extractor).can_measure):
             # What belongs to another set is measured in its pass.
             whole, parts = opened.features.whole(one), [one.part] if one.part else []
             images = stored_extractor(one.extractor).measures_images()
@@ -61,7 +62,7 @@ def measure_places(
         own = [one for one in opened.features.all() if not one.part]
     for one in own:
         made_by = stored_extractor(one.extractor)
-        if issubclass(made_by, AbsentExtractor):
+        if issubclass(made_by, AbsentExtractor) or imported_sets(one.name, one.extractor, one.settings):
             continue
         if PLACES in made_by(**one.extractor_settings).parts:
             return extract_features(

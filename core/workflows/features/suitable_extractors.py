@@ -102,8 +102,6 @@ def _reason(
         return tr_lazy("no case comes from a table")
     if extractor is Clinical:
         return "" if has_clinical_columns(attributes) else tr_lazy("no case has columns such as age or sex")
-    if not extractor.can_measure:
-        return tr_lazy("it is made by importing a file of features")
     if extractor is Fusion:
         return tr_lazy("it is made by naming several feature sets where a metric is trained")
     return "" if volumes or not extractor.needs_volume else tr_lazy("no case is a volume")

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from semblance.core.errors import SemblanceError
+from semblance.core.features.imported import origin_text
 from semblance.core.features.registry import stored_extractor
 from semblance.core.files import (
     TEMPORARY,
@@ -184,8 +185,7 @@ class Repairer:
         store = library.features.store_of(feature_set)
         extractor = stored_extractor(feature_set.extractor, feature_set.package)
         if not state.description:
-            plain = "float32" if extractor.needs_image else "float64"
-            dtype = dtype_of(store) or ("int8" if feature_set.is_packed else plain)
+            dtype = dtype_of(store) or ("int8" if feature_set.is_packed else extractor.stored_type())
             if (store / DESCRIPTION).exists():
                 self.move_aside(store / DESCRIPTION)
             with library.catalogue.errors():
@@ -197,6 +197,12 @@ class Repairer:
         clear_chunks(library.catalogue, feature_set, state.damaged)
         if not state.cases:
             return tr_lazy("Its description was written again. All its features can be read."), 0
+        if not extractor.can_measure:
+            return tr_lazy(
+                "The damaged blocks were moved to the folder 'damaged'. These features were imported ({origin}). "
+                "Import them again, which adds what is missing.",
+                origin=origin_text(feature_set.settings),
+            ), state.cases
         before = len(library.features.cases_of(feature_set))
         try:
             whole = library.features.whole(feature_set)

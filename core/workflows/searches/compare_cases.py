@@ -120,8 +120,9 @@ def _open_case_image(loaded: LoadedMetric, query: Query) -> _OpenedImage | str:
     region = query.region
     if query.image is not None:
         address = ImageAddress(query.image)
+    elif query.case is None:
+        return tr_lazy("A vector has no image.")
     else:
-        assert query.case is not None
         details = next(iter(loaded.library.catalogue.details([loaded.cases.row_of(query.case)]).values()))
         if details.address is None:
             return ""

@@ -139,7 +139,7 @@ def rank_cases(
         SEARCH,
         {
             # An image from outside is not named: its name may be that of a patient.
-            "query": "image" if search.query.case is None else search.query.case,
+            "query": search.query.case or ("vector" if search.query.image is None else "image"),
             "metric": search.metric,
             "results": len(result.ranked),
             "marks": len(result.marks.liked) + len(result.marks.disliked),
@@ -479,7 +479,7 @@ def _warnings(compared: QueryComparison) -> tuple[str, ...]:
                 "Draw the region to compare."
             )
         )
-    unknown = [] if query.case is not None else unknown_columns(loaded, query)
+    unknown = [] if query.case is not None or query.vector is not None else unknown_columns(loaded, query)
     if unknown:
         warnings.append(
             tr_lazy(
