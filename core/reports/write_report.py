@@ -277,6 +277,10 @@ def _values(document: ReportDocument) -> dict[str, Any]:
         "judgements": [judgement.to_json() for judgement in document.judgements],
         "plots": [{"caption": plot.caption, "measured_on": plot.measured_on} for plot in document.plots],
         "notes": document.notes,
+        "finding_codes": {
+            name: {"scheme": code.scheme, "value": code.value}
+            for name, code in document.finding_codes.items()
+        },
         "versions": document.versions,
         "comment": document.comment,
         "clinic": document.clinic,
