@@ -90,7 +90,7 @@ def write_evaluation(evaluation: Evaluation, folder: Path, *, reporter: Reporter
     make_folder(folder, private=False)
     texts: dict[str, Iterable[str]] = {
         SPLITS: splits_csv(result.splits, case_names(data)),
-        QUERIES: _queries_csv(result, data),
+        QUERIES: all_queries_csv(result, data),
         SCORES: [scores_csv(result)],
         METHODS: [methods_text(evaluation)],
     }
@@ -106,7 +106,8 @@ def write_evaluation(evaluation: Evaluation, folder: Path, *, reporter: Reporter
     return [folder / name for name in FILES]
 
 
-def _queries_csv(result: EvaluationResult, data: EvaluationData) -> Iterator[str]:
+def all_queries_csv(result: EvaluationResult, data: EvaluationData) -> Iterator[str]:
+    """The whole file of queries, its header first, those of one learner on one split at a time."""
     more = more_columns(result.queries)
     yield csv_lines([(*QUERY_HEADER, *more)])
     cases = CaseCells.of(case_names(data), data.y.tolist())
