@@ -21,6 +21,7 @@ from semblance.app.cli.options import (
     MaxCases,
     Repeats,
     Seed,
+    Splits,
     Steps,
     names_in,
 )
@@ -137,14 +138,7 @@ def evaluate(
     ] = None,
     repeats: Repeats = None,
     seed: Seed = 0,
-    splits: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE|official|column:NAME",
-            help="Splits in place of the protocol's own: a CSV, TSV or Parquet file with case_id, part (train, "
-            "validation, test), fold, repeat; the parts that the data came with; or a column of the cases.",
-        ),
-    ] = None,
+    splits: Splits = None,
     out: Annotated[
         Path | None,
         typer.Option(

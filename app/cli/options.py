@@ -70,6 +70,14 @@ Cluster = Annotated[
 ]
 Repeats = Annotated[int | None, typer.Option(min=1, help="Number of random splits.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of the random numbers.")]
+Splits = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE|official|column:NAME",
+        help="Splits in place of the protocol's own: a CSV, TSV or Parquet file with case_id, part (train, validation, "
+        "test), fold, repeat; the parts that the data came with; or a column of the cases.",
+    ),
+]
 
 
 def names_in(text: str | None) -> tuple[str, ...]:

@@ -76,11 +76,11 @@ class SplitTable:
     parts: tuple[str, ...]
     folds: tuple[str, ...]
     repeats: tuple[str, ...]
-    source: str = "The splits"
+    source: str = "'splits'"
     notes: tuple[str, ...] = field(default=())
 
     @classmethod
-    def of(cls, value: object, source: str = "The splits") -> Self:
+    def of(cls, value: object, source: str = "'splits'") -> Self:
         """From a data frame or a mapping of columns as a file has them, a mapping from case ids to parts, another
         table, or the path of a file.
 
@@ -455,7 +455,7 @@ def split_table(
                 "Give one part for each case, in their order, or a table with case ids.",
             )
         part_of = dict(zip(every, values_of_cases, strict=True))
-        return SplitTable.of_values(wanted, [part_of[name] for name in wanted], "The splits")
+        return SplitTable.of_values(wanted, [part_of[name] for name in wanted], "'splits'")
     reasons = dict.fromkeys(every, str(_NOT_EVALUATED)) | dict(known or {}) | dict.fromkeys(wanted, "")
     return SplitTable.of(splits).matched(reasons, wanted)
 

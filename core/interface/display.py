@@ -180,6 +180,24 @@ def ranking_html(shown: ShownRanking) -> str:
     return f'<div style="{_FONT}"><div style="font-weight:600">{heading}</div>{body}{footer}</div>'
 
 
+def question_html(library: LibraryLocation, query: str, first: str, second: str) -> str:
+    """The query and two cases side by side, without findings: they would influence the answer."""
+    from semblance.core.workflows.imaging.card_images import card_images
+
+    catalogue = cached_library(library).catalogue
+    rows = [catalogue.row_of(case) for case in (query, first, second)]
+    names = (tr("Query"), tr("First"), tr("Second"))
+    cards = "".join(
+        _card(image.pixels, None, name, [f"<b>{_text(name)}</b>"], image.problem, is_query=number == 0)
+        for number, (name, image) in enumerate(zip(names, card_images(library, rows, LONGEST), strict=True))
+    )
+    heading = _text(tr("Which of the two is like the query?"))
+    return (
+        f'<div style="{_FONT}"><div style="font-weight:600">{heading}</div>'
+        f'<div style="display:flex;flex-wrap:wrap;gap:12px 10px;margin:8px 0">{cards}</div></div>'
+    )
+
+
 def _reported_query(library: LibraryLocation, query: Query) -> ReportedQuery:
     if query.case is None:
         return ReportedQuery(None, None if query.image is None else str(query.image), region=query.region)
@@ -394,13 +412,19 @@ def scores_html(result: EvaluationResult, notes: Sequence[str] = ()) -> str:
     """The compared scores of each learner with their 95 % intervals, the significant differences and the failures."""
     known = {name for one in result.results for name in one.scores}
     names = names_beside_chance(result.compared, known)
+    header = [tr("Learner"), *(score_title(name) for name in names)]
     rows = [[one.learner, *(_score_text(one.scores.get(name)) for name in names)] for one in result.results]
+    if len(rows) < len(names):
+        # The longer side goes down the page.
+        header, *rows = [list(column) for column in zip(header, *rows, strict=True)]
+        header[0] = tr("Score")
     title = tr(
         "Scores by the protocol {protocol}, {n} repeats, on {measured_on} cases",
         protocol=result.protocol,
         n=result.repeats,
         measured_on=result.measured_on,
     )
+    first = next((name for name in names if not is_chance(name)), "")
     below = [
         tr(
             "{a} and {b} differ in {score} by {difference:+.3f} ({low:+.3f} to {high:+.3f}).",
@@ -412,10 +436,9 @@ def scores_html(result: EvaluationResult, notes: Sequence[str] = ()) -> str:
             high=one.ci95[1],
         )
         for one in result.comparisons
-        if one.ci95 is not None and one.ci95[0] * one.ci95[1] > 0 and not is_chance(one.score)
+        if one.score == first and one.ci95 is not None and one.ci95[0] * one.ci95[1] > 0
     ]
     below += [tr("{name} failed: {reason}", name=one.learner, reason=one.reason) for one in result.failed]
-    header = [tr("Learner"), *(score_title(name) for name in names)]
     return table_html(title, header, rows, [*below, *notes])
 
 

@@ -88,13 +88,16 @@ class Library:
     """The cases of a library with their feature sets and metrics.
 
     It reads the library anew for each call, so it shows what the window and other programs change meanwhile. Metrics
-    stay loaded between searches. Use it in ``with``, or call :meth:`close`, to free them.
+    stay loaded between searches. Use it in ``with``, or call :meth:`close`, to free them. Calls from several threads
+    wait for each other.
     """
 
     def __init__(self, location: LibraryLocation, *, progress: bool = True) -> None:
         """Use :func:`open_library` or :func:`create_library`, which also check the library."""
         self._place, self._progress = location, progress
         self._is_closed = False
+        #: The state of the library at which its current metric was read, and the name of that.
+        self._current: tuple[Any, str] | None = None
         #: What the last :meth:`add_cases` of this object did with every file, as ``semblance import --json`` prints it:
         #: ``added``, ``unchanged``, ``failed`` and ``ignored`` with paths and reasons; ``None`` before.
         self.imported: dict[str, Any] | None = None
@@ -419,10 +422,11 @@ class Library:
 
     def search(
         self,
-        query: QueryLike,
+        query: QueryLike = None,
         k: int = 10,
         region: RegionLike = None,
         *,
+        vector: npt.ArrayLike | None = None,
         metric: str | Metric | None = None,
         match: str = "",
         like: MarkLike = (),
@@ -439,7 +443,7 @@ class Library:
 
         ``query`` is the id of a case, the path of an image file, an image as an array (h, w) or (h, w, 3), uint8 or
         from 0 to 1, or as a PIL image, or a vector (d,) of the metric's features as extracted. A text that is the id of
-        a case is the case.
+        a case is the case. ``vector``: the same vector beside an image or case, whose patient is then left out.
 
         ``region``: (x, y, width, height) in pixels, the part of the query to search with. ``match``: what is compared,
         "place", "whole" or "both"; by default "place" with a region where the library has places, else "whole".
@@ -462,17 +466,19 @@ class Library:
         from semblance.core.searches.search import PLACE, Search
         from semblance.core.workflows.searches.rank_cases import marked_search
         from semblance.core.workflows.searches.slice_query import query_by_slices, query_on_slice
+        from semblance.progress import one_at_a_time
         from semblance.ranking import Ranking, case_ids
 
-        found = self._query(query, region)
-        if slice is not None:
-            found = query_on_slice(self.location, found, slice)
-        if match == PLACE:
-            found = query_by_slices(self.location, found, in_order=keep_order)
-        elif keep_order:
+        if keep_order and match != PLACE:
             raise BadArguments("Slices are compared by place only.", "Add match='place'.")
+        with one_at_a_time:
+            found, name = self._query(query, region, vector), self._metric_name(metric)
+            if slice is not None:
+                found = query_on_slice(self.location, found, slice)
+            if match == PLACE and found.vector is None:
+                found = query_by_slices(self.location, found, in_order=keep_order)
         search = Search(
-            self._metric_name(metric),
+            name,
             found,
             diverse=diverse,
             no_match_rate=no_match_rate,
@@ -684,22 +690,42 @@ class Library:
         return "\n".join(lines)
 
     def _metric_name(self, metric: str | Metric | None) -> str:
+        from semblance.core.workflows.imaging.library_cache import cached_library
         from semblance.core.workflows.metrics.stored_metric import current_metric
 
-        if metric is None:
-            return current_metric(self.location)
-        return metric.name if isinstance(metric, Metric) else metric
+        if metric is not None:
+            return metric.name if isinstance(metric, Metric) else metric
+        # Asked for with every search: read again only where any program wrote to the library.
+        stamp = cached_library(self.location).catalogue.stamp()
+        if self._current is None or self._current[0] != stamp:
+            self._current = stamp, current_metric(self.location)
+        return self._current[1]
 
-    def _query(self, query: QueryLike, region: RegionLike) -> Query:
+    def _query(self, query: QueryLike, region: RegionLike, vector: npt.ArrayLike | None) -> Query:
         """
         Raises:
-            BadInput: neither a case nor a file, or no image.
+            BadArguments: no image and no vector.
+            BadInput: neither a case nor a file.
         """
+        from dataclasses import replace
+
+        from semblance.core.searches.query import Query
+        from semblance.query_images import query_vector
+
+        if vector is None and (vector := query_vector(query)) is not None:
+            query = None
+        if vector is None:
+            return self._query_of_image(query, region)
+        numbers = tuple(float(number) for number in query_vector(vector, required=True))
+        found = Query(None, None, _region(region)) if query is None else self._query_of_image(query, region)
+        return replace(found, vector=numbers)
+
+    def _query_of_image(self, query: QueryLike, region: RegionLike) -> Query:
         from semblance.core.errors import BadInput
         from semblance.core.language import tr_lazy
-        from semblance.core.library.open_library import open_library as opened_library
         from semblance.core.normal_text import composed
         from semblance.core.searches.query import Query
+        from semblance.core.workflows.imaging.library_cache import cached_library
         from semblance.query_images import image_file
 
         part = _region(region)
@@ -707,9 +733,8 @@ class Library:
             return Query(None, query.expanduser(), part)
         if not isinstance(query, str):
             return Query(None, image_file(query), part)
-        with opened_library(self.location) as opened:
-            if opened.catalogue.rows_of([composed(query)]):
-                return Query(composed(query), None, part)
+        if cached_library(self.location).catalogue.rows_of([composed(query)]):
+            return Query(composed(query), None, part)
         file = Path(query).expanduser()
         if not file.exists():
             raise BadInput(

@@ -27,6 +27,28 @@ def image_file(image: Any) -> Path:
     return write_query_image(_folder(), _pixels(image))
 
 
+def query_vector(value: Any, *, required: bool = False) -> Any:
+    """``value`` as a vector (d,) of numbers; ``None`` where it is none, unless one is ``required``.
+
+    Raises:
+        BadArguments: one is required, and it is none.
+    """
+    import numpy as np
+
+    from semblance.core.errors import BadArguments
+
+    if not isinstance(value, str | Path):
+        with contextlib.suppress(TypeError, ValueError):
+            found = np.asarray(value)
+            if found.ndim == 2 and len(found) == 1:
+                found = found[0]
+            if found.ndim == 1 and found.dtype.kind in "uif":
+                return found
+    if required:
+        raise BadArguments("The vector is not a row of numbers.", "Give an array of shape (d,).")
+    return None
+
+
 @lru_cache(maxsize=1)
 def _folder() -> Path:
     """A private folder of this process."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -55,6 +55,22 @@ class RankedResult:
             case.near_liked,
             case.near_disliked,
         )
+
+
+@dataclass(frozen=True)
+class Question:
+    """Which of the cases ``first`` and ``second`` is like ``query``? Case ids. In a notebook it shows the three images
+    without their findings."""
+
+    location: LibraryLocation = field(repr=False)
+    query: str
+    first: str
+    second: str
+
+    def _repr_html_(self) -> str:
+        from semblance.display import question_html
+
+        return question_html(self.location, self.query, self.first, self.second)
 
 
 class Ranking(Sequence[RankedResult]):
@@ -140,6 +156,25 @@ class Ranking(Sequence[RankedResult]):
         found = run(marked_search, self._location, search, k=self._k, shown=self._progress)
         return Ranking(self._location, found, self._k, progress=self._progress)
 
+    def question(self, skipped: Iterable[str] = ()) -> Question | None:
+        """Two cases to look at: which of them is like the query? The answer, given to :meth:`mark`, improves the order
+        most; ``None`` if every case was judged.
+
+        Only cases are asked about that the metric was trained on, so that the others can still be scored. ``skipped``:
+        cases not to ask about.
+
+        >>> q = ranking.question()  # doctest: +SKIP
+        >>> ranking = ranking.mark(like=q.first, unlike=q.second)  # doctest: +SKIP
+
+        Raises:
+            BadInput: the query is no whole case of the library, or marks cannot refine the metric.
+        """
+        from semblance.core.workflows.searches.feedback.next_question import next_question
+        from semblance.progress import run
+
+        found = run(next_question, self._location, self.search, tuple(skipped), shown=self._progress)
+        return None if found is None else Question(self._location, found.query, found.first, found.second)
+
     def to_frame(self) -> Any:
         """A data frame with a row for each case: rank, case_id, distance, finding, path; of a search by place also x,
         y, width, height (pixels), slice and similarity; with marks also near_liked and near_disliked.
@@ -224,10 +259,11 @@ class Ranking(Sequence[RankedResult]):
         from semblance.frame import Columns
 
         query = self.search.query
-        name = (
-            query.case if query.case is not None else "an image" if query.image is None else query.image.name
+        name = query.case or ("a vector" if query.image is None else query.image.name)
+        by = {"place": "place", "both": f"place and {self.metric}"}.get(
+            self._searched.result.compared_by, self.metric
         )
-        lines = [f"Ranking of {len(self):,} cases for {visible(name)} by {visible(self.metric)}"]
+        lines = [f"Ranking of {len(self):,} cases for {visible(name)} by {visible(by)}"]
         names = ("rank", "case_id", "distance", "finding")
         lines.append(repr(Columns({name: [getattr(one, name) for one in self[:_LINES]] for name in names})))
         hidden = self.hidden

@@ -124,10 +124,9 @@ class Scores:
         ``hits``: how many of the k nearest have the query's finding. It has the same values as ``per_query.csv`` of
         ``semblance evaluate --out``.
         """
-        from semblance.core.workflows.evaluation.write_evaluation import queries_csv
+        from semblance.core.workflows.evaluation.write_evaluation import all_queries_csv
 
-        result = self._result
-        return _frame_of_csv("".join(queries_csv(result.queries, result.splits, self._evaluation.data)))
+        return _frame_of_csv("".join(all_queries_csv(self._result, self._evaluation.data)))
 
     @cached_property
     def splits(self) -> Any:
@@ -135,8 +134,8 @@ class Scores:
 
         :meth:`semblance.Library.evaluate` takes it.
         """
+        from semblance.core.evaluation.evaluation_files import splits_csv
         from semblance.core.evaluation.split_file import case_names
-        from semblance.core.workflows.evaluation.write_evaluation import splits_csv
 
         return _frame_of_csv("".join(splits_csv(self._result.splits, case_names(self._evaluation.data))))
 

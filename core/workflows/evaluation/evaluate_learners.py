@@ -15,7 +15,7 @@ from semblance.core.engine.cluster import Cluster
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.evaluation.choose_learner import DESCRIPTIONS, HEAD, Candidate
 from semblance.core.evaluation.data import EvaluationData, parse_findings_map, prepare
-from semblance.core.evaluation.data_sources import CaseSource, read_source, sealed_rows
+from semblance.core.evaluation.data_sources import CaseSource, cases_not_evaluated, read_source
 from semblance.core.evaluation.friedman import friedman_over, holm
 from semblance.core.evaluation.protocols.protocol import AUTO, EvaluationProtocol, LearnerSpec
 from semblance.core.evaluation.protocols.registry import protocol_class
@@ -225,7 +225,7 @@ def _evaluated(
     notes = list(data.notes)
     protocol.keeps_queries = request.keeps_queries
     if request.splits is not None:
-        known = None if request.library is None else _cases_not_read(request.library, features)
+        known = None if request.library is None else cases_not_evaluated(request.library)
         given = split_table(request.splits, data, read, known)
         protocol.take_splits(given)
         notes += given.notes
@@ -245,17 +245,6 @@ def _evaluated(
         )
     learners = tuple(protocol.as_in_the_paper(spec) for spec in specs)
     return Evaluation(request, protocol, learners, data, extractor, result, tuple(left_out), tuple(notes))
-
-
-def _cases_not_read(library: LibraryLocation, features: str | None) -> dict[str, str]:
-    """Every case of a library, and why it is not evaluated: splits that name it are no mistake."""
-    with open_library(library) as opened:
-        sealed = set(sealed_rows(opened).tolist())
-        reasons = {
-            True: str(tr_lazy("they are sealed for the final test")),
-            False: str(tr_lazy("they have no features of this set")),
-        }
-        return {str(case.case_id): reasons[case.id in sealed] for case in opened.catalogue.all_cases()}
 
 
 def levels_of(library: LibraryLocation, features: str | None) -> str:

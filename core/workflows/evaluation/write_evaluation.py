@@ -5,44 +5,51 @@ Every number of ``scores.csv`` can be computed again from the other files; ``con
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from semblance.core.csv_cells import csv_text, safe_text
-from semblance.core.errors import BadInput, SemblanceError
+from semblance.core.csv_cells import csv_text
+from semblance.core.errors import BadInput
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.data_sources import PREFIX
-from semblance.core.evaluation.intervals import t_quantile
-from semblance.core.evaluation.query_records import QueryRecords
-from semblance.core.evaluation.result import EvaluationResult, NamedSplit, SplitQueries
-from semblance.core.evaluation.split_file import HEADER, PART_WORDS, SplitTable, case_names
-from semblance.core.files import make_folder, replacing, write_file
+from semblance.core.evaluation.evaluation_files import (
+    COLUMNS,
+    CONFIG,
+    FORMULAS,
+    METHODS,
+    QUERIES,
+    QUERY_HEADER,
+    SCORES,
+    SPLITS,
+    CaseCells,
+    chosen_json,
+    csv_lines,
+    more_columns,
+    program_json,
+    queries_csv,
+    splits_csv,
+    splits_json,
+    t_quantiles,
+    write_text,
+)
+from semblance.core.evaluation.result import EvaluationResult
+from semblance.core.evaluation.split_file import case_names
+from semblance.core.files import make_folder, write_file
 from semblance.core.language import tr_lazy
 from semblance.core.library.export_log import log_export
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.version import DISTRIBUTION, program_commit, program_version
 from semblance.core.workflows.evaluation.evaluate_learners import Evaluation
 
-SCORES, QUERIES, SPLITS, CONFIG = "scores.csv", "per_query.csv", "splits.csv", "config.json"
-METHODS = "methods.txt"
 #: The files that a folder of an evaluation has, and how its description begins.
 FILES = (SCORES, QUERIES, SPLITS, CONFIG, METHODS)
 FORMAT = "semblance evaluation"
-#: The columns of the file of queries that every protocol has.
-QUERY_HEADER = (
-    "learner", "repeat", "fold", "case_id", "finding", "k", "hits", "nearest_ids", "estimate",
-    "part", "unit", "answers", "votes",
-)  # fmt: skip
 #: What a text of methods names of how features were made.
 _SHOWN_SETTINGS = ("version", "identity")
-#: Between several values of one cell. It is percent-encoded in the ids of cases.
-SEPARATOR = ";"
 
 
 def check_folder(folder: Path) -> None:
@@ -83,14 +90,14 @@ def write_evaluation(evaluation: Evaluation, folder: Path, *, reporter: Reporter
     make_folder(folder, private=False)
     texts: dict[str, Iterable[str]] = {
         SPLITS: splits_csv(result.splits, case_names(data)),
-        QUERIES: queries_csv(result.queries, result.splits, data),
+        QUERIES: all_queries_csv(result, data),
         SCORES: [scores_csv(result)],
         METHODS: [methods_text(evaluation)],
     }
     digests: dict[str, str] = {}
     for name, parts in texts.items():
         reporter.progress(len(digests), len(FILES), "Writing the evaluation")
-        digests[name] = _write(folder / name, parts, reporter.check_cancelled)
+        digests[name] = write_text(folder / name, parts, reporter.check_cancelled)
     if evaluation.request.library is not None:
         log_export(evaluation.request.library, "evaluation", "per query", identified=True, files=len(FILES))
     config = {**configuration(evaluation), "files": digests}
@@ -99,22 +106,12 @@ def write_evaluation(evaluation: Evaluation, folder: Path, *, reporter: Reporter
     return [folder / name for name in FILES]
 
 
-def _write(path: Path, parts: Iterable[str], check_cancelled: Callable[[], None]) -> str:
-    """Write the parts of a text one after another, and return their SHA-256."""
-    digest = hashlib.sha256()
-    try:
-        with replacing(path, private=False) as made, made.open("wb") as file:
-            for part in parts:
-                check_cancelled()
-                content = part.encode()
-                digest.update(content)
-                file.write(content)
-    except OSError as problem:
-        raise SemblanceError(
-            tr_lazy("{path} was not written: {reason}.", path=path, reason=problem.strerror or problem),
-            "Choose a folder you may write to.",
-        ) from problem
-    return digest.hexdigest()
+def all_queries_csv(result: EvaluationResult, data: EvaluationData) -> Iterator[str]:
+    """The whole file of queries, its header first, those of one learner on one split at a time."""
+    more = more_columns(result.queries)
+    yield csv_lines([(*QUERY_HEADER, *more)])
+    cases = CaseCells.of(case_names(data), data.y.tolist())
+    yield from queries_csv(result.queries, result.splits, cases, more)
 
 
 def scores_csv(result: EvaluationResult) -> str:
@@ -143,127 +140,18 @@ def scores_csv(result: EvaluationResult) -> str:
     return csv_text(header, lines)
 
 
-def split_rows(splits: Sequence[NamedSplit], names: Sequence[str]) -> SplitTable:
-    """The splits as a table: each case in each split, in the order of the cases."""
-    parts: list[str] = []
-    ids: list[str] = []
-    folds: list[str] = []
-    repeats: list[str] = []
-    for one in splits:
-        words = _parts(one, len(names))
-        ids += names
-        parts += words
-        folds += [one.fold] * len(names)
-        repeats += [one.repeat] * len(names)
-    return SplitTable(tuple(ids), tuple(parts), tuple(folds), tuple(repeats))
-
-
-def _parts(named: NamedSplit, n: int) -> list[str]:
-    words = np.full(n, "excluded", dtype=object)
-    split = named.split
-    for part, rows in zip(PART_WORDS, (split.train, split.validation, split.test), strict=False):
-        words[rows] = part
-    found: list[str] = words.tolist()
-    return found
-
-
-def splits_csv(splits: Sequence[NamedSplit], names: Sequence[str]) -> Iterator[str]:
-    """The file of splits, one split at a time; ``names`` (n,) are the ids of the cases."""
-    yield ",".join(HEADER) + "\n"
-    cells = [safe_text(name) for name in names]
-    for one in splits:
-        yield _lines(
-            (name, part, one.fold, one.repeat)
-            for name, part in zip(cells, _parts(one, len(cells)), strict=True)
-        )
-
-
-def queries_csv(
-    queries: Sequence[SplitQueries], splits: Sequence[NamedSplit], data: EvaluationData
-) -> Iterator[str]:
-    """The file of queries, those of one learner on one split at a time: a line for each query and each k."""
-    more = list(dict.fromkeys(name for one in queries for name in one.records.columns))
-    yield _lines([(*QUERY_HEADER, *more)])
-    ids = np.array([safe_text(name.replace(SEPARATOR, "%3B")) for name in case_names(data)], dtype=object)
-    names = [safe_text(name) for name in np.unique(data.y).tolist()]
-    findings = [safe_text(name) for name in data.y.tolist()]
-    validation = {(one.repeat, one.fold): set(one.split.validation.tolist()) for one in splits}
-    for one in queries:
-        yield _lines(_query_lines(one, ids, names, findings, validation[one.repeat, one.fold], more))
-
-
-def _query_lines(
-    one: SplitQueries,
-    ids: np.ndarray[Any, Any],
-    names: Sequence[str],
-    findings: Sequence[str],
-    validation: set[int],
-    more: Sequence[str],
-) -> Iterator[tuple[str, ...]]:
-    records = one.records
-    columns = [_column(records, name) for name in more]
-    for place, row in enumerate(records.rows.tolist()):
-        nearest = records.nearest[place]
-        near = ids[nearest[nearest >= 0]].tolist()
-        for at, k in enumerate(records.k):
-            estimate = -1 if records.estimate is None else int(records.estimate[place, at])
-            votes = () if records.votes is None else records.votes[place, at].tolist()
-            yield (
-                one.learner,
-                one.repeat,
-                one.fold,
-                ids[row],
-                findings[row],
-                str(k),
-                _number(float(records.hits[place, at])),
-                SEPARATOR.join(near[:k]),
-                names[estimate] if estimate >= 0 else "",
-                "validation" if row in validation else "test",
-                str(int(records.unit[place])),
-                str(int(records.answers[place, at])),
-                SEPARATOR.join(map(_number, votes)),
-                *(_number(column[place, at]) for column in columns),
-            )
-
-
-def _column(records: QueryRecords, name: str) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """(q, K) the values of a column, NaN where these queries have none."""
-    values = records.columns.get(name)
-    shape = len(records.rows), len(records.k)
-    if values is None:
-        return np.full(shape, np.nan)
-    return np.broadcast_to(values[:, None] if values.ndim == 1 else values, shape)
-
-
-def _number(value: float) -> str:
-    """In full precision; a whole number without decimals, and nothing for NaN."""
-    if value != value:  # noqa: PLR0124
-        return ""
-    return str(int(value)) if value == int(value) else repr(float(value))
-
-
-def _lines(rows: Iterable[Sequence[str]]) -> str:
-    import io
-
-    text = io.StringIO(newline="")
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue()
-
-
 def configuration(evaluation: Evaluation) -> dict[str, Any]:
     """What the numbers depend on, and how they are computed from the files."""
     request, result, data = evaluation.request, evaluation.result, evaluation.data
     document = evaluation.document()
-    counts = sorted(
-        {
-            sum(value is not None for value in score.values)
-            for one in result.results
-            for score in one.scores.values()
-        }
+    counts = (
+        sum(value is not None for value in score.values)
+        for one in result.results
+        for score in one.scores.values()
     )
     return {
         "format": FORMAT,
-        "program": {"name": DISTRIBUTION, "version": program_version(), "commit": program_commit() or None},
+        "program": program_json(),
         "versions": dict(result.versions),
         "data": {
             **document["source"],
@@ -295,31 +183,14 @@ def configuration(evaluation: Evaluation) -> dict[str, Any]:
         "failed": [one.to_json() for one in result.failed],
         "seed": result.seed,
         "split": result.split.to_json(),
-        "splits": [
-            {
-                "repeat": one.repeat,
-                "fold": one.fold,
-                "seed": one.split.seed,
-                **{
-                    name: len(rows)
-                    for name, rows in zip(
-                        PART_WORDS, (one.split.train, one.split.validation, one.split.test), strict=False
-                    )
-                },
-            }
-            for one in result.splits
-        ],
+        "splits": splits_json(result.splits),
         "findings": np.unique(data.y).tolist(),
         "searched": sorted({one.records.searched for one in result.queries}),
-        "chosen": [
-            {"learner": one.learner, "repeat": one.repeat, "fold": one.fold, **one.records.chosen}
-            for one in result.queries
-            if one.records.chosen
-        ],
+        "chosen": chosen_json(result.queries),
         "comparisons": document["comparisons"],
-        "t_quantile": {str(n - 1): t_quantile(0.975, n - 1) for n in counts if n > 1},
-        "formulas": _FORMULAS,
-        "columns": _COLUMNS,
+        "t_quantile": t_quantiles(counts),
+        "formulas": FORMULAS,
+        "columns": COLUMNS,
         "notes": [str(note) for note in document.get("notes", ())],
     }
 
@@ -391,38 +262,3 @@ def _name(path: str) -> str:
 
 def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
     return json.loads(json.dumps(dict(values), default=str))  # type: ignore[no-any-return]
-
-
-_FORMULAS = {
-    "mean": "the mean of the values of the splits; std: with n - 1",
-    "ci95": "mean -+ t std / sqrt(n) of n splits, t in t_quantile by n - 1, cut to 0..1 where all values are in 0..1; "
-    "of one split see interval_of_one_split, for the protocols that have it",
-    "interval_of_one_split": "numpy.random.default_rng(seed of the split).multinomial(u, [1/u] * u, size=1000) draws "
-    "the u units; percentiles 2.5 and 97.5 of the drawn sum over the drawn number of queries",
-    "retrieval_accuracy@k": "mean of hits / answers over the queries with answers > 0",
-    "macro_retrieval_accuracy@k": "mean over findings of the mean over their queries",
-    "worst_finding@k": "the lowest of these means",
-    "chance@k": "mean of chance; macro_chance@k: mean over findings of the mean over their queries",
-    "precision@k": "mean of hits / k; recall@k, ndcg@k, hit_rate@k, map@r: means of their columns (map@r: of "
-    "average_precision)",
-    "knn_accuracy@k": "mean of the credit: 1 / w where the finding is one of the w with the largest share of votes, "
-    "else 0; shares within 1e-9 are equal. knn_error@k: 1 less it; balanced_...: mean over findings",
-    "auc:FINDING": "chance that a query with the finding has a larger share of it in votes at k = 10 than one without, "
-    "equal shares count half; auc: mean over findings. auc_weighted: the same of the columns weighted_votes1, 2, ...",
-    "triplet_accuracy": "sum of triplets_right / sum of triplets, each query once",
-    "ccknn_error@k": "mean of the column ccknn_error; ccknn_likelihood_error@k likewise",
-    "chosen": "scores without @k of the protocols online and ccml are at the k that 'chosen' names",
-    "medmnist": "acc@1: hits at 1; mmv@5 and knn_accuracy@11: share of queries whose estimate at k is their finding; "
-    "map@5: sum of the precision at each hit among five / number of hits, 0 without a hit",
-}
-_COLUMNS = {
-    "hits": "how many of the first k cases have the query's finding; equally near cases count in expectation",
-    "nearest_ids": "the first k cases, nearest first, of those that 'searched' names: the other tested cases without "
-    "those of the query's patient, or the training cases; equally near ones in the order of the data; ';' in an id is "
-    "%3B",
-    "answers": "k, or the number of cases that can be ranked where that is smaller",
-    "votes": "share of each of 'findings' among the k nearest training cases",
-    "estimate": "the finding with the largest share of votes; of equal ones that whose first case is nearer",
-    "unit": "a number for the patient, or the copies of an image, drawn together for an interval",
-    "chance": "share of the query's finding among all cases that can be ranked; relevant: their number",
-}

@@ -21,7 +21,6 @@ from semblance.core.library.metric_scores import check_card
 from semblance.core.library.open_library import open_library
 from semblance.core.library.vault import VaultOpening, stored_openings
 from semblance.core.metrics.card import MetricCard
-from semblance.core.metrics.declarations import CLICKS
 from semblance.core.metrics.registry import known_learner, learner_title
 from semblance.core.metrics.score_titles import score_title, search_score_title
 from semblance.core.purpose import PURPOSE
@@ -82,8 +81,8 @@ def document_of(name: str, card: Mapping[str, Any], scores: Mapping[str, Any] | 
     """
     check_card(name, card, scores)
     read = MetricCard.from_json(card)
-    known = None if read.learner == CLICKS else known_learner(read.learner)
-    paper = "" if known is None else known.paper
+    learner = known_learner(read.learner)
+    paper = "" if learner is None else learner.paper
     return card_document(
         name,
         read,

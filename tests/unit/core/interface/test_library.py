@@ -114,6 +114,19 @@ def test_an_image_in_memory_is_searched_as_its_file_is(lib):
     assert len(lib.search(outside, k=5)) == 5
 
 
+def test_a_vector_is_searched_alone_or_beside_its_case(lib):
+    found = lib.features(EXTRACTOR)
+    case, vector = found.case_ids[4], found.array[4]
+    beside = lib.search(case, vector=vector)
+    assert beside.case_ids == lib.search(case).case_ids
+    alone = lib.search(vector)
+    assert alone.case_ids[0] == case
+    assert alone[0].distance == pytest.approx(0, abs=1e-9)
+    assert "a vector" in repr(alone)
+    with pytest.raises(sb.SemblanceError, match="row of numbers"):
+        lib.search(case, vector=np.zeros((2, 3)))
+
+
 @pytest.mark.parametrize(
     ("query", "message"),
     [

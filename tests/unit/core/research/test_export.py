@@ -158,11 +158,13 @@ def test_scores_of_many_learners_are_drawn_for_each_table_by_itself(state):
 
 @pytest.mark.slow
 def test_deidentified_export_has_no_names_or_folders(exported, state, home, tmp_path):
-    assert {file.suffix for file in exported} == {".csv", ".json", ".tex", ".sh", ".svg", ".pdf", ".png"}
+    assert {file.suffix for file in exported} == {
+        ".csv", ".json", ".txt", ".tex", ".sh", ".svg", ".pdf", ".png",
+    }  # fmt: skip
     for file in exported:
         content = file.read_bytes()
         planted = [b"Jane Doe", str(home).encode()]
-        if file.suffix in (".csv", ".json", ".tex", ".sh"):
+        if file.suffix in (".csv", ".json", ".txt", ".tex", ".sh"):
             planted += [b"P12", b'"c12"', b",c12,"]
         for one in planted:
             assert one not in content, (file.name, one)
