@@ -56,7 +56,8 @@ class PlainShare(NamedTuple):
         if self.share == 0.0:
             return np.ascontiguousarray(L)
         if self.share == 1.0:
-            return np.sqrt(self.scale) * np.eye(d)
+            plain: Matrix = np.sqrt(self.scale) * np.eye(d)
+            return plain
         M = (1.0 - self.share) * (L.T @ L)
         M[np.diag_indices(d)] += self.share * self.scale
         return psd_root(M)
@@ -74,6 +75,8 @@ class PreparedLearner(Learner):
 
     whiten: bool = False
     plain: float = 0.0
+    #: What the card says of them.
+    _preparation: tuple[str, ...] = ()
 
     def _fit_exactly(self, data: TrainingInput) -> None:
         """What :meth:`_fit` does for the learner of the paper."""
@@ -115,6 +118,7 @@ class PreparedLearner(Learner):
         whole = learnt if before is None else space.map(learnt @ before)
         plain = PlainShare(share, _scale(whole, data.X))
         self._take(None if before is None else space.map(before), whole, plain)
+        self._preparation = notes
         self._card = dataclasses.replace(self._card, notes=(*self._card.notes, *notes))
 
     def _choices(self) -> dict[str, Any]:

@@ -94,11 +94,11 @@ class PassiveAggressive(declarations.PassiveAggressive, PreparedLearner):
 
     def _take(self, before: Matrix | None, learnt: Matrix, plain: PlainShare) -> None:
         if before is not None:
-            self._base_distance = LinearDistance(before.shape[1], before)
+            self._base_distance: Distance = LinearDistance(before.shape[1], before)
         self._plain = plain
 
     def _fit_exactly(self, data: TrainingInput) -> None:
-        self._plain = PlainShare()
+        self._plain, self._preparation = PlainShare(), ()
         rows, seed, reporter = data.X, data.seed, data.reporter
         source = training_pairs(self.title, len(rows), data.y, data.pairs, draw=self.draw, seed=seed)
         check_different(rows)
@@ -163,11 +163,12 @@ class PassiveAggressive(declarations.PassiveAggressive, PreparedLearner):
         self._store_model(state, base, C)
         card = self._card if fitted else begin_card(self, data)
         counts = {kind: card.constraints.get(kind, 0) + count for kind, count in source.counts().items()}
-        self._card = dataclasses.replace(card, constraints=counts, notes=self._notes(), rounds=state.n_pairs)
+        notes = (*self._notes(), *getattr(self, "_preparation", ()))
+        self._card = dataclasses.replace(card, constraints=counts, notes=notes, rounds=state.n_pairs)
 
     def metric(self) -> Metric:
         """M made positive semidefinite; C, b, updates and mistakes are on the card."""
-        distance = _distance(self.model_.M, self._base_distance)
+        distance: Distance = _distance(self.model_.M, self._base_distance)
         plain: PlainShare = getattr(self, "_plain", PlainShare())
         if plain.share and isinstance(distance, LinearDistance) and distance.L is not None:
             distance = LinearDistance(distance.n_features, plain.mixed(distance.L))

@@ -119,6 +119,7 @@ def test_passive_aggressive_learns_further_from_what_it_whitened():
     before = learner.metric().distances(X[:3], X)
     learner.partial_fit(X[1::2], y[1::2])
     after = learner.metric().distances(X[:3], X)
+    assert any("whitened first" in str(note) for note in learner.metric().card.notes)
     assert np.isfinite(after).all() and not np.allclose(before, after)
     assert accuracy(learner.metric(), X, y) > 0.9
 
