@@ -59,7 +59,7 @@ def write_file(path: Path, content: bytes, *, durable: bool = True, private: boo
         with replacing(path, durable=durable, private=private) as temporary, temporary.open("wb") as file:
             file.write(content)
     except OSError as error:
-        raise _write_error(path, error) from error
+        raise write_error(path, error) from error
 
 
 def make_folder(folder: Path, *, private: bool = True) -> None:
@@ -161,7 +161,8 @@ def _shared(folder: Path) -> int:
     return 0
 
 
-def _write_error(path: Path, error: OSError) -> SemblanceError:
+def write_error(path: Path, error: OSError) -> SemblanceError:
+    """The error for the user where ``path`` could not be written."""
     if error.errno in NO_SPACE:
         return SemblanceError(
             tr_lazy("The disk is full: {path} was not written.", path=path),

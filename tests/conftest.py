@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import os
 import runpy
+import shutil
+import tempfile
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
@@ -96,7 +98,8 @@ def private_home(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Path]:
     """The user's home during the test: an empty folder, Qt's settings included."""
-    home = tmp_path_factory.mktemp("home")
+    # `mktemp` would number it, and look for the last number among thousands of folders.
+    home = Path(tempfile.mkdtemp(prefix="home-", dir=tmp_path_factory.getbasetemp()))
     redirect_user_folders(monkeypatch, home)
     model_folder = None if request.config.cache is None else request.config.cache.mkdir("encoder")
     if model_folder is not None:
@@ -104,6 +107,8 @@ def private_home(
     yield home
     if model_folder is not None:
         cache_encoder(model_folder)
+    if not request.node.stash.get(_failed, False):
+        shutil.rmtree(home, ignore_errors=True)
 
 
 @pytest.fixture(scope="session", autouse=True)

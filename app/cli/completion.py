@@ -6,21 +6,21 @@ from collections.abc import Iterable
 
 
 def learner_names(incomplete: str) -> list[str]:
-    from semblance.core.metrics.registry import learners
+    from semblance.core.metrics import registry
 
-    return _completions(incomplete, (one.name for one in learners()))
+    return _completions(incomplete, registry.learner_names())
 
 
 def extractor_names(incomplete: str) -> list[str]:
-    from semblance.core.features.registry import extractors
+    from semblance.core.features.registry import extractor_names as names
 
-    return _completions(incomplete, (one.name for one in extractors()))
+    return _completions(incomplete, names())
 
 
 def protocol_names(incomplete: str) -> list[str]:
-    from semblance.core.evaluation.protocols.registry import protocols
+    from semblance.core.evaluation.protocols.registry import protocol_names as names
 
-    return _completions(incomplete, (one.name for one in protocols()))
+    return _completions(incomplete, names())
 
 
 def _completions(incomplete: str, names: Iterable[str]) -> list[str]:

@@ -124,6 +124,33 @@ def import_labels(
     )
 
 
+@commands.command("finding-rule")
+def finding_rule(
+    library: LibraryArgument,
+    several: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RULE",
+            help="The finding of a case with several: auto, first, combination, single, or the name of one finding.",
+        ),
+    ] = None,
+    uncertain: Annotated[
+        str | None,
+        typer.Option(metavar="RULE", help="What -1 counts as: ignore, positive, negative or own."),
+    ] = None,
+    dry_run: _DryRun = False,
+    as_json: Json = False,
+) -> None:
+    """Choose the findings of cases whose list names several by another rule. `semblance undo LIB` undoes it."""
+    from semblance.core.workflows.library.edit_finding_rule import set_finding_rule
+
+    if several is None and uncertain is None:
+        raise BadArguments(
+            "No rule is given.", "Give --several or --uncertain. `semblance info LIB` shows the present one."
+        )
+    _print([set_finding_rule(library, several, uncertain, dry_run=dry_run)], as_json)
+
+
 @commands.command()
 def remove(library: LibraryArgument, cases: _Cases, dry_run: _DryRun = False, as_json: Json = False) -> None:
     """Remove cases from a library. Their image files stay. `semblance undo LIB` brings the cases back."""

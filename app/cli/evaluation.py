@@ -21,6 +21,7 @@ from semblance.app.cli.options import (
     MaxCases,
     Repeats,
     Seed,
+    Splits,
     Steps,
     names_in,
 )
@@ -137,6 +138,14 @@ def evaluate(
     ] = None,
     repeats: Repeats = None,
     seed: Seed = 0,
+    splits: Splits = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Write scores.csv, per_query.csv, splits.csv, config.json and methods.txt into this folder.",
+        ),
+    ] = None,
     cluster: Cluster = "",
     as_json: Json = False,
 ) -> None:
@@ -144,8 +153,12 @@ def evaluate(
 
     With several tables, Friedman's test compares the learners' ranks, and Holm's test every two learners.
     """
-    from semblance.core.workflows.evaluation.evaluate_learners import EvaluateRequest, evaluate_tables
-    from semblance.core.workflows.evaluation.evaluate_learners import evaluate as score
+    from semblance.core.workflows.evaluation.evaluate_learners import (
+        EvaluateRequest,
+        evaluate_tables,
+        measure,
+    )
+    from semblance.core.workflows.evaluation.write_evaluation import check_folder, write_evaluation
 
     request = EvaluateRequest(
         names_in(learner),
@@ -160,12 +173,21 @@ def evaluate(
         repeats,
         seed,
         cluster,
+        splits,
+        out is not None,
     )
+    if out is not None:
+        if table and len(table) > 1:
+            raise BadArguments("--out writes the evaluation of one table.", "Name one table for each folder.")
+        check_folder(out)
     with ConsoleReporter() as reporter:
         if table and len(table) > 1:
             document = evaluate_tables(request, table, reporter=reporter)
         else:
-            document = score(request, reporter=reporter)
+            evaluation = measure(request, reporter=reporter)
+            document = evaluation.document()
+            if out is not None:
+                write_evaluation(evaluation, out, reporter=reporter)
     print_document(document, as_json, show_table_scores if table and len(table) > 1 else show_scores)
 
 

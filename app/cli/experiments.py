@@ -19,6 +19,7 @@ from semblance.app.cli.options import (
     MaxCases,
     Repeats,
     Seed,
+    Splits,
     names_in,
 )
 from semblance.app.cli.output import (
@@ -130,6 +131,10 @@ def run_(
     max_cases: MaxCases = None,
     repeats: Repeats = None,
     seed: Seed = 0,
+    splits: Splits = None,
+    per_query: Annotated[
+        bool, typer.Option("--per-query/--no-per-query", help="Keep what each query found, for the export.")
+    ] = True,
     workers: Workers = None,
     cluster: Cluster = "",
     again: Again = False,
@@ -156,6 +161,8 @@ def run_(
         repeats=repeats,
         seed=seed,
         name=out.name,
+        splits=splits,
+        per_query=per_query,
     )
     if spec is not None:
         if options.cases or options.learners:

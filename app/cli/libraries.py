@@ -69,8 +69,11 @@ def import_(
             metavar="KEY=VALUE",
             help="How a table is written, where this is not recognised: delimiter=; (or , or tab), decimal=, (or .), "
             "header=no (or yes), finding=COLUMN, patient=COLUMN, case=COLUMN; columns=a,b,f* (the features of a "
-            "table). Of every kind: encoding=windows-1252 (or another, of tables and lists), findings=exact (findings "
-            "that differ in capitals or blanks stay apart). The option can be repeated.",
+            "table). Of lists of images: several=first (or combination, single, the name of a finding), "
+            "uncertain=ignore (or positive, negative, own), finding=COLUMN, patient=COLUMN, image=COLUMN, "
+            "boxes=regions (or whole), readers=majority (or any). Of every kind: encoding=windows-1252 (or another, "
+            "of tables and lists), findings=exact (findings that differ in capitals or blanks stay apart). The option "
+            "can be repeated.",
         ),
     ] = None,
     as_json: Json = False,
@@ -154,6 +157,65 @@ def features(
             f"No case of {library} gave {extractor} features.",
             f"The first reason: {result.failed[0]['reason']}",
         )
+
+
+@commands.command("import-features")
+def import_features(
+    library: LibraryArgument,
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A .npy, .npz, .parquet or .csv file of vectors and ids.")
+    ],
+    name: Annotated[str, typer.Option(metavar="NAME", help="Name of the new feature set.")],
+    key: Annotated[
+        str,
+        typer.Option(
+            metavar="case_id|path", help="What names a row: the id of a case, or the path of its image."
+        ),
+    ] = "case_id",
+    ids: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The ids of the rows of a .npy or .npz file: .txt, .csv, .json or .npy. [default: beside the file]",
+        ),
+    ] = None,
+    origin: Annotated[
+        str,
+        typer.Option(
+            metavar="TEXT", help="What made the features, such as 'DINOv2 ViT-B/14'. Shown on cards."
+        ),
+    ] = "",
+    as_json: Json = False,
+) -> None:
+    """Add features that another program computed to the cases there are. The same file again adds what is new."""
+    from semblance.core.workflows.features.exchange_features import import_features as read_into
+    from semblance.core.workflows.searches.index_candidates import update_indexes
+
+    with ConsoleReporter() as reporter:
+        result = read_into(library, file, name, key, ids=ids, origin=origin, reporter=reporter)
+        update_indexes(library, reporter)
+    print_document(result, as_json, show_fields)
+
+
+@commands.command("export-features")
+def export_features(
+    library: LibraryArgument,
+    out: Annotated[Path, typer.Option(metavar="FILE", help="A .parquet, .npz or .csv file.")],
+    features: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FEATURES",
+            help="The feature set, or 'places'. Needed only if the library has several.",
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Write a feature set with the ids and findings of its cases, for other programs. 'places' are decoded."""
+    from semblance.core.workflows.features.exchange_features import export_features as write_out
+
+    with ConsoleReporter() as reporter:
+        result = write_out(library, features, out, reporter=reporter)
+    print_document(result, as_json, show_fields)
 
 
 @commands.command()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -41,6 +42,14 @@ Features = Annotated[
 CurrentMetric = Annotated[
     str | None, typer.Option("--metric", metavar="METRIC", help="The metric. Without it, the current one.")
 ]
+Vector = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="The numbers of the query in the features of the metric, as another program made them: .npy, .json or "
+        ".csv. Alone, or beside --image or --case, whose patient is then recognised.",
+    ),
+]
 Steps = Annotated[str, typer.Option(help="Steps before the learner, such as standardise,pca:200.")]
 Findings = Annotated[
     str, typer.Option(metavar="MAP", help="Merge and drop findings, such as '1,2=low;4,5=high;3=-'.")
@@ -61,6 +70,14 @@ Cluster = Annotated[
 ]
 Repeats = Annotated[int | None, typer.Option(min=1, help="Number of random splits.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of the random numbers.")]
+Splits = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE|official|column:NAME",
+        help="Splits in place of the protocol's own: a CSV, TSV or Parquet file with case_id, part (train, validation, "
+        "test), fold, repeat; the parts that the data came with; or a column of the cases.",
+    ),
+]
 
 
 def names_in(text: str | None) -> tuple[str, ...]:
@@ -71,6 +88,17 @@ def names_in(text: str | None) -> tuple[str, ...]:
 def case_ids(text: str | None) -> tuple[str, ...]:
     """The case ids in a list with commas, each once."""
     return tuple(dict.fromkeys(names_in(text)))
+
+
+def vector_of(file: Path | None) -> tuple[float, ...] | None:
+    """The vector in the file that an option names.
+
+    Raises:
+        BadInput: it holds none.
+    """
+    from semblance.core.library.importers.vector_file import read_vector
+
+    return None if file is None else tuple(read_vector(file).tolist())
 
 
 def parse_region(text: str | None) -> Region | None:

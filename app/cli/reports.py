@@ -7,7 +7,15 @@ from typing import Annotated
 
 import typer
 
-from semblance.app.cli.options import CurrentMetric, Json, LibraryArgument, case_ids, parse_region
+from semblance.app.cli.options import (
+    CurrentMetric,
+    Json,
+    LibraryArgument,
+    Vector,
+    case_ids,
+    parse_region,
+    vector_of,
+)
 from semblance.app.cli.output import ConsoleReporter, EntryLines, print_document, printer
 from semblance.core.errors import BadArguments, SemblanceError
 from semblance.core.library.location import LibraryLocation
@@ -41,6 +49,7 @@ def report(
     region: Annotated[
         str | None, typer.Option(metavar="x,y,w,h", help="The region of the image to search with, in pixels.")
     ] = None,
+    vector: Vector = None,
     cases: Annotated[
         str | None,
         typer.Option(
@@ -107,8 +116,8 @@ def report(
     from semblance.core.workflows.searches.open_metrics import open_search_metric
 
     queries = [value for value in (case, image, cases) if value is not None]
-    if len(queries) != 1:
-        raise BadArguments("A report needs its query.", "Give one of --case, --image and --cases.")
+    if len(queries) > 1 or not (queries or vector) or (cases is not None and vector is not None):
+        raise BadArguments("A report needs its query.", "Give one of --case, --image, --vector and --cases.")
     if set(clean or ()) - {"pixels"}:
         raise BadArguments("In a report only pixels can be cleaned.", "Use --clean pixels.")
     head = read_logo(logo) if logo else None
@@ -123,7 +132,12 @@ def report(
         if cases is None:
             search = Search(
                 metric,
-                Query(composed(case) if case else case, image, part),
+                Query(
+                    composed(case) if case else case,
+                    image,
+                    part,
+                    vector=vector_of(vector),
+                ),
                 like=case_ids(like),
                 unlike=case_ids(unlike),
                 without_patient=without_patient,

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from semblance.app.cli.options import CurrentMetric, Json, LibraryArgument, case_ids, parse_region
+from semblance.app.cli.options import (
+    CurrentMetric,
+    Json,
+    LibraryArgument,
+    Vector,
+    case_ids,
+    parse_region,
+    vector_of,
+)
 from semblance.app.cli.output import (
     ConsoleReporter,
     EntryLines,
@@ -56,6 +64,7 @@ def search(
     region: Annotated[
         str | None, typer.Option(metavar="X,Y,W,H", help="The region of the image to search with, in pixels.")
     ] = None,
+    vector: Vector = None,
     slice_: Annotated[
         int | None,
         typer.Option(
@@ -141,18 +150,23 @@ def search(
         ),
     ] = False,
 ) -> None:
-    """Search a library for the cases most similar to a case or an image."""
+    """Search a library for the cases most similar to a case, an image or a vector."""
     from semblance.core.searches.query import Query, check_one_query
     from semblance.core.workflows.metrics.stored_metric import current_metric
     from semblance.core.workflows.searches.explain_distance import result_with_reasons
     from semblance.core.workflows.searches.rank_cases import nearest_cases
     from semblance.core.workflows.searches.slice_query import query_by_slices, query_on_slice
 
-    query = Query(composed(case) if case else case, image, parse_region(region))
+    query = Query(
+        composed(case) if case else case,
+        image,
+        parse_region(region),
+        vector=vector_of(vector),
+    )
     check_one_query(query)
     if slice_ is not None:
         query = query_on_slice(library, query, slice_)
-    if match == "place":
+    if match == "place" and vector is None:
         query = query_by_slices(library, query, in_order=keep_order)
     elif keep_order:
         raise BadArguments("Slices are compared by place only.", "Add --match place.")

@@ -31,13 +31,18 @@ from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.plots.figure_view import ask_plot_file, theme_name
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.errors import SemblanceError
-from semblance.core.language import format_number, tr, tr_n
+from semblance.core.language import format_number, tr
 from semblance.core.library.case_columns import NO_FINDING, CaseColumns
 from semblance.core.library.location import library_name
-from semblance.core.reports.figures import MapDrawing
 from semblance.core.searches.query import Query
 from semblance.core.workflows.evaluation import map_library
-from semblance.core.workflows.evaluation.map_library import LANDMARK, NEIGHBOURS, LibraryMap
+from semblance.core.workflows.evaluation.map_library import (
+    LANDMARK,
+    NEIGHBOURS,
+    LibraryMap,
+    map_drawing,
+    map_facts,
+)
 
 SIDE_WIDTH = 216
 
@@ -222,7 +227,7 @@ class MapPage(QWidget):
         self.view.set_stale(self.is_stale and self._job is None)
         self.redraw_button.setVisible(self._job is None and metric is not None)
         self.stop_button.setVisible(self._job is not None and library_map is not None)
-        self.facts.setText("" if library_map is None else _facts(library_map))
+        self.facts.setText("" if library_map is None else map_facts(library_map))
         self.detail.setText("" if library_map is None else _detail(library_map))
         self.detail.setVisible(library_map is not None)
         self.legend.setVisible(library_map is not None)
@@ -315,32 +320,13 @@ class MapPage(QWidget):
         """Save the map in ``path``. The suffix sets the format."""
         library_map, columns = self._library_map, self._state.columns
         assert library_map is not None
-        indices = columns.indices_of_rows(library_map.rows)
-        codes = np.where(indices >= 0, columns.finding[indices], NO_FINDING)
+        colours = self._state.library.finding_colours if self._state.library is not None else ()
         plot_operations.save_map(
             self._context,
             path,
-            MapDrawing(
-                library_map.places,
-                codes.astype(np.int16),
-                columns.findings,
-                tr("Map of {metric}", metric=library_map.metric),
-                _facts(library_map),
-                self._state.library.finding_colours if self._state.library is not None else (),
-            ),
+            map_drawing(library_map, columns, colours),
             theme=theme_name() if screen_theme else "print",
         )
-
-
-def _facts(library_map: LibraryMap) -> str:
-    """The progress of the map, or the share of neighbours it preserves."""
-    if library_map.growing:
-        if library_map.kind != NEIGHBOURS:
-            return tr("preview")
-        return tr("round {done:,} of {total:,}", done=library_map.done, total=library_map.total)
-    if library_map.preserved is not None:
-        return tr("{share:.0%} of the 10 nearest preserved", share=library_map.preserved)
-    return tr_n("{n} case", "{n} cases", len(library_map.rows))
 
 
 def _detail(library_map: LibraryMap) -> str:

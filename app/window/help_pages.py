@@ -220,7 +220,16 @@ def _text(page: str) -> str:
     if not slash:
         return prose
     head = next(head for known, _, head in _registry(folder) if known == name)
-    return f"{head}\n{prose}"
+    return f"{head}\n{prose}{_to_cite(name) if folder == 'learners' else ''}"
+
+
+def _to_cite(learner: str) -> str:
+    """The last section of the page of a learner; empty where it has no paper."""
+    from semblance.core.metrics.citations import bibtex
+    from semblance.core.metrics.registry import declared_learner
+
+    entries = bibtex(declared_learner(learner))
+    return f"\n## {tr('Cite')}\n\n```bibtex\n{entries}\n```\n" if entries else ""
 
 
 @lru_cache(maxsize=4)

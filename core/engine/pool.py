@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import multiprocessing
 import os
 import pickle
 import signal
@@ -13,12 +12,13 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, CancelledError, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
+from multiprocessing import spawn
+from multiprocessing.context import SpawnContext, SpawnProcess
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, TypeVar
 
 from semblance.core.engine import worker
-from semblance.core.engine.worker import limit_threads
 from semblance.core.errors import BadArguments, SemblanceError
 from semblance.core.language import tr_lazy
 from semblance.core.log import logger, receive_record
@@ -30,6 +30,34 @@ SLOTS = 256
 GRACE_S = 10.0
 
 Listener = Callable[[str, object], None]
+
+#: How the names of worker processes begin.
+_WORKER = "semblance-worker"
+_facts_of_spawn = spawn.get_preparation_data
+
+
+def _facts_for_process(name: str) -> dict[str, Any]:
+    """What a new process is told of this one. A worker isn't told of the main module: it would run a script without
+    ``if __name__ == "__main__"`` from its beginning, which starts workers again."""
+    told = _facts_of_spawn(name)
+    if name.startswith(_WORKER):
+        told = {key: value for key, value in told.items() if not key.startswith("init_main_from")}
+    return told
+
+
+spawn.get_preparation_data = _facts_for_process
+
+
+class _WorkerProcess(SpawnProcess):
+    """A process that does not run the main module of this one."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.name = self.name.replace(type(self).__name__, _WORKER)
+
+
+class _WorkerContext(SpawnContext):
+    Process = _WorkerProcess
 
 
 class WorkerEnded(SemblanceError):
@@ -148,7 +176,7 @@ class Pool:
     """One executor with the flags and the pipe of its workers; it is replaced when a worker dies."""
 
     def __init__(self, workers: int, niceness: int, after: Callable[[], object] | None = None) -> None:
-        context = multiprocessing.get_context("spawn")
+        context = _WorkerContext()
         self._lock = threading.Lock()
         self._flags: Any = context.RawArray("B", SLOTS)
         self._free = list(range(SLOTS))
@@ -178,7 +206,12 @@ class Pool:
         Raises:
             BrokenProcessPool: a worker died; this pool cannot be used any more.
             SemblanceError: all slots are taken.
+            ValueError: a function of the main module, which workers do not have.
         """
+        if getattr(function, "__module__", "") == "__main__":
+            raise ValueError(
+                f"Worker processes do not have {function}: define it in a module that is imported."
+            )
         with self._lock:
             if not self._free:
                 raise SemblanceError("Too many jobs are waiting.", "Let some of them finish first.")
@@ -361,7 +394,6 @@ class Engine:
     def _running_pool(self) -> Pool:
         with self._lock:
             if self._pool is None:
-                limit_threads()
                 self._pool = Pool(self.workers, self._niceness, self._after)
             return self._pool
 

@@ -166,6 +166,11 @@ class EvaluationData:
         """True when some patient is known, so that splits keep patients apart."""
         return self.groups is not None and bool((self.groups != "").any())
 
+    @property
+    def n_patients(self) -> int | None:
+        """Number of patients that are known; ``None`` where none is."""
+        return len(set(self.groups.tolist()) - {""}) if self.groups is not None and self.by_patient else None
+
     def lesions_of(self, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.intp] | None:
         """:attr:`lesions` of the rows (k,); ``None`` where every case is a lesion of its own."""
         return None if self.lesions is None else self.lesions[rows].astype(np.intp)
@@ -201,6 +206,7 @@ class EvaluationData:
             "n_features": int(self.X.shape[1]),
             "findings": self.findings,
             "patients": self.patients,
+            "n_patients": self.n_patients,
         }
 
 

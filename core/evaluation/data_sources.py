@@ -13,7 +13,7 @@ import numpy.typing as npt
 from semblance.core.errors import BadArguments
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.splits import linked, numbered, split_units
-from semblance.core.features.registry import extractor_class
+from semblance.core.features.registry import stored_extractor
 from semblance.core.language import tr_lazy
 from semblance.core.library.importers.table import read_table
 from semblance.core.library.importers.table_file import Table, TableFormat
@@ -54,6 +54,7 @@ def builtin_table(name: str) -> EvaluationData:
         y=findings[bunch.target],
         feature_names=tuple(str(column) for column in bunch.feature_names),
         source=PREFIX + name,
+        case_ids=np.array([f"row{row + 1}" for row in range(len(bunch.target))]),
     )
 
 
@@ -84,7 +85,7 @@ def read_source(
         with open_library(source.library) as opened:
             feature_set = opened.features.get(source.features)
             data = library_data(opened, feature_set, attributes)
-            if not extractor_class(feature_set.extractor).local:
+            if not stored_extractor(feature_set.extractor).local:
                 # Experiments name their results by a digest of the features, in double precision.
                 data = replace(data, X=data.X.astype(np.float64))
             return data, feature_set.extractor, []
@@ -135,6 +136,17 @@ def sealed_rows(library: Library) -> npt.NDArray[np.int64]:
     sealed = np.isin(rows, list(library.catalogue.rows_of(sorted(vault.case_ids)).values()))
     found: npt.NDArray[np.int64] = rows[np.isin(units, units[sealed])]
     return found
+
+
+def cases_not_evaluated(library: LibraryLocation) -> dict[str, str]:
+    """Every case of a library, and why it may not be evaluated: splits that name such a case are no mistake."""
+    with open_library(library) as opened:
+        sealed = set(sealed_rows(opened).tolist())
+        reasons = {
+            True: str(tr_lazy("they are sealed for the final test")),
+            False: str(tr_lazy("they have no features of this set")),
+        }
+        return {str(case.case_id): reasons[case.id in sealed] for case in opened.catalogue.all_cases()}
 
 
 def case_units(

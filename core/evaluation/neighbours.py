@@ -189,7 +189,8 @@ class NearestRanks:
     ``queries`` (b,); ``share`` (b, K, c): the expected share of each finding at each rank, 0 beyond the
     gallery; ``distance`` (b, K), infinite beyond the gallery; ``size`` (b,): cases in the gallery.
     ``first`` and ``tied`` (b, K): the first rank of the cases that tie with that rank (0 the nearest), and their
-    number. Their order is random, their shares equal.
+    number. Their order is random, their shares equal. ``cases`` (b, K), where they are asked for: the case at each
+    rank, tied ones in their order in the gallery; -1 beyond it.
     """
 
     queries: Rows
@@ -198,6 +199,7 @@ class NearestRanks:
     size: Rows
     first: Rows
     tied: Rows
+    cases: Rows | None = None
 
 
 def ranked_blocks(
@@ -209,6 +211,7 @@ def ranked_blocks(
     query_patients: Rows | None = None,
     gallery_patients: Rows | None = None,
     reporter: Reporter = SILENT,
+    names_cases: bool = False,
 ) -> Iterator[NearestRanks]:
     """The ``k`` nearest of every query, a block of queries at a time.
 
@@ -234,7 +237,9 @@ def ranked_blocks(
         # Rows with many ties need many more candidates, so they are ranked separately.
         for rows in _similar_runs(near, max(distances.width, n_findings)):
             width = max(1, int(near[rows].max()))
-            yield _rank(distances, queries[rows], rough[rows], size[rows], width, findings, n_findings, k)
+            yield _rank(
+                distances, queries[rows], rough[rows], size[rows], width, findings, n_findings, k, names_cases
+            )
 
 
 class _RepeatedLesions:
@@ -282,6 +287,7 @@ def _rank(
     findings: Rows,
     n_findings: int,
     k: int,
+    names_cases: bool,
 ) -> NearestRanks:
     if width < rough.shape[1]:
         gallery = np.argpartition(rough, width - 1, axis=1)[:, :width]
@@ -320,7 +326,14 @@ def _rank(
     same_tie = np.diff(group, axis=1) == 0
     first_of_tie[:, 1:n_ranks][same_tie] = 0
     first_of_tie[:, :n_ranks] = np.maximum.accumulate(first_of_tie[:, :n_ranks], axis=1)
-    return NearestRanks(queries, share, distance, size, first_of_tie, tied)
+    cases = None
+    if names_cases:
+        order = np.lexsort((gallery, tie), axis=1)[:, :n_ranks]
+        cases = np.full((len(queries), k), -1, dtype=np.intp)
+        cases[:, :n_ranks] = np.where(
+            np.take_along_axis(finite, order, axis=1), np.take_along_axis(gallery, order, axis=1), -1
+        )
+    return NearestRanks(queries, share, distance, size, first_of_tie, tied, cases)
 
 
 def tie_numbers(ascending: Matrix) -> Rows:

@@ -12,8 +12,10 @@ import numpy.typing as npt
 
 from semblance.core.evaluation.chance import SCORES, K, at_chance
 from semblance.core.evaluation.intervals import ScoreSummary, corrected_variance, over_repeats, t_quantile
+from semblance.core.evaluation.query_records import QueryRecords
 from semblance.core.evaluation.roc import Roc, average
 from semblance.core.evaluation.significance import ScoreComparison, corrected_t_test
+from semblance.core.evaluation.splits import HoldOut
 from semblance.core.json_document import JsonDocument, JsonKeys
 
 Vector = npt.NDArray[np.float64]
@@ -34,7 +36,7 @@ class MeasuredScores:
 
     ``curves`` hold by name the score (K,) at k = 1, 2, ... K, NaN where undefined; ``rocs`` are by finding.
     ``intervals``: by the name of a score and of a method (``delong``, ``bootstrap``) the 95 % interval over
-    the tested cases of this repeat alone.
+    the tested cases of this repeat alone. ``records``: what the queries found, where that is kept.
     """
 
     scores: Mapping[str, float]
@@ -42,6 +44,7 @@ class MeasuredScores:
     rocs: Mapping[str, Roc] = field(default_factory=dict)
     intervals: Mapping[str, Mapping[str, tuple[float, float]]] = field(default_factory=dict)
     queries: QueryScores | None = None
+    records: QueryRecords | None = None
 
 
 @dataclass(frozen=True)
@@ -108,8 +111,30 @@ class SplitFacts(JsonDocument):
 
 
 @dataclass(frozen=True, eq=False)
+class NamedSplit:
+    """A split with its repeat and fold, "" where there is one."""
+
+    repeat: str
+    fold: str
+    split: HoldOut
+
+
+@dataclass(frozen=True, eq=False)
+class SplitQueries:
+    """What the queries of one split found with the metric of one learner."""
+
+    learner: str
+    repeat: str
+    fold: str
+    records: QueryRecords
+
+
+@dataclass(frozen=True, eq=False)
 class EvaluationResult(JsonDocument):
-    """Learners measured on the same splits of the same cases, compared by the scores ``compared``."""
+    """Learners measured on the same splits of the same cases, compared by the scores ``compared``.
+
+    ``splits``: the rows of each; ``queries``: what single queries found, where that was kept. Neither is in the JSON.
+    """
 
     #: The "evaluate" document of CONTRACT.md, without what papers print.
     JSON_KEYS: ClassVar[JsonKeys] = (
@@ -137,6 +162,8 @@ class EvaluationResult(JsonDocument):
     compared: tuple[str, ...]
     versions: Mapping[str, str]
     measured_on: str = "held-out"
+    splits: tuple[NamedSplit, ...] = ()
+    queries: tuple[SplitQueries, ...] = ()
 
     @property
     def _results_with_notes(self) -> tuple[dict[str, Any], ...]:

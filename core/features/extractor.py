@@ -78,6 +78,8 @@ class Extractor(abc.ABC):
     local: ClassVar[DescriptorPacking | None] = None
     #: The extra of the installation it cannot do without; empty for none.
     needs: ClassVar[str] = ""
+    #: False where the numbers were made elsewhere, so that no new case can be measured.
+    can_measure: ClassVar[bool] = True
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Give extractors of images the setting ``burnt_in_marks``, and let them see images without marks only."""
@@ -106,6 +108,11 @@ class Extractor(abc.ABC):
     def measures_images(cls) -> bool | None:
         """Whether it measures cases that have an image, or rows of tables; ``None``: all cases."""
         return cls.needs_image if cls.needs_image or cls.needs_table else None
+
+    @classmethod
+    def stored_type(cls) -> str:
+        """The type of the numbers in the store of a library."""
+        return "float32" if cls.needs_image else "float64"
 
     @classmethod
     def hides_marks(cls) -> bool:

@@ -14,7 +14,8 @@ import numpy.typing as npt
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.features.clinical import Clinical
 from semblance.core.features.extractor import Extractor, FeatureName
-from semblance.core.features.single_extractors import SINGLE_EXTRACTORS, find_extractor
+from semblance.core.features.imported import Imported
+from semblance.core.features.single_extractors import FUSION, single_extractor
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.volume import Stack
@@ -64,10 +65,18 @@ def clinical_columns(extractor: str, settings: Mapping[str, Any]) -> tuple[str, 
     return tuple(name for one in sets for name in clinical_columns(one.extractor, one.settings))
 
 
+def imported_sets(name: str, extractor: str, settings: Mapping[str, Any]) -> tuple[str, ...]:
+    """The imported sets among which a feature set called ``name`` is or was fused; none where all can be measured."""
+    if extractor == Imported.name:
+        return (name,)
+    sets = fused_sets(settings) if extractor == Fusion.name else ()
+    return tuple(found for one in sets for found in imported_sets(one.name, one.extractor, one.settings))
+
+
 class Fusion(Extractor):
     """The numbers of several extractors, one after the other."""
 
-    name = "fusion"
+    name = FUSION
     title = "Several feature sets"
     summary = "Several feature sets side by side. `--features a,b` makes it."
     version = 1
@@ -78,9 +87,7 @@ class Fusion(Extractor):
     def __init__(self, **settings: Value) -> None:
         super().__init__(**settings)
         self._sets = fused_sets(self.settings)
-        self._extractors = [
-            find_extractor(one.extractor, SINGLE_EXTRACTORS)(**one.settings) for one in self._sets
-        ]
+        self._extractors = [single_extractor(one.extractor)(**one.settings) for one in self._sets]
         for one, extractor in zip(self._sets, self._extractors, strict=True):
             if one.version != extractor.version:
                 raise BadInput(
@@ -96,7 +103,11 @@ class Fusion(Extractor):
     @property
     def feature_names(self) -> tuple[FeatureName, ...]:
         """Those of the extractors; a name that two of them have is followed by its set's."""
-        names = [extractor.feature_names for extractor in self._extractors]
+        names = [
+            extractor.feature_names
+            or tuple(FeatureName(f"{one.name} {n}", one.name) for n in range(1, one.columns + 1))
+            for one, extractor in zip(self._sets, self._extractors, strict=True)
+        ]
         counts = Counter(feature.name for own in names for feature in own)
         return tuple(
             feature

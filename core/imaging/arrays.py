@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -40,7 +41,7 @@ class ArrayFile:
             BadInput: not a zip of arrays, or damaged.
         """
         self.name = name
-        self._package = ZipArchive(file, name)
+        self._package = ZipArchive(file, name, large_stored=True)
         self._headers: dict[str, ArrayHeader] = {}
 
     @property
@@ -117,6 +118,27 @@ class ArrayFile:
         size = math.prod(shape) * header.dtype.itemsize
         data = self._package.read_stored(f"{array}.npy", header.offset + index * size, size)
         return None if data is None else np.frombuffer(data, header.dtype).reshape(shape)
+
+    def blocks(self, array: str, n_rows: int) -> Iterator[npt.NDArray[Any]]:
+        """All rows in their order, ``n_rows`` at a time; a compressed array is read as a whole.
+
+        Raises:
+            BadInput: as :meth:`read`.
+        """
+        header = self.header(array)
+        size = math.prod(header.shape[1:]) * header.dtype.itemsize
+        whole = None
+        for start in range(0, header.shape[0], n_rows):
+            stop, data = min(start + n_rows, header.shape[0]), None
+            if whole is None and not header.fortran:
+                data = self._package.read_stored(
+                    f"{array}.npy", header.offset + start * size, (stop - start) * size
+                )
+            if data is None:
+                whole = self.read(array) if whole is None else whole
+                yield whole[start:stop]
+            else:
+                yield np.frombuffer(data, header.dtype).reshape(stop - start, *header.shape[1:])
 
     def close(self) -> None:
         """Close the file; a second call does nothing."""

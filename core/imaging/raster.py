@@ -139,6 +139,21 @@ def size_of(data: bytes, name: str) -> tuple[str, int, int]:
         return image.format or "", image.width, image.height
 
 
+def upright_size(data: bytes, name: str) -> tuple[int, int, bool]:
+    """(width, height) as the image is shown, and whether its orientation (EXIF) turned it sideways; nothing is
+    decoded.
+
+    Raises:
+        BadInput: as :func:`size_of`.
+    """
+    with _decoder_errors(name):
+        image = _open_image(data, name)
+        _check_size(image, name, MAX_PIXELS, len(data))
+        if _transposition(image) in _SIDEWAYS:
+            return image.height, image.width, True
+        return image.width, image.height, False
+
+
 def page_count(data: bytes, name: str) -> int:
     """The images in the bytes of a file.
 

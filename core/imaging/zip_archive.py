@@ -48,13 +48,14 @@ class ZipArchive:
     Folders are in neither.
     """
 
-    def __init__(self, file: Path | BinaryIO, name: str) -> None:
-        """``file`` is a path, or an open file that then belongs to the package.
+    def __init__(self, file: Path | BinaryIO, name: str, *, large_stored: bool = False) -> None:
+        """``file`` is a path, or an open file that then belongs to the package. ``large_stored``: entries without
+        compression may be of any size, because they can be read in parts.
 
         Raises:
             BadInput: not a zip, or its table of contents is damaged.
         """
-        self.name = name
+        self.name, self._large_stored = name, large_stored
         self.entries: dict[str, zipfile.ZipInfo] = {}
         self.refused: list[tuple[str, str]] = []
         self._lock = threading.Lock()
@@ -74,7 +75,7 @@ class ZipArchive:
             self._list(info)
 
     def _list(self, info: zipfile.ZipInfo) -> None:
-        reason = unsafe_name(info.orig_filename) or _reasons_against(info)
+        reason = unsafe_name(info.orig_filename) or _reasons_against(info, self._large_stored)
         if reason is None and info.is_dir():
             return
         if reason is None and info.filename in self.entries:
@@ -278,7 +279,7 @@ def modified_ns(info: zipfile.ZipInfo) -> int:
         return 0
 
 
-def _reasons_against(info: zipfile.ZipInfo) -> str | None:
+def _reasons_against(info: zipfile.ZipInfo, large_stored: bool) -> str | None:
     if stat.S_ISLNK(info.external_attr >> 16):
         return tr_lazy("it is a link, and links are not followed")
     if info.flag_bits & _ENCRYPTED:
@@ -288,6 +289,8 @@ def _reasons_against(info: zipfile.ZipInfo) -> str | None:
             "its compression (method {compress_type}) is not supported; unpack the archive yourself",
             compress_type=info.compress_type,
         )
+    if large_stored and info.compress_type == zipfile.ZIP_STORED and info.file_size == info.compress_size:
+        return None
     if info.file_size > MAX_FILE_BYTES:
         return tr_lazy(
             "it unpacks to {file_size}, above the limit of {max_file_bytes}",

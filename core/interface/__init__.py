@@ -10,6 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from semblance.core.errors import SemblanceError
+    from semblance.features import Features
     from semblance.library import Library, create_library, open_library
     from semblance.metric import Metric
     from semblance.ranking import RankedResult, Ranking
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
 #: Name -> the module that has it.
 _MODULES = {
+    "Features": "features",
     "Library": "library",
     "create_library": "library",
     "open_library": "library",
@@ -24,13 +27,16 @@ _MODULES = {
     "Ranking": "ranking",
     "RankedResult": "ranking",
     "Scores": "scores",
+    "SemblanceError": "core.errors",
 }
 __all__ = [
+    "Features",
     "Library",
     "Metric",
     "RankedResult",
     "Ranking",
     "Scores",
+    "SemblanceError",
     "create_library",
     "open_library",
 ]

@@ -353,6 +353,14 @@ class Catalogue:
         query = sa.select(cases.c.case_id, files.c.path).join(files, files.c.id == cases.c.file)
         return zip(*self.read_columns(query.where(files.c.source == source.id)), strict=True)
 
+    def paths_of_cases(self) -> Iterator[tuple[int, int, str, str, int | None]]:
+        """Row id, source, path within it, member and frame of the image of each case; of a volume in several files also
+        of each slice."""
+        own = sa.select(cases.c.id, files.c.source, files.c.path, cases.c.member, cases.c.frame)
+        of_slices = sa.select(slices.c.case, files.c.source, files.c.path, sa.literal(""), sa.null())
+        yield from zip(*self.read_columns(own.join(files, files.c.id == cases.c.file)), strict=True)
+        yield from zip(*self.read_columns(of_slices.join(files, files.c.id == slices.c.file)), strict=True)
+
     def image_contents(self) -> dict[str, str]:
         """Content -> id of the first case that shows it, of all cases with an image."""
         contents, case_ids = self.read_columns(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import shutil
 import sqlite3
@@ -156,13 +157,25 @@ def plain_error(library: Path, what: str) -> SemblanceError:
     )
 
 
+@functools.cache
+def _table_statements() -> tuple[str, ...]:
+    """What makes the tables and their indexes, compiled once: ``create_all`` would look for each of them first."""
+    statements: list[str] = []
+
+    def collect(statement: Any, *_: Any, **__: Any) -> None:
+        statements.append(str(statement.compile(dialect=engine.dialect)))
+
+    engine = sa.create_mock_engine("sqlite://", collect)
+    schema.tables.create_all(engine, checkfirst=False)
+    return tuple(statements)
+
+
 def create_tables(file: Path) -> None:
     """Make a new catalogue in ``file``."""
     engine = connect(file, writable=True)
     try:
         with transaction(engine, file) as connection:
-            schema.tables.create_all(connection)
-            for statement in schema.HEADER_INDEX:
+            for statement in (*_table_statements(), *schema.HEADER_INDEX):
                 connection.exec_driver_sql(statement)
             connection.execute(schema.meta.insert().values(key="schema", value=str(schema.VERSION)))
     finally:

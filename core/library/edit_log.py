@@ -63,6 +63,8 @@ _TABLES = {
 #: Rows whose number may be used by another row when they come back.
 _NUMBERED = (cases, metrics)
 _PLACES = "feature places"
+#: The kind of an edit that changes by which rule findings are chosen.
+FINDING_RULE = "finding rule"
 
 Key = tuple[Any, ...]
 Values = dict[str, Any]
@@ -438,9 +440,12 @@ def _reverse(library: Library, query: sa.Select[Any], *, undo: bool) -> Reversal
 
 
 def given_labels(library: Library) -> dict[str, dict[str, str | None]]:
-    """Case id -> the finding and the patient that edits in force gave it last; a new import does not change them."""
+    """Case id -> the finding and the patient that edits in force gave it last; a new import does not change them.
+
+    Findings that a rule chose are not given: an import chooses them by that rule again.
+    """
     given: dict[str, dict[str, str | None]] = {}
-    for change in _row_changes(library):
+    for change in _row_changes(library, without=FINDING_RULE):
         if change.table is cases:
             for key, values in zip(change.keys, change.after, strict=True):
                 if values is not None and change.columns != list(cases.c.keys()):
@@ -457,8 +462,12 @@ def removed_case_ids(library: Library) -> frozenset[str]:
     return frozenset(removed)
 
 
-def _row_changes(library: Library) -> Iterator[RowChange]:
-    in_force = sa.select(edits.c.changes).where(edits.c.undone.is_(None)).order_by(edits.c.id)
+def _row_changes(library: Library, *, without: str = "") -> Iterator[RowChange]:
+    in_force = (
+        sa.select(edits.c.changes)
+        .where(edits.c.undone.is_(None), edits.c.kind != without)
+        .order_by(edits.c.id)
+    )
     for r in library.catalogue.read(in_force):
         yield from (change for change in _changes(r.changes) if isinstance(change, RowChange))
 

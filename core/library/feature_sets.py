@@ -30,6 +30,7 @@ from semblance.core.library.records import (
     DELETED,
     PART,
     PART_OF,
+    PLUGIN,
     FeatureSet,
     MetricRecord,
     unique_name,
@@ -510,8 +511,13 @@ def _check_same(
     Raises:
         BadArguments: it has not.
     """
-    requested = (extractor, version, dict(settings), tuple(columns))
-    if (known.extractor, known.version, dict(known.settings), known.columns) != requested:
+
+    def plain(given: Mapping[str, Any]) -> dict[str, Any]:
+        # Its extractor says by its version whether another version of a package gives other numbers.
+        return {name: value for name, value in given.items() if name != PLUGIN}
+
+    requested = (extractor, version, plain(settings), tuple(columns))
+    if (known.extractor, known.version, plain(known.settings), known.columns) != requested:
         raise BadArguments(
             tr_lazy(
                 "The feature set '{known}' has another extractor or other settings ({extractor} {version}).",

@@ -126,6 +126,8 @@ PALETTE = {
 }
 #: Key of the stored value: [{"name", "colour"}, ...] in the order that was set.
 FINDINGS_KEY = "findings"
+#: Key of the stored value: source -> the rule by which its cases with several findings have one.
+RULES_KEY = "finding_rules"
 #: Findings that come first in every library, so that the most common ones always have the same colours.
 _MOST_SEVERE_FIRST = ("malignant", "cancer", "carcinoma", "benign", "normal")
 

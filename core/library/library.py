@@ -37,6 +37,7 @@ from semblance.core.library.export_chain import (
     plain_exports,
 )
 from semblance.core.library.feature_sets import FeatureSets, features_stamp
+from semblance.core.library.findings import RULES_KEY
 from semblance.core.library.judgements import JudgementTable
 from semblance.core.library.library_files import LibraryFiles
 from semblance.core.library.location import LibraryLocation, check_is_library, folder_of
@@ -472,6 +473,7 @@ class Library:
         unknown = counts.pop("", 0)
         findings = dict(sorted(counts.items())) | ({NO_FINDING: unknown} if unknown else {})
         sets = self.features.every()
+        rules = self.finding_rules
         return {
             "library": str(self.location),
             "kinds": sorted({source.kind for source in self.catalogue.sources()}),
@@ -486,4 +488,12 @@ class Library:
             },
             "metrics": [record.name for record in self.metrics()],
             "searches": [name for name in self.searches() if not name.startswith("(")],
+            **({"finding_rules": dict(rules)} if rules else {}),
         }
+
+    @property
+    def finding_rules(self) -> Mapping[str, Mapping[str, str]]:
+        """Source -> the rule by which its cases with several findings have one, as
+        :mod:`semblance.core.library.importers.finding_rules` has it."""
+        stored = stored_value(self.catalogue, RULES_KEY)
+        return stored if isinstance(stored, dict) else {}

@@ -63,7 +63,8 @@ Slice = tuple[str, int | None]
 #: Cases in a chunk of a store. A finished chunk is never rewritten.
 CHUNK = 256
 #: Settings of a feature set that say what it holds; the others are those of its extractor.
-PART, PART_OF, ROW_BYTES, CODING, GRID, FITTED_FROM = _OF_PART = (
+PLUGIN, PART, PART_OF, ROW_BYTES, CODING, GRID, FITTED_FROM = _OF_SET = (
+    "plugin",
     "part",
     "part_of",
     "row_bytes",
@@ -241,7 +242,13 @@ class FeatureSet:
     @property
     def extractor_settings(self) -> dict[str, Any]:
         """The settings of the extractor that measures its features."""
-        return {name: value for name, value in self.settings.items() if name not in _OF_PART}
+        return {name: value for name, value in self.settings.items() if name not in _OF_SET}
+
+    @property
+    def package(self) -> str:
+        """The package whose plug-in its extractor is; empty for an extractor of this program."""
+        plugin = self.settings.get(PLUGIN)
+        return str(plugin.get("package", "")) if isinstance(plugin, Mapping) else ""
 
     @property
     def groups(self) -> tuple[str, ...]:

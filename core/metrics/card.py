@@ -26,6 +26,7 @@ class Split(JsonDocument):
 class MetricCard:
     """The facts about a metric that a user needs before relying on it.
 
+    ``plugin``: ``package`` and ``version`` of what the learner comes from, empty for a learner of this program.
     ``findings`` counts the training cases of each; ``n_patients`` and ``split`` are ``None`` where unknown.
     ``constraints`` counts the constraints it was trained on (similar, dissimilar, visual, triplets). ``scores`` hold
     by name what was measured on ``measured_on``. ``steps`` are descriptions in order; ``imputed`` counts missing
@@ -37,6 +38,7 @@ class MetricCard:
     """
 
     learner: str
+    plugin: Mapping[str, str] = field(default_factory=dict)
     name: str = ""
     parameters: Mapping[str, Value] = field(default_factory=dict)
     steps: tuple[str, ...] = ()
@@ -98,6 +100,10 @@ class MetricCard:
                 and any(type(n) is not int for n in value.values())
             ):
                 raise BadInput(tr_lazy("The card of the metric has no usable '{entry}'.", entry=entry.name))
+            if entry.name == "plugin" and any(
+                type(one) is not str for one in dict(values[entry.name]).values()
+            ):
+                raise BadInput(tr_lazy("The card of the metric has no usable '{entry}'.", entry=entry.name))
             if isinstance(value, list):
                 value = tuple(str(item) for item in value)
             if entry.name in ("steps", "notes"):
@@ -123,7 +129,7 @@ _TEXTS = dict.fromkeys(
 _LISTS = dict.fromkeys(
     ("steps", "dropped_columns", "selected_columns", "clinical_columns", "notes", "authors"), (list,)
 )
-_TABLES = dict.fromkeys(("parameters", "findings", "constraints", "scores", "versions"), (dict,))
+_TABLES = dict.fromkeys(("plugin", "parameters", "findings", "constraints", "scores", "versions"), (dict,))
 #: Tables whose values are whole numbers.
 _COUNTS = frozenset(("findings", "constraints"))
 _KINDS: dict[str, tuple[type, ...]] = {

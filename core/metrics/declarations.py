@@ -26,7 +26,7 @@ def declared(cls: type[_D]) -> type[_D]:
     """Give the class its ``parameters`` and an ``__init__`` that sets them; its own stand before inherited ones."""
     own = []
     for name in cls.__annotations__:
-        found = vars(cls)[name]
+        found = vars(cls).get(name)
         if isinstance(found, Parameter):
             own.append(dataclasses.replace(found, name=name))
             setattr(cls, name, found.default)
@@ -43,7 +43,10 @@ class LearnerDeclaration:
     title: ClassVar[str]
     #: The module of its estimator, which is the class of the same name there; empty: as ``name``.
     module: ClassVar[str] = ""
+    #: Author, year and title, in short.
     paper: ClassVar[str] = ""
+    #: The papers to cite: keys of resources/papers.bib, or whole BibTeX entries.
+    citations: ClassVar[tuple[str, ...]] = ()
     #: When to use it, in one line.
     summary: ClassVar[str]
     #: The fields that belong to the method, in the order in which they are shown.
@@ -152,6 +155,7 @@ class Mahalanobis(LearnerDeclaration):
     name = "mahalanobis"
     title = "Mahalanobis"
     paper = "Mahalanobis 1936, On the generalised distance in statistics"
+    citations = ("mahalanobis1936generalised",)
     summary = "Like Euclidean, but correlated features count once; ignores findings."
     uses_given_findings = True
 
@@ -164,6 +168,7 @@ class PrincipalComponents(LearnerDeclaration):
     name = "pca"
     title = "PCA"
     paper = "Pearson 1901, On lines and planes of closest fit to systems of points in space"
+    citations = ("pearson1901lines",)
     summary = "Euclidean without the directions of least variance; ignores findings."
 
     components: int = parameter(
@@ -186,6 +191,7 @@ class LDA(LearnerDeclaration):
     name = "lda"
     title = "LDA"
     paper = "Fisher 1936, The use of multiple measurements in taxonomic problems"
+    citations = ("fisher1936use",)
     summary = "Instant, and accurate where each finding is one cluster; few dimensions."
     accepts = frozenset({"findings"})
 
@@ -207,6 +213,7 @@ class LFDA(LearnerDeclaration):
         "Sugiyama 2007, Dimensionality reduction of multimodal labeled data by local Fisher discriminant "
         "analysis"
     )
+    citations = ("sugiyama2007dimensionality",)
     summary = "Like LDA, for findings of several clusters, and with more dimensions."
     accepts = frozenset({"findings"})
 
@@ -228,6 +235,7 @@ class RCA(LearnerDeclaration):
     name = "rca"
     title = "RCA"
     paper = "Bar-Hillel et al. 2005, Learning a Mahalanobis metric from equivalence constraints"
+    citations = ("barhillel2005learning",)
     summary = "Instant: scales down what varies among similar cases; needs only similar pairs."
     accepts = frozenset({"findings", "pairs"})
 
@@ -241,6 +249,7 @@ class NCA(LearnerDeclaration):
     name = "nca"
     title = "NCA"
     paper = "Goldberger et al. 2004, Neighbourhood components analysis"
+    citations = ("goldberger2004neighbourhood",)
     summary = "Accurate for the very nearest cases; slow beyond a few thousand cases."
     accepts = frozenset({"findings"})
 
@@ -257,6 +266,7 @@ class LMNN(LearnerDeclaration):
     paper = (
         "Weinberger & Saul 2009, Distance metric learning for large margin nearest neighbor classification"
     )
+    citations = ("weinberger2009distance",)
     summary = "A strong all-round metric for k-NN; for up to some thousand cases."
     accepts = frozenset({"findings"})
 
@@ -278,6 +288,7 @@ class ITML(LearnerDeclaration):
     name = "itml"
     title = "ITML"
     paper = "Davis et al. 2007, Information-theoretic metric learning"
+    citations = ("davis2007information",)
     summary = "From pairs, as close to Euclidean as they allow; robust with few pairs."
     accepts = frozenset({"findings", "pairs"})
 
@@ -308,6 +319,7 @@ class SDML(LearnerDeclaration):
     name = "sdml"
     title = "SDML"
     paper = "Qi et al. 2009, An efficient sparse metric learning in high-dimensional space"
+    citations = ("qi2009efficient",)
     summary = "From pairs, for many features of which few are correlated."
     accepts = frozenset({"findings", "pairs"})
 
@@ -328,6 +340,7 @@ class SCML(LearnerDeclaration):
     name = "scml"
     title = "SCML"
     paper = "Shi et al. 2014, Sparse compositional metric learning"
+    citations = ("shi2014sparse",)
     summary = "A sparse sum of directions, each useful for some cases; from findings or triplets."
     accepts = frozenset({"findings", "triplets"})
 
@@ -349,6 +362,7 @@ class MMC(LearnerDeclaration):
     name = "mmc"
     title = "MMC"
     paper = "Xing et al. 2002, Distance metric learning, with application to clustering with side-information"
+    citations = ("xing2002distance",)
     summary = "From pairs, for findings that form one cluster each; the classic to compare with."
     accepts = frozenset({"findings", "pairs"})
 
@@ -371,6 +385,7 @@ class DistBoost(LearnerDeclaration):
     name = "distboost"
     title = "DistBoost"
     paper = "Hertz et al. 2004, Boosting margin based distance functions for clustering"
+    citations = ("hertz2004boosting",)
     summary = "From pairs, where findings consist of clouds; not a linear map."
     accepts = frozenset({"findings", "pairs"})
 
@@ -392,6 +407,7 @@ class NCMC(LearnerDeclaration):
     name = "ncmc"
     title = "NCMC"
     paper = "Mensink et al. 2013, Distance-based image classification"
+    citations = ("mensink2013distance",)
     summary = "Fast on many cases where findings are clouds; several centres each for shapes."
     accepts = frozenset({"findings"})
 
@@ -409,6 +425,7 @@ class MLKR(LearnerDeclaration):
     name = "mlkr"
     title = "MLKR"
     paper = "Weinberger & Tesauro 2007, Metric learning for kernel regression"
+    citations = ("weinberger2007metric",)
     summary = "For findings that are numbers, such as a size or a rating: near means a near number."
     accepts = frozenset({"findings"})
 
@@ -427,6 +444,7 @@ class TripletHead(LearnerDeclaration):
     title = "Triplet head"
     module = "linear_heads"
     paper = "Schroff et al. 2015, FaceNet; Hermans et al. 2017, In defense of the triplet loss"
+    citations = ("schroff2015facenet", "hermans2017defense")
     summary = "A linear layer on the features of an encoder; from findings or from triplets."
     accepts = frozenset({"findings", "triplets"})
 
@@ -451,6 +469,7 @@ class ProxyAnchor(LearnerDeclaration):
     title = "Proxy-anchor head"
     module = "linear_heads"
     paper = "Kim et al. 2020, Proxy anchor loss for deep metric learning"
+    citations = ("kim2020proxy",)
     summary = "A linear layer on the features of an encoder; quick, also with many cases."
     accepts = frozenset({"findings"})
 
@@ -476,6 +495,7 @@ class SupCon(LearnerDeclaration):
     title = "Contrastive head"
     module = "linear_heads"
     paper = "Khosla et al. 2020, Supervised contrastive learning"
+    citations = ("khosla2020supervised",)
     summary = "A linear layer on the features of an encoder; all of a finding are drawn together."
     accepts = frozenset({"findings"})
 
@@ -521,6 +541,7 @@ class ConvNet(ImageNetwork):
     title = "ConvNet"
     module = "image_networks"
     paper = "Im & Taylor 2016, Table I"
+    citations = ("im2016learning",)
     summary = "A plain network that names findings: what ConvCCML has to beat, on 'pixels'."
 
 
@@ -529,6 +550,7 @@ class BDM(LearnerDeclaration):
     name = "bdm"
     title = "BDM"
     paper = "Yang et al. 2010, A Boosting Framework for Visuality-Preserving Distance Metric Learning"
+    citations = ("yang2010boosting",)
     summary = "Ranks by finding: boosted binary features, robust and fast, for any number of cases."
     accepts = frozenset({"findings", "pairs"})
 
@@ -596,6 +618,7 @@ class MetricBoost(LearnerDeclaration):
     name = "metricboost"
     title = "MetricBoost"
     paper = "Bi et al. 2011, AdaBoost on Low-Rank PSD Matrices for Metric Learning"
+    citations = ("bi2011adaboost",)
     summary = (
         "Puts a case nearer to its own finding than to any other: nothing to tune, few rounds, any "
         "number of findings."
@@ -640,6 +663,7 @@ class BoostMetric(LearnerDeclaration):
     name = "boostmetric"
     title = "BoostMetric"
     paper = "Shen et al. 2012, Positive Semidefinite Metric Learning Using Boosting-like Algorithms"
+    citations = ("shen2012positive",)
     summary = (
         "For voting by the nearest few, with many findings or many cases: fast, accurate, nothing to tune."
     )
@@ -690,6 +714,7 @@ class PassiveAggressive(LearnerDeclaration):
     name = "passive_aggressive"
     title = "Passive-aggressive"
     paper = "Perez-Suay et al. 2013, Passive-aggressive online distance metric learning and extensions"
+    citations = ("perezsuay2013passive",)
     summary = "Learns from pairs as they come, one after another; for judgements and very large libraries."
     accepts = frozenset({"findings", "pairs"})
 
@@ -734,6 +759,7 @@ class CCML(LearnerDeclaration):
     name = "ccml"
     title = "CCML"
     paper = "Im & Taylor 2016, Learning a metric for class-conditional KNN"
+    citations = ("im2016learning",)
     summary = "Fast and accurate where a finding has several clusters; decide with class-wise k-NN."
     accepts = frozenset({"findings"})
 
@@ -762,6 +788,7 @@ class ConvCCML(ImageNetwork):
     title = "ConvCCML"
     module = "image_networks"
     paper = "Im & Taylor 2016, Learning a metric for class-conditional KNN"
+    citations = ("im2016learning",)
     summary = "CCML that looks at the image itself: for many labelled images, with the features 'pixels'."
 
     layers: int = LAYERS

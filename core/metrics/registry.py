@@ -1,51 +1,98 @@
-"""Learners by name. Only making one imports what it computes with."""
+"""Learners by name, also those of plug-ins. Only making one of ours imports what it computes with."""
 
 from __future__ import annotations
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from semblance.core.errors import BadArguments
+from semblance.core.errors import BadArguments, BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.declarations import CLICKS, LEARNERS, OF_THE_PAPERS, LearnerDeclaration
-from semblance.core.parameters import checked
+from semblance.core.parameters import Parameter, checked
+from semblance.core.plugins import Plugin, PluginGroup, check_class, guard_methods, missing_hint
 
 if TYPE_CHECKING:
     from semblance.core.metrics.learner import Learner
 
-
-def learners() -> tuple[type[LearnerDeclaration], ...]:
-    """The declarations of all learners, the plainest first."""
-    return LEARNERS
+Declarations = tuple[type[LearnerDeclaration], ...]
+_ACCEPTED = frozenset({"findings", "pairs", "triplets"})
 
 
-def grouped_learners() -> tuple[tuple[type[LearnerDeclaration], ...], tuple[type[LearnerDeclaration], ...]]:
-    """The learners of the papers, the first to try first; and those they are compared with."""
-    return OF_THE_PAPERS, tuple(learner for learner in learners() if learner not in OF_THE_PAPERS)
+def _checked_plugin(plugin: Plugin, found: Any) -> type[LearnerDeclaration]:
+    from semblance.core.metrics.learner import Learner
+
+    check_class(plugin, found, Learner, {"title": str, "summary": str, "accepts": frozenset})
+    learner: type[Learner] = found
+    if not learner.accepts <= _ACCEPTED:
+        raise BadInput(
+            tr_lazy(
+                "{target} accepts {names}; a learner can accept {known}",
+                target=plugin.target,
+                names=", ".join(map(str, sorted(learner.accepts, key=str))),
+                known=", ".join(sorted(_ACCEPTED)),
+            )
+        )
+    if any(isinstance(value, Parameter) for value in vars(learner).values()):
+        raise BadInput(
+            tr_lazy("{target} has parameters and no decorator @declared before it", target=plugin.target)
+        )
+    guard_methods(plugin, learner, ("_fit", "_learn"))
+    return learner
 
 
-def declared_learner(name: str) -> type[LearnerDeclaration]:
-    """The declaration of the learner so named.
+_PLUGINS: PluginGroup[type[LearnerDeclaration]] = PluginGroup(
+    "learner", lambda: (*(learner.name for learner in LEARNERS), CLICKS, "auto"), _checked_plugin
+)
+
+
+def learners() -> Declarations:
+    """The declarations of all learners, the plainest first, and last those of plug-ins, which it imports."""
+    return *LEARNERS, *_PLUGINS.all()
+
+
+def learner_names() -> tuple[str, ...]:
+    """The names of all learners. Imports none."""
+    return *(learner.name for learner in LEARNERS), *_PLUGINS.names()
+
+
+def grouped_learners() -> tuple[Declarations, Declarations]:
+    """The learners of the papers, the first to try first; and those of this program that they are compared with."""
+    return OF_THE_PAPERS, tuple(learner for learner in LEARNERS if learner not in OF_THE_PAPERS)
+
+
+def plugin_learners() -> Declarations:
+    """The learners of plug-ins, which it imports."""
+    return _PLUGINS.all()
+
+
+def declared_learner(name: str, package: str = "") -> type[LearnerDeclaration]:
+    """The declaration of the learner so named, which a metric has from the plug-in of ``package``.
 
     Raises:
         BadArguments: no such learner.
     """
-    for learner in learners():
-        if learner.name == name:
-            return learner
-    names = ", ".join(learner.name for learner in learners())
+    if found := known_learner(name):
+        return found
     raise BadArguments(
-        tr_lazy("There is no learner '{name}'.", name=name), tr_lazy("Learners: {names}.", names=names)
+        tr_lazy("There is no learner '{name}'.", name=name),
+        missing_hint("learner", name, package)
+        or tr_lazy("Learners: {names}.", names=", ".join(learner_names())),
     )
 
 
-def learner_title(name: str) -> str:
-    """The name on screen of the learner of a card, also of a metric refined by feedback.
+def known_learner(name: str) -> type[LearnerDeclaration] | None:
+    """The declaration of the learner so named; ``None`` if this program has none, as where its plug-in is missing."""
+    for learner in LEARNERS:
+        if learner.name == name:
+            return learner
+    return _PLUGINS.get(name)
 
-    Raises:
-        BadArguments: no such learner.
-    """
-    return "Clicks" if name == CLICKS else declared_learner(name).title
+
+def learner_title(name: str) -> str:
+    """The name on screen of the learner of a card, also of a metric refined by feedback; as on the card where this
+    program does not have it."""
+    known = known_learner(name)
+    return "Clicks" if name == CLICKS else name if known is None else known.title
 
 
 def make_learner(name: str, **parameters: Any) -> Learner:

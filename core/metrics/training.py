@@ -16,6 +16,7 @@ from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.declarations import LearnerDeclaration
 from semblance.core.metrics.distance import Distance
 from semblance.core.metrics.training_data.rows import TrainingInput
+from semblance.core.plugins import find_plugin
 from semblance.core.version import version_with_commit
 
 
@@ -68,8 +69,10 @@ def begin_card(
     rounds: int | None = None,
 ) -> MetricCard:
     """The card of a metric that ``learner`` fitted on ``data``, with the facts that the learner has."""
+    plugin = find_plugin("learner", learner.name)
     return MetricCard(
         learner=learner.name,
+        plugin={} if plugin is None else plugin.origin,
         name=learner.name,
         parameters={parameter.name: getattr(learner, parameter.name) for parameter in learner.parameters},
         findings=count_findings(data.y),

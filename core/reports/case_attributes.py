@@ -89,6 +89,7 @@ _ALLOWED: dict[str, Callable[[str], str | None]] = {
     "tissue": _one_of(_TISSUES, str.lower),
     "abnormality": _one_of(_ABNORMALITIES, str.lower),
     "callback": _one_of(frozenset(("yes", "no")), str.lower),
+    "part": _one_of(frozenset(("train", "training", "val", "validation", "test")), str.lower),
     "split": _one_of(frozenset(("train", "training", "val", "validation", "test")), str.lower),
     "density": _category,
     "birads": _category,
@@ -119,6 +120,11 @@ _TITLES = {
     "manufacturer": tr_lazy("Manufacturer"),
     "age": tr_lazy("Age"),
     "sex": tr_lazy("Sex"),
+    "part": tr_lazy("Official part"),
+    "findings": tr_lazy("Findings in the list"),
+    "findings_uncertain": tr_lazy("Uncertain findings in the list"),
+    "codes": tr_lazy("Codes"),
+    "boxes": tr_lazy("Boxes in the list"),
 }
 
 

@@ -211,7 +211,8 @@ class ReportDocument:
             # In this order: the query is the first case of its report.
             for case in files.values():
                 names(case)
-            if self.query.image is not None:
+            # A query without an image is a vector, which names nobody.
+            if self.query.image is not None and self.query.thumbnail is not None:
                 object.__setattr__(self, "query", replace(self.query, image=QUERY_IMAGE))
         # A library may have very many patients; few of them occur in one report.
         texts = "\n".join(texts_of(self)).casefold()
@@ -247,14 +248,7 @@ class ReportDocument:
         """The mark of each finding of the report, in the library's order."""
         shown = [row.finding for row in self.ranking] + [self.query.finding, *self.vote.counts]
         order = tuple(dict.fromkeys([*self.findings, *sorted({f for f in shown if f is not None})]))
-        letters = finding_letters(order)
-        marks = {}
-        for place, finding in enumerate(order):
-            chosen = self.finding_colours[place] if place < len(self.finding_colours) else place
-            colour = FINDING_COLOURS[chosen % len(FINDING_COLOURS)]
-            ink = _LIGHT_INK if colour == "#0072B2" else _DARK_INK
-            marks[finding] = FindingMark(colour, letters[finding], ink)
-        return marks
+        return finding_marks(order, self.finding_colours)
 
     def vote_text(self) -> str:
         """``10 nearest: 6 malignant, 3 benign, 1 not given``; empty where no neighbour has a finding."""
@@ -330,6 +324,18 @@ def compared_rows(
         key=lambda place: (place not in chosen, place >= NEAREST and not judgements[place], place),
     )
     return tuple(ranking[place] for place in sorted(places[:COMPARED]))
+
+
+def finding_marks(findings: Sequence[str], colours: Sequence[int] = ()) -> dict[str, FindingMark]:
+    """The mark of each of ``findings``; ``colours``: their places in the palette, by default in order."""
+    letters = finding_letters(findings)
+    marks = {}
+    for place, finding in enumerate(findings):
+        chosen = colours[place] if place < len(colours) else place
+        colour = FINDING_COLOURS[chosen % len(FINDING_COLOURS)]
+        ink = _LIGHT_INK if colour == "#0072B2" else _DARK_INK
+        marks[finding] = FindingMark(colour, letters[finding], ink)
+    return marks
 
 
 UNKNOWN_MARK = FindingMark(_GREY, "?", _LIGHT_INK)

@@ -47,147 +47,117 @@ _C = TypeVar("_C", AccuracyCurve, RocCurve, TrainingCurve)
 _Styled = list[tuple[_C, dict[str, Any]]]
 
 
-def retrieval_accuracy_figure(curves: Sequence[AccuracyCurve], layout: PlotLayout) -> bytes:
+def draw_accuracy(plot: Plot, curves: Sequence[AccuracyCurve]) -> None:
     """Accuracy over the number of cases retrieved, its interval, and the value at k = 10; with the ceiling and the
-    chance level of the first.
-
-    The same curves give the same bytes.
-
-    Raises:
-        KeyError: an unknown theme or format.
-        ValueError: an impossible size.
-    """
-    with open_plot(layout) as plot:
-        axes, styled = plot.axes[0], _styled(plot, curves)
-        lines = [axes.plot(curve.k, _numbers(curve.mean), **line)[0] for curve, line in styled]
-        if styled:
-            _reference_lines(plot, axes, styled[0][0])
-        if layout.named:
-            values = [interval_text(*curve.at()[1:]) for curve, _ in styled]
-            plot.key(lines, [curve.label for curve, _ in styled], values, header=tr("accuracy @10"))
-        last = max((curve.k[-1] for curve, _ in styled if curve.k), default=20)
-        ticks, _, _ = value_ticks(*_value_range(styled), plot.height - plot.top - 49)
-        limits = (1, last) if last > 1 else (0.5, 1.5)
-        frame(axes, limits, ticks, tr("k, cases retrieved"), tr("accuracy"))
-        plot.fit(widest=7)
-        plot.set_counts(axes, 1, last)
-        if styled:
-            _label_values(plot, axes, styled)
-        return plot.save()
+    chance level of the first."""
+    axes, styled = plot.axes[0], _styled(plot, curves)
+    lines = [axes.plot(curve.k, _numbers(curve.mean), **line)[0] for curve, line in styled]
+    if styled:
+        _reference_lines(plot, axes, styled[0][0])
+    if plot.layout.named:
+        values = [interval_text(*curve.at()[1:]) for curve, _ in styled]
+        plot.key(lines, [curve.label for curve, _ in styled], values, header=tr("accuracy @10"))
+    last = max((curve.k[-1] for curve, _ in styled if curve.k), default=20)
+    ticks, _, _ = value_ticks(*_value_range(styled), plot.height - plot.top - 49)
+    limits = (1, last) if last > 1 else (0.5, 1.5)
+    frame(axes, limits, ticks, tr("k, cases retrieved"), tr("accuracy"))
+    plot.fit(widest=7)
+    plot.set_counts(axes, 1, last)
+    if styled:
+        _label_values(plot, axes, styled)
 
 
-def roc_figure(curves: Sequence[RocCurve], layout: PlotLayout) -> bytes:
-    """Sensitivity over 1 − specificity, with the area under each curve; arguments and errors as above."""
-    with open_plot(layout) as plot:
-        axes, styled = plot.axes[0], _styled(plot, curves)
-        ticks = (0, 0.5, 1)
-        frame(axes, ticks, ticks, tr("1 − specificity"), tr("sensitivity"))
-        if styled:
-            axes.plot([0, 1], [0, 1], **plot.reference_line)
-            # Beside the line, where neither curves nor the key are.
-            plot.note(axes, tr("chance"), (0.8, 0.7), (0, 0), ha="left")
-        lines = []
-        for curve, line in styled:
-            if curve.low and curve.high and curve.current and not curve.stale:
-                axes.fill_between(
-                    curve.fpr, curve.low, curve.high, color=line["color"], alpha=0.17, linewidth=0
-                )
-            lines += axes.plot(curve.fpr, curve.tpr, **line)
-        beside = layout.named and plot.is_wide
-        areas = [interval_text(curve.auc, curve.auc_low, curve.auc_high) for curve, _ in styled]
-        names = [curve.label if layout.named else "" for curve, _ in styled]
-        unit = "AUC " if plot.width >= plot.px(300) else ""
-        plot.key(lines, names, [unit + area for area in areas], inside=not beside)
-        plot.fit(widest=3 if beside else 8)
-        return plot.save()
+def draw_roc(plot: Plot, curves: Sequence[RocCurve]) -> None:
+    """Sensitivity over 1 − specificity, with the area under each curve."""
+    axes, styled = plot.axes[0], _styled(plot, curves)
+    ticks = (0, 0.5, 1)
+    frame(axes, ticks, ticks, tr("1 − specificity"), tr("sensitivity"))
+    if styled:
+        axes.plot([0, 1], [0, 1], **plot.reference_line)
+        # Beside the line, where neither curves nor the key are.
+        plot.note(axes, tr("chance"), (0.8, 0.7), (0, 0), ha="left")
+    lines = []
+    for curve, line in styled:
+        if curve.low and curve.high and curve.current and not curve.stale:
+            axes.fill_between(curve.fpr, curve.low, curve.high, color=line["color"], alpha=0.17, linewidth=0)
+        lines += axes.plot(curve.fpr, curve.tpr, **line)
+    beside = plot.layout.named and plot.is_wide
+    areas = [interval_text(curve.auc, curve.auc_low, curve.auc_high) for curve, _ in styled]
+    names = [curve.label if plot.layout.named else "" for curve, _ in styled]
+    unit = "AUC " if plot.width >= plot.px(300) else ""
+    plot.key(lines, names, [unit + area for area in areas], inside=not beside)
+    plot.fit(widest=3 if beside else 8)
 
 
-def training_figure(curves: Sequence[TrainingCurve], layout: PlotLayout) -> bytes:
-    """The objective as a share of its first value (above) and held-out accuracy @10 (below) over the rounds;
-    arguments and errors as above."""
-    with open_plot(layout, heights=(3, 7)) as plot:
-        (above, below), styled = plot.axes, _styled(plot, curves)
-        relative = [relative_objective(curve.objective) for curve, _ in styled]
-        measured = [_measured_rounds(curve) for curve, _ in styled]
-        lines = []
-        for (curve, line), objective, points in zip(styled, relative, measured, strict=True):
-            single = {"color": plot.colours.third, "linewidth": 1.3} if len(styled) == 1 else {}
-            above.plot(curve.rounds, objective, **{**line, **single})
-            lines += below.plot(*points, **line)
-        names = [curve.label for curve, _ in styled]
-        bests = [
-            format_number(curve.best[1], ".2f") + tr(" in round {at}", at=curve.best[0])
-            if curve.best
-            else "–"
-            for curve, _ in styled
-        ]
-        labels: list[Annotation] = []
-        if styled and styled[0][0].rounds:
-            labels = _label_ends(plot, styled[0][0], relative[0])
-        if layout.named and len(styled) > 1:
-            widest = max((one.get_window_extent().width / layout.ratio for one in labels), default=0.0)
-            plot.key(lines, names, bests, header=tr("best, held-out"), gap=28 + widest)
-        accuracies = np.concatenate([values for _, values in measured]) if measured else np.zeros(0)
-        low, high = (accuracies.min(), accuracies.max()) if len(accuracies) else (0.0, 1.0)
-        last = max((curve.rounds[-1] for curve, _ in styled if curve.rounds), default=100)
-        highest = max([1.0, *(float(np.nanmax(one)) for one in relative if not np.isnan(one).all())])
-        ticks, _, _ = value_ticks(low, high, 0.6 * (plot.height - plot.top - 49))
-        frame(above, (0, last), [1], "", "", ylim=(0, highest))
-        frame(below, (0, last), ticks, tr("round"), tr("accuracy"))
-        above.tick_params(labelbottom=False)
-        plot.fit(widest=7)
-        plot.set_counts(below, 0, last)
-        return plot.save()
+def draw_training(plot: Plot, curves: Sequence[TrainingCurve]) -> None:
+    """The objective as a share of its first value (above) and held-out accuracy @10 (below) over the rounds."""
+    (above, below), styled = plot.axes, _styled(plot, curves)
+    relative = [relative_objective(curve.objective) for curve, _ in styled]
+    measured = [_measured_rounds(curve) for curve, _ in styled]
+    lines = []
+    for (curve, line), objective, points in zip(styled, relative, measured, strict=True):
+        single = {"color": plot.colours.third, "linewidth": 1.3} if len(styled) == 1 else {}
+        above.plot(curve.rounds, objective, **{**line, **single})
+        lines += below.plot(*points, **line)
+    names = [curve.label for curve, _ in styled]
+    bests = [
+        format_number(curve.best[1], ".2f") + tr(" in round {at}", at=curve.best[0]) if curve.best else "–"
+        for curve, _ in styled
+    ]
+    labels: list[Annotation] = []
+    if styled and styled[0][0].rounds:
+        labels = _label_ends(plot, styled[0][0], relative[0])
+    if plot.layout.named and len(styled) > 1:
+        widest = max((one.get_window_extent().width / plot.layout.ratio for one in labels), default=0.0)
+        plot.key(lines, names, bests, header=tr("best, held-out"), gap=28 + widest)
+    accuracies = np.concatenate([values for _, values in measured]) if measured else np.zeros(0)
+    low, high = (accuracies.min(), accuracies.max()) if len(accuracies) else (0.0, 1.0)
+    last = max((curve.rounds[-1] for curve, _ in styled if curve.rounds), default=100)
+    highest = max([1.0, *(float(np.nanmax(one)) for one in relative if not np.isnan(one).all())])
+    ticks, _, _ = value_ticks(low, high, 0.6 * (plot.height - plot.top - 49))
+    frame(above, (0, last), [1], "", "", ylim=(0, highest))
+    frame(below, (0, last), ticks, tr("round"), tr("accuracy"))
+    above.tick_params(labelbottom=False)
+    plot.fit(widest=7)
+    plot.set_counts(below, 0, last)
 
 
-def calibration_figure(curves: Sequence[CalibrationCurve], layout: PlotLayout) -> bytes:
+def draw_calibration(plot: Plot, curves: Sequence[CalibrationCurve]) -> None:
     """The reliability diagram: the observed share over the mean estimate of each bin, with its interval and number of
     cases; the first curve.
 
-    Arguments and errors as above; ``layout.named`` sets the numbers beside the plot.
+    ``plot.layout.named`` sets the numbers beside the plot.
     """
-    with open_plot(layout) as plot:
-        axes, ticks = plot.axes[0], (0, 0.5, 1)
-        frame(axes, ticks, ticks, tr("estimate"), tr("observed share"))
-        for curve in curves[:1]:
-            axes.plot([0, 1], [0, 1], **plot.reference_line)
-            plot.note(axes, tr("perfect estimate"), (0.06, 0.03), (6, 0))
-            line = plot.line(current=curve.current, number=0, stale=curve.stale) | {"linewidth": 1.2}
-            axes.plot(curve.predicted, curve.observed, **line)
-            axes.vlines(
-                curve.predicted, curve.low, curve.high, color=line["color"], linewidth=1, clip_on=False
+    axes, ticks = plot.axes[0], (0, 0.5, 1)
+    frame(axes, ticks, ticks, tr("estimate"), tr("observed share"))
+    for curve in curves[:1]:
+        axes.plot([0, 1], [0, 1], **plot.reference_line)
+        plot.note(axes, tr("perfect estimate"), (0.06, 0.03), (6, 0))
+        line = plot.line(current=curve.current, number=0, stale=curve.stale) | {"linewidth": 1.2}
+        axes.plot(curve.predicted, curve.observed, **line)
+        axes.vlines(curve.predicted, curve.low, curve.high, color=line["color"], linewidth=1, clip_on=False)
+        sizes = (5.0 + 6.0 * np.sqrt(np.divide(curve.n, max(curve.n)))) ** 2
+        dots = {"color": line["color"], "edgecolor": plot.colours.panel, "linewidth": 1.5}
+        axes.scatter(curve.predicted, curve.observed, sizes, clip_on=False, zorder=4, **dots)
+        for x, low, high, n in zip(curve.predicted, curve.low, curve.high, curve.n, strict=True):
+            at, away = ((x, high), 4) if high < 0.85 else ((x, low), -6)
+            plot.note(axes, format_number(n, ","), at, (0, away))
+        if plot.layout.named and plot.width >= plot.px(480):
+            numbers = "\n".join(
+                plot.elided(text, plot.px(222))
+                for text in (
+                    tr("Calibration error") + " " + format_number(curve.ece, ".3f"),
+                    tr("by chance up to {perfect:.3f}", perfect=curve.perfect),
+                    tr("{method}, {n:,} cases", method=one_line(as_lazy(curve.method)), n=sum(curve.n)),
+                    tr("estimate of {finding}", finding=curve.finding or tr("the first finding")),
+                )
             )
-            sizes = (5.0 + 6.0 * np.sqrt(np.divide(curve.n, max(curve.n)))) ** 2
-            dots = {"color": line["color"], "edgecolor": plot.colours.panel, "linewidth": 1.5}
-            axes.scatter(curve.predicted, curve.observed, sizes, clip_on=False, zorder=4, **dots)
-            for x, low, high, n in zip(curve.predicted, curve.low, curve.high, curve.n, strict=True):
-                at, away = ((x, high), 4) if high < 0.85 else ((x, low), -6)
-                plot.note(axes, format_number(n, ","), at, (0, away))
-            if layout.named and plot.width >= plot.px(480):
-                numbers = "\n".join(
-                    plot.elided(text, plot.px(222))
-                    for text in (
-                        tr("Calibration error") + " " + format_number(curve.ece, ".3f"),
-                        tr("by chance up to {perfect:.3f}", perfect=curve.perfect),
-                        tr("{method}, {n:,} cases", method=one_line(as_lazy(curve.method)), n=sum(curve.n)),
-                        tr("estimate of {finding}", finding=curve.finding or tr("the first finding")),
-                    )
-                )
-                text = axes.annotate(
-                    numbers, (1, 1), (28, 0), "axes fraction", "offset points", va="top", linespacing=1.5
-                )
-                text.set(color=plot.colours.second, fontsize=plot.px(TEXT))
-        # Wider than high is easier to read than a square of the height of a dock.
-        plot.fit(widest=2.4)
-        return plot.save()
-
-
-FIGURES: dict[str, Callable[..., bytes]] = {
-    ACCURACY: retrieval_accuracy_figure,
-    ROC: roc_figure,
-    TRAINING: training_figure,
-    CALIBRATION: calibration_figure,
-}
+            text = axes.annotate(
+                numbers, (1, 1), (28, 0), "axes fraction", "offset points", va="top", linespacing=1.5
+            )
+            text.set(color=plot.colours.second, fontsize=plot.px(TEXT))
+    # Wider than high is easier to read than a square of the height of a dock.
+    plot.fit(widest=2.4)
 
 
 def _styled(plot: Plot, curves: Sequence[_C]) -> _Styled[_C]:
@@ -320,33 +290,26 @@ class MapDrawing:
     colours: tuple[int, ...] = ()
 
 
-def map_figure(drawing: MapDrawing, layout: PlotLayout) -> bytes:
-    """Every case a mark in the colour and shape of its finding, with a key; both axes have the same scale.
-
-    Raises:
-        KeyError: an unknown theme or format.
-        ValueError: a size beyond reason.
-    """
-    with open_plot(layout) as plot:
-        axes, n = plot.axes[0], len(drawing.places)
-        axes.axis("off")
-        axes.set_aspect("equal", adjustable="datalim")
-        radius = 3.2 if n <= 2_000 else 2.2 if n <= 10_000 else 1.3
-        codes = [code for code in [*range(len(drawing.findings)), -1] if (drawing.codes == code).any()]
-        # In random order, so that no finding covers another because of its position in the library.
-        order = np.random.default_rng(0).permutation(n)
-        for part in np.array_split(order, max(1, min(20, n // 50))):
-            for code in codes:
-                chosen = drawing.places[part[drawing.codes[part] == code]]
-                look = _mark(plot, drawing, code, radius)
-                axes.plot(*chosen.T, **look, clip_on=False, rasterized=len(chosen) > _RASTERISED)
-        key = [axes.plot([], [], **_mark(plot, drawing, code, 3.6))[0] for code in codes]
-        names = [drawing.findings[code] if code >= 0 else tr("finding not given") for code in codes]
-        counts = [int((drawing.codes == code).sum()) for code in codes]
-        texts = [tr("{name}, {count:,}", name=name, count=n) for name, n in zip(names, counts, strict=True)]
-        plot.key(key, [plot.elided(text, 140) for text in texts], beside=True, gap=14)
-        plot.fit()
-        return plot.save()
+def draw_map(plot: Plot, drawing: MapDrawing) -> None:
+    """Every case a mark in the colour and shape of its finding, with a key; both axes have the same scale."""
+    axes, n = plot.axes[0], len(drawing.places)
+    axes.axis("off")
+    axes.set_aspect("equal", adjustable="datalim")
+    radius = 3.2 if n <= 2_000 else 2.2 if n <= 10_000 else 1.3
+    codes = [code for code in [*range(len(drawing.findings)), -1] if (drawing.codes == code).any()]
+    # In random order, so that no finding covers another because of its position in the library.
+    order = np.random.default_rng(0).permutation(n)
+    for part in np.array_split(order, max(1, min(20, n // 50))):
+        for code in codes:
+            chosen = drawing.places[part[drawing.codes[part] == code]]
+            look = _mark(plot, drawing, code, radius)
+            axes.plot(*chosen.T, **look, clip_on=False, rasterized=len(chosen) > _RASTERISED)
+    key = [axes.plot([], [], **_mark(plot, drawing, code, 3.6))[0] for code in codes]
+    names = [drawing.findings[code] if code >= 0 else tr("finding not given") for code in codes]
+    counts = [int((drawing.codes == code).sum()) for code in codes]
+    texts = [tr("{name}, {count:,}", name=name, count=n) for name, n in zip(names, counts, strict=True)]
+    plot.key(key, [plot.elided(text, 140) for text in texts], beside=True, gap=14)
+    plot.fit()
 
 
 def map_csv(drawing: MapDrawing) -> str:
@@ -367,3 +330,27 @@ def _mark(plot: Plot, drawing: MapDrawing, code: int, radius: float) -> dict[str
         colour, mark = FINDING_COLOURS[place % len(FINDING_COLOURS)], _MARKS[(code + code // 7) % 7]
     edge = {"markeredgecolor": plot.colours.panel, "markeredgewidth": min(0.4, radius / 6)}
     return {"linestyle": "none", "color": colour, "marker": mark, "markersize": 2 * radius, **edge}
+
+
+#: The kinds of plots: how each is drawn from its content (curves, or a drawing of a map), and the shares of its axes.
+MAP = "map"
+DRAWINGS: dict[str, tuple[Callable[[Plot, Any], None], tuple[int, ...]]] = {
+    ACCURACY: (draw_accuracy, (1,)),
+    ROC: (draw_roc, (1,)),
+    TRAINING: (draw_training, (3, 7)),
+    CALIBRATION: (draw_calibration, (1,)),
+    MAP: (draw_map, (1,)),
+}
+
+
+def figure_file(kind: str, content: Any, layout: PlotLayout) -> bytes:
+    """The plot ``kind`` of ``content``, one of :data:`DRAWINGS`, as a file. The same content gives the same bytes.
+
+    Raises:
+        KeyError: an unknown kind, theme or format.
+        ValueError: a size beyond reason.
+    """
+    draw, heights = DRAWINGS[kind]
+    with open_plot(layout, heights=heights) as plot:
+        draw(plot, content)
+        return plot.save()

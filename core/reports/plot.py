@@ -166,9 +166,14 @@ def _style(layout: PlotLayout) -> Any:
 
 @contextlib.contextmanager
 def open_plot(
-    layout: PlotLayout, *, needed_height: float = 0.0, heights: Sequence[float] = (1,)
+    layout: PlotLayout,
+    *,
+    needed_height: float = 0.0,
+    heights: Sequence[float] = (1,),
+    figure_class: type[Figure] | None = None,
 ) -> Iterator[Plot]:
-    """A plot to draw and :meth:`Plot.save` inside the ``with``; ``heights``: shares of its axes, one above the other.
+    """A plot to draw and :meth:`Plot.save` inside the ``with``; ``heights``: shares of its axes, one above the other;
+    ``figure_class``: of its figure, Matplotlib's own by default.
 
     Raises:
         KeyError: an unknown theme.
@@ -180,7 +185,7 @@ def open_plot(
     logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
     with _ONE_AT_A_TIME, matplotlib.rc_context(_style(layout)), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "(?s)Glyph .* missing", UserWarning)
-        yield Plot(layout, needed_height, heights)
+        yield Plot(layout, needed_height, heights, figure_class)
 
 
 class Plot:
@@ -189,9 +194,15 @@ class Plot:
     ``width`` and ``height`` in logical pixels; ``top``: of the room under the title.
     """
 
-    def __init__(self, layout: PlotLayout, needed_height: float, heights: Sequence[float]) -> None:
+    def __init__(
+        self,
+        layout: PlotLayout,
+        needed_height: float,
+        heights: Sequence[float],
+        figure_class: type[Figure] | None = None,
+    ) -> None:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
+        from matplotlib.figure import Figure as PlainFigure
 
         self.layout, self.colours = layout, PALETTES[layout.theme]
         requested = (layout.size[0], layout.size[1] or round(needed_height))
@@ -201,7 +212,8 @@ class Plot:
         )
         if not 0.25 <= layout.ratio <= 8 or max(self.width, self.height) * layout.ratio > MAX_SIDE:
             raise ValueError(f"a layout of {requested} at ratio {layout.ratio}")
-        self.figure = Figure((self.width / 72, self.height / 72), dpi=72 * layout.ratio)
+        size = (self.width / 72, self.height / 72)
+        self.figure = (figure_class or PlainFigure)(size, dpi=72 * layout.ratio)
         canvas: Any = FigureCanvasAgg(self.figure)
         self._renderer = canvas.get_renderer()
         rows = self.figure.subplots(len(heights), sharex=True, squeeze=False, height_ratios=heights)

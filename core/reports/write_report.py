@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from semblance.core.csv_cells import csv_text
-from semblance.core.errors import BadArguments
+from semblance.core.errors import BadArguments, BadInput
 from semblance.core.files import write_file
 from semblance.core.imaging.region import Region
 from semblance.core.language import LazyText, current_language, tr, tr_lazy, tr_name, translate
+from semblance.core.plugins import Plugin, PluginGroup, guarded, missing_hint
 from semblance.core.purpose import PURPOSE
 from semblance.core.reports.document import (
     UNKNOWN_MARK,
@@ -34,6 +35,7 @@ _KINDS = (
     (b"<svg", "image/svg+xml"),
 )
 
+Writer = Callable[[ReportDocument, str], bytes]
 #: Version of the format; raised when a key changes its meaning.
 VERSION = 1
 
@@ -50,7 +52,7 @@ def _dicom(document: ReportDocument, page: str) -> bytes:
     return report_dicom(document, page)
 
 
-WRITERS: dict[str, Callable[[ReportDocument, str], bytes]] = {
+WRITERS: dict[str, Writer] = {
     ".pdf": _pdf,
     ".html": lambda document, _page: report_html(document).encode(),
     ".htm": lambda document, _page: report_html(document).encode(),
@@ -60,31 +62,64 @@ WRITERS: dict[str, Callable[[ReportDocument, str], bytes]] = {
 }
 
 
+def _checked_plugin(plugin: Plugin, found: Any) -> Writer:
+    if not callable(found):
+        raise BadInput(
+            tr_lazy("{target} is no function of a report and the size of its page", target=plugin.target)
+        )
+    return guarded(plugin, found)
+
+
+#: A plug-in is called as the ending of its files, without the dot.
+_PLUGINS: PluginGroup[Writer] = PluginGroup(
+    "report", lambda: (ending.removeprefix(".") for ending in WRITERS), _checked_plugin
+)
+
+
+def report_endings() -> tuple[str, ...]:
+    """The endings of files that reports can be written into, with their dots. Imports no plug-in."""
+    return *WRITERS, *(f".{name}" for name in _PLUGINS.names())
+
+
 def write_report(document: ReportDocument, path: Path, page: str = "A4") -> None:
-    """Write ``document`` as PDF (on ``page``), HTML, CSV, JSON or a PDF in DICOM; an existing file is
-    replaced only by a finished one.
+    """Write ``document`` as PDF (on ``page``), HTML, CSV, JSON, a PDF in DICOM, or what a plug-in writes; an existing
+    file is replaced only by a finished one.
 
     Raises:
         BadArguments: another ending of the name.
         SemblanceError: the file cannot be written.
     """
     check_suffix(path)
-    write_file(path, WRITERS[path.suffix.lower()](document, page), private=False)
+    ending = path.suffix.lower()
+    writer = WRITERS.get(ending) or _PLUGINS.get(ending.removeprefix("."))
+    if writer is None:
+        raise BadInput(
+            tr_lazy("The report cannot be written as '{suffix}'.", suffix=ending),
+            missing_hint("report", ending.removeprefix(".")),
+        )
+    content = writer(document, page)
+    if not isinstance(content, bytes):
+        raise BadInput(
+            tr_lazy("What writes reports as '{suffix}' gave no bytes.", suffix=ending),
+            "Tell those who made the package, or update it.",
+        )
+    write_file(path, content, private=False)
 
 
 def check_suffix(path: Path) -> None:
     """Refuse an unknown ending, before any work is done.
 
     Raises:
-        BadArguments: the name does not end in .pdf, .html, .csv, .json or .dcm.
+        BadArguments: the name does not end in .pdf, .html, .csv, .json, .dcm or an ending of a plug-in.
     """
-    if path.suffix.lower() not in WRITERS:
+    if path.suffix.lower() not in report_endings():
         ending = (
             tr_lazy("end in '{suffix}'", suffix=path.suffix) if path.suffix else tr_lazy("have no ending")
         )
+        *endings, last = [one for one in report_endings() if one != ".htm"]
         raise BadArguments(
             tr_lazy("Reports cannot {ending}: {path}.", ending=ending, path=path.name),
-            "Use a name that ends in .pdf, .html, .csv, .json or .dcm.",
+            tr_lazy("Use a name that ends in {endings} or {last}.", endings=", ".join(endings), last=last),
         )
 
 

@@ -19,9 +19,10 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadInput
 from semblance.core.evaluation.data import EvaluationData, parse_findings_map, prepare
-from semblance.core.evaluation.data_sources import PREFIX, CaseSource, read_source
+from semblance.core.evaluation.data_sources import PREFIX, CaseSource, cases_not_evaluated, read_source
+from semblance.core.evaluation.split_file import SplitTable, attributes_of, split_table
 from semblance.core.evaluation.splits import ONE_IMAGE, HoldOut, patient_codes
-from semblance.core.features.registry import extractor_class
+from semblance.core.features.registry import stored_extractor
 from semblance.core.imaging.image_signature import image_signature, near_duplicate_pairs
 from semblance.core.language import tr_lazy
 from semblance.core.library.location import LibraryLocation, library_location
@@ -44,7 +45,7 @@ class ExperimentCases:
     """The ``data``, and the ``extractor`` that determines the default steps.
 
     ``train`` (a,) and ``test`` (b,) rows, if one table or library is for training and another for testing.
-    ``notes`` say which cases were left out.
+    ``notes`` say which cases were left out. ``given``: the splits, where they are given.
     """
 
     data: EvaluationData
@@ -52,6 +53,7 @@ class ExperimentCases:
     train: Rows | None = None
     test: Rows | None = None
     notes: tuple[str, ...] = ()
+    given: SplitTable | None = None
 
     @property
     def fingerprint(self) -> str:
@@ -70,6 +72,8 @@ class ExperimentCases:
         if data.lesions is not None:
             _update_digest(digest, data.lesions)
         _update_digest(digest, self.train)
+        if self.given is not None:
+            digest.update(json.dumps(_split_columns(self.given)).encode())
         names = [list(data.feature_names), sorted(data.attributes), data.masses, self.extractor]
         digest.update(json.dumps(names).encode())
         return digest.hexdigest()
@@ -96,6 +100,7 @@ class ExperimentCases:
             "masses": data.masses,
             "extractor": self.extractor,
             "notes": self.notes,
+            "splits": None if self.given is None else [*_split_columns(self.given), self.given.source],
         }
         arrays["facts"] = np.frombuffer(json.dumps(facts).encode(), dtype=np.uint8)
         file = io.BytesIO()
@@ -126,7 +131,15 @@ class ExperimentCases:
                 attributes=attributes,
                 **arrays_given,
             )
-        return cls(data, facts["extractor"], notes=tuple(facts["notes"]), **side_rows)
+        given = None
+        if facts["splits"] is not None:
+            ids, parts, folds, repeats, source = facts["splits"]
+            given = SplitTable(tuple(ids), tuple(parts), tuple(folds), tuple(repeats), source)
+        return cls(data, facts["extractor"], notes=tuple(facts["notes"]), given=given, **side_rows)
+
+
+def _split_columns(table: SplitTable) -> list[list[str]]:
+    return [list(column) for column in (table.case_ids, table.parts, table.folds, table.repeats)]
 
 
 def _units_differ(data: EvaluationData) -> bool:
@@ -282,7 +295,7 @@ def _without_shared_cases(
             train=train.name,
             test=test.name,
         )
-        if extractor_class(extractor).needs_image or _rows_identify_cases(train.X):
+        if stored_extractor(extractor).needs_image or _rows_identify_cases(train.X):
             train = train.rows(np.flatnonzero(~shared))
             note = tr_lazy("{of}: the same cases, left out of training.", of=count)
         else:
@@ -454,10 +467,16 @@ def _one_source(
     spec: CasesSpec, attributes: Sequence[str], seed: int, known: LibraryLocation | None
 ) -> ExperimentCases:
     library = None if spec.library is None else library_location(spec.library, known)
-    data, extractor, left_out = read_source(CaseSource(library, spec.table, spec.features), attributes)
+    needed = tuple(dict.fromkeys((*attributes, *attributes_of(spec.splits))))
+    read, extractor, left_out = read_source(CaseSource(library, spec.table, spec.features), needed)
     renamed = parse_findings_map(spec.findings) if spec.findings else None
-    data = prepare(data, findings=renamed, max_cases=spec.max_cases, seed=seed)
+    data = prepare(read, findings=renamed, max_cases=spec.max_cases, seed=seed)
     notes: tuple[str, ...] = ()
+    given = None
+    if spec.splits:
+        others = None if library is None else cases_not_evaluated(library)
+        given = split_table(spec.splits, data, read, others)
+        notes += given.notes
     if left_out:
         notes += (tr_lazy("{n} rows of {data} could not be used.", n=len(left_out), data=data.name),)
     n_duplicates = (
@@ -472,4 +491,4 @@ def _one_source(
                 data=data.name,
             ),
         )
-    return ExperimentCases(data, extractor, notes=notes)
+    return ExperimentCases(data, extractor, notes=notes, given=given)

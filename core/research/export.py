@@ -12,12 +12,14 @@ from typing import Any
 from semblance.core.csv_cells import csv_text
 from semblance.core.errors import SemblanceError
 from semblance.core.evaluation.chance import is_chance, names_beside_chance
+from semblance.core.evaluation.evaluation_files import CONFIG, METHODS, write_text
 from semblance.core.evaluation.friedman import smaller_is_better
 from semblance.core.files import make_folder, write_file
 from semblance.core.language import tr_lazy
 from semblance.core.reports.experiment_figures import ScoreInterval, critical_difference_figure, scores_figure
 from semblance.core.reports.plot import Format, PlotLayout
 from semblance.core.research.claim_checklist import checklist_csv, checklist_json
+from semblance.core.research.export_queries import description, experiment_methods, query_files
 from semblance.core.research.result_titles import (
     cases_title,
     learner_title,
@@ -296,9 +298,15 @@ def export_results(
         "claim.json": checklist_json(public),
         SPEC: json.dumps(repeatable(state), indent=1, ensure_ascii=False) + "\n",
         SCRIPT: repeat_script(state),
+        METHODS: experiment_methods(state, public),
+        CONFIG: description(state, public, repeatable(state), identified=identified),
     }
     make_folder(folder, private=False)
     written = []
+    for name, parts in query_files(state, identified=identified).items():
+        reporter.progress(0, None, "Writing queries")
+        write_text(folder / name, parts, reporter.check_cancelled)
+        written.append(folder / name)
     for name, text in texts.items():
         reporter.check_cancelled()
         write_file(folder / name, text.encode(), private=False)

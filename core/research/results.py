@@ -153,13 +153,15 @@ def _facts(state: ExperimentState, row: ResultRow, answers: Sequence[Mapping[str
     failed = [answer for answer in all_answers if answer["failed"]]
     source = state.cases[row.cases]["source"]
     seconds = [split["fit_seconds"] for answer in answers for split in answer["splits"]]
+    # Splits that are given are one cell, of one or more repeats.
+    done = sum(answer.get("repeats", 1) for answer in all_answers)
     return {
         "protocol": spec.protocols[row.protocol].label,
         "cases": state.cases[row.cases]["name"],
         "steps": spec.steps[row.steps] or DEFAULT_STEPS,
         "learner": variant.label,
         "compared": list(protocol_class(spec.protocols[row.protocol].protocol).compared),
-        "repeats": {"done": len(all_answers), "of": len(row.cells)},
+        "repeats": {"done": done, "of": max(done, len(row.cells))},
         "failed": failed[0]["failed"] if failed else None,
         "patients": source["patients"] if source else "unknown",
         "seconds": {"fit_median": float(np.median(seconds)) if seconds else None},

@@ -29,13 +29,14 @@ from semblance.core.evaluation.protocols.protocol import (
     repeat_seed,
 )
 from semblance.core.evaluation.protocols.registry import get_protocol, protocol_class
-from semblance.core.evaluation.result import MeasuredScores, QueryScores, number_or_none
+from semblance.core.evaluation.result import MeasuredScores, NamedSplit, QueryScores, number_or_none
 from semblance.core.evaluation.roc import Roc, average
 from semblance.core.files import write_file
 from semblance.core.language import tr_lazy
 from semblance.core.library.location import LibraryLocation
 from semblance.core.parameters import Value
 from semblance.core.research.cases import ExperimentCases, read_cases, transfer_split
+from semblance.core.research.kept_queries import KEPT, KeptSplit, kept_to_bytes
 from semblance.core.research.selection import choose_settings, inner_split_seed
 from semblance.core.research.spec import ExperimentSpec, LearnerChoice, ProtocolChoice
 from semblance.core.research.store import ExperimentStore
@@ -82,13 +83,13 @@ def experiment_cells(spec: ExperimentSpec, fingerprints: Mapping[int, str]) -> l
     """All cells of the cases in ``fingerprints`` (by index), ordered by repeat."""
     variants = spec.variants()
     found = []
-    max_repeats = max(choice.n_repeats for choice in spec.protocols)
+    max_repeats = max(spec.n_repeats(choice, one) for choice in spec.protocols for one in spec.cases)
     for repeat in range(max_repeats):
         for protocol, chosen in enumerate(spec.protocols):
             for place, fingerprint in fingerprints.items():
                 for steps, text in enumerate(spec.steps):
                     for learner, variant in enumerate(variants):
-                        if repeat < chosen.n_repeats:
+                        if repeat < spec.n_repeats(chosen, spec.cases[place]):
                             decisive = (fingerprint, text, variant, chosen, spec, repeat)
                             found.append(
                                 ExperimentCell(_cell_id(*decisive), place, steps, learner, protocol, repeat)
@@ -145,15 +146,26 @@ def run_cell(
         try:
             cases = _cases(content)
             protocol = get_protocol(choice.protocol, **choice.settings)
+            protocol.keeps_queries = spec.per_query
+            if cases.given is not None:
+                protocol.take_splits(cases.given)
             plan = _plan(protocol, cases, spec.seed, learner.learner, cell.repeat)
             out["rule"], out["source"] = plan.rule, plan.reported.source_json()
             first_place = 0 if cases.train is not None else cell.repeat * plan.per_repeat
-            for place in range(first_place, first_place + plan.per_repeat):
+            n_places = len(plan.splits) if cases.given is not None else plan.per_repeat
+            kept = []
+            for place in range(first_place, first_place + n_places):
                 seed_index = cell.repeat if cases.train is not None else place
-                out["splits"].append(
-                    _measure_split(cell, spec, protocol, plan, cases, place, seed_index, reporter)
+                measured, facts = _measure_split(
+                    cell, spec, protocol, plan, cases, place, seed_index, reporter
                 )
+                out["splits"].append(facts)
+                label = (str(cell.repeat + 1), "") if cases.train is not None else plan.label(place)
+                kept.append(KeptSplit(NamedSplit(*label, plan.splits[place]), measured.records))
             out["params"] = out["splits"][0]["params"]
+            if cases.given is not None:
+                out["repeats"] = len({one.split.repeat for one in kept})
+            out[KEPT] = kept_to_bytes(kept)
         except BadArguments:
             raise
         except FAILURES as problem:
@@ -166,7 +178,7 @@ def _plan(
     protocol: EvaluationProtocol, cases: ExperimentCases, seed: int, learner: str, repeat: int
 ) -> EvaluationPlan:
     """The plan of the protocol up to this repeat; with two sides their split instead."""
-    plan = protocol.plan(cases.data, repeat + 1, seed, [learner])
+    plan = protocol.plan(cases.data, None if cases.given is not None else repeat + 1, seed, [learner])
     if cases.train is None:
         return plan
     if plan.triplets is not None or len(plan.splits[0].validation):
@@ -190,7 +202,7 @@ def _measure_split(
     place: int,
     seed_index: int,
     reporter: Reporter,
-) -> dict[str, Any]:
+) -> tuple[MeasuredScores, dict[str, Any]]:
     from semblance.core.metrics.registry import make_learner
     from semblance.core.metrics.steps.sequence import chosen_steps, steps_text
 
@@ -219,7 +231,7 @@ def _measure_split(
     learner = make_learner(name, random_state=seed, **with_paper_params(chosen))
     recorder = _CurveRecorder(reporter)
     measured, seconds = fit_and_measure(learner, prepared, plan.measure, recorder, lambda: recorder.points)
-    return {
+    return measured, {
         **_to_json(measured),
         "params": learner.method_params(),
         "chosen": {key: chosen[key] for key in choice.grid},
@@ -357,7 +369,8 @@ class Runner(Protocol):
 
 @dataclass
 class ExperimentState:
-    """The cells and the answers so far; ``cases`` as in :meth:`ExperimentStore.save_cases`."""
+    """The cells and the answers so far; ``cases`` as in :meth:`ExperimentStore.save_cases`. ``store``: where the splits
+    and queries of the cells are kept."""
 
     spec: ExperimentSpec
     cells: list[ExperimentCell]
@@ -366,6 +379,7 @@ class ExperimentState:
     ran: int = 0
     found: int = 0
     notes: list[str] = field(default_factory=list)
+    store: ExperimentStore | None = None
 
     @property
     def done(self) -> int:
@@ -384,7 +398,7 @@ def read_state(store: ExperimentStore) -> ExperimentState:
     fingerprints = {place: one["fingerprint"] for place, one in enumerate(cases) if one["fingerprint"]}
     cells = experiment_cells(spec, fingerprints)
     answers = {cell.id: answer for cell in cells if (answer := store.read_cell(cell.id)) is not None}
-    return ExperimentState(spec, cells, answers, cases, found=len(answers))
+    return ExperimentState(spec, cells, answers, cases, found=len(answers), store=store)
 
 
 def run_cells(
@@ -417,6 +431,7 @@ def run_cells(
             experiment_cells(spec, {place: cases[place]["fingerprint"] for place in contents}),
             {},
             cases,
+            store=store,
         )
         for cell in state.cells:
             answer = store.read_cell(cell.id)
@@ -540,6 +555,7 @@ def _measure(
                         continue
                     answer = {"id": cell.id, "repeat": cell.repeat, "failed": str(problem), "splits": []}
                     answer |= {"params": {}, "versions": {}, "cpu_seconds": 0.0}
+                store.save_kept(cell.id, answer.pop(KEPT, None))
                 store.save_cell(cell.id, answer)
                 state.answers[cell.id] = answer
                 state.ran += 1

@@ -12,6 +12,7 @@ from typing import Any, Self
 from semblance.core.errors import BadArguments
 from semblance.core.evaluation.data_sources import PREFIX
 from semblance.core.evaluation.protocols.registry import protocol_class
+from semblance.core.evaluation.split_file import attributes_of
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.registry import declared_learner
 from semblance.core.metrics.steps.sequence import parse_steps
@@ -30,8 +31,8 @@ MAX_CELLS = 100_000
 class CasesSpec:
     """Cases of a ``library``'s feature set or of a ``table``; ``test``: train on these, test on those.
 
-    ``findings`` and ``max_cases`` as in ``evaluate``. ``unrelated``: equal patient names of both sides are different
-    patients.
+    ``findings``, ``max_cases`` and ``splits`` (a file, ``official`` or ``column:NAME``) as in ``evaluate``.
+    ``unrelated``: equal patient names of both sides are different patients.
     """
 
     table: str | None = None
@@ -41,6 +42,7 @@ class CasesSpec:
     max_cases: int | None = None
     test: CasesSpec | None = None
     unrelated: bool = False
+    splits: str | None = None
 
     @property
     def name(self) -> str:
@@ -56,7 +58,9 @@ class CasesSpec:
     def files(self) -> list[str]:
         """The paths of the tables and libraries, including those for testing."""
         path = self.table or self.library or ""
-        return ([] if path.startswith(PREFIX) else [path]) + (self.test.files() if self.test else [])
+        own = [] if path.startswith(PREFIX) else [path]
+        given = [self.splits] if self.splits and not attributes_of(self.splits) else []
+        return [*own, *given, *(self.test.files() if self.test else [])]
 
     def with_files(self, files_now: Mapping[str, str]) -> CasesSpec:
         """The same with other paths, from ``files_now``."""
@@ -64,6 +68,7 @@ class CasesSpec:
             self,
             table=files_now.get(self.table, self.table) if self.table else None,
             library=files_now.get(self.library, self.library) if self.library else None,
+            splits=files_now.get(self.splits, self.splits) if self.splits else None,
             test=self.test.with_files(files_now) if self.test else None,
         )
 
@@ -97,11 +102,16 @@ class CasesSpec:
                 )
         if (spec.table is None) == (spec.library is None):
             raise BadArguments("Cases are of a table or of a library.", _SHAPE)
+        if spec.splits and (spec.test is not None):
+            raise BadArguments(
+                "Cases that are tested on others are not split.", "Leave 'splits' or 'test' out."
+            )
         return spec
 
 
 _CASES_TYPES: dict[str, type] = {
     "table": str, "library": str, "features": str, "findings": str, "max_cases": int, "unrelated": bool,
+    "splits": str,
 }  # fmt: skip
 _SHAPE = (
     'Write {"table": "wine.csv"} or {"library": "breasts.semblance", "features": "gabor"}; '
@@ -250,7 +260,8 @@ class ExperimentSpec:
     """Everything that determines the numbers: cases x ``steps`` x learners x protocols, and the seed.
 
     ``steps`` as in ``evaluate``, "" for the default steps of the cases. ``select_by``: the score by which grids
-    are chosen inside training parts, in ``inner_folds`` folds.
+    are chosen inside training parts, in ``inner_folds`` folds. ``per_query``: keep what each query found, for
+    the export; it changes no number.
     """
 
     cases: tuple[CasesSpec, ...]
@@ -261,6 +272,7 @@ class ExperimentSpec:
     select_by: str = CRITERION
     inner_folds: int = INNER_FOLDS
     name: str = "experiment"
+    per_query: bool = True
 
     def variants(self) -> list[LearnerChoice]:
         """All learners that are measured, with every combination of grids with ``each``."""
@@ -269,8 +281,13 @@ class ExperimentSpec:
     @property
     def n_cells(self) -> int:
         """Number of cells: cases x steps x learners x repeats of every protocol."""
-        repeats = sum(choice.n_repeats for choice in self.protocols)
-        return len(self.cases) * len(self.steps) * len(self.variants()) * repeats
+        repeats = sum(self.n_repeats(choice, one) for choice in self.protocols for one in self.cases)
+        return len(self.steps) * len(self.variants()) * repeats
+
+    @staticmethod
+    def n_repeats(protocol: ProtocolChoice, cases: CasesSpec) -> int:
+        """The number of cells of a learner on these cases: all splits that are given are one."""
+        return 1 if cases.splits else protocol.n_repeats
 
     def located(self, folder: Path) -> ExperimentSpec:
         """The same with relative files found in ``folder`` or in its subfolders."""
@@ -289,6 +306,7 @@ class ExperimentSpec:
             "seed": self.seed,
             "select_by": self.select_by,
             "inner_folds": self.inner_folds,
+            **({} if self.per_query else {"per_query": False}),
         }
 
     @classmethod
@@ -322,6 +340,7 @@ class ExperimentSpec:
             select_by=check_criterion(values.get("select_by", CRITERION)),
             inner_folds=_whole_number(values, "inner_folds", INNER_FOLDS, 2),
             name=str(values.get("name", "experiment")),
+            per_query=values.get("per_query", True) is not False,
         )
         spec._check()
         return spec
@@ -340,6 +359,12 @@ class ExperimentSpec:
                         tr_lazy("The {what} '{label}' is in the experiment twice.", what=what, label=label),
                         "Name each once.",
                     )
+        for protocol in self.protocols if any(one.splits for one in self.cases) else ():
+            protocol_class(protocol.protocol)(**protocol.settings).check_splits()
+            if protocol.repeats is not None:
+                raise BadArguments(
+                    "The splits say how many repeats there are.", "Leave the number of repeats out."
+                )
         if self.n_cells > MAX_CELLS:
             raise BadArguments(
                 tr_lazy("The experiment has {n_cells} cells.", n_cells=self.n_cells),

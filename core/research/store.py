@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from semblance.core.errors import BadInput, SemblanceError
-from semblance.core.files import create_folder, write_file
+from semblance.core.files import create_folder, make_folder, write_file
 from semblance.core.language import tr_lazy
 from semblance.core.research.spec import ExperimentSpec
 
-SPEC, CELLS, CASES = "experiment.json", "cells", "cases.json"
+SPEC, CELLS, CASES, QUERIES = "experiment.json", "cells", "cases.json", "queries"
 _WORK = ".work-"
 FORMAT = 1
 MAX_BYTES = 256 << 20
@@ -106,6 +106,32 @@ class ExperimentStore:
         """
         text = _compact_json(answer)
         write_file(self._file(cell), f"{hashlib.sha256(text.encode()).hexdigest()}\n{text}\n".encode())
+
+    def save_kept(self, cell: str, content: bytes | None) -> None:
+        """Save the splits and queries of a cell, before the cell itself; ``None`` removes those of an earlier run.
+
+        Raises:
+            SemblanceError: as :meth:`save_cell`.
+        """
+        if content is None:
+            self._kept_file(cell).unlink(missing_ok=True)
+        else:
+            make_folder(self.folder / QUERIES)
+            write_file(self._kept_file(cell), content, durable=False)
+
+    def has_kept(self, cell: str) -> bool:
+        """Whether splits and queries of a cell are kept."""
+        return self._kept_file(cell).is_file()
+
+    def read_kept(self, cell: str) -> bytes | None:
+        """The splits and queries of a cell; ``None`` where none are kept."""
+        try:
+            return self._kept_file(cell).read_bytes()
+        except OSError:
+            return None
+
+    def _kept_file(self, cell: str) -> Path:
+        return self.folder / QUERIES / f"{cell}.npz"
 
     def read_cell(self, cell: str) -> dict[str, Any] | None:
         """The answer of a finished cell; ``None`` if there is none, or if it is damaged."""

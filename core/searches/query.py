@@ -1,7 +1,8 @@
-"""A query: a case or an image, or a region of it."""
+"""A query: a case or an image, or a region of it, or a vector that another program made."""
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -22,22 +23,36 @@ ALL_SLICES, IN_ORDER = "all", "in order"
 class Query(JsonDocument):
     """A case of the library or an image file, as a whole or a region of it.
 
+    ``vector``: its numbers in the features of the metric, which are then not measured, alone or beside a case or image,
+    whose patient is then recognised as ever.
     ``slices``: :data:`ALL_SLICES` or :data:`IN_ORDER` for a whole volume by its slices; ``region`` is then all of the
     slice on which the similar cases open.
     """
 
-    JSON_KEYS: ClassVar[JsonKeys] = (("case_id", "case"), "image", "region", "slices")
+    JSON_KEYS: ClassVar[JsonKeys] = (("case_id", "case"), "image", "region", "slices", "vector")
 
     case: str | None = None
     image: Path | None = None
     region: Region | None = None
     slices: str = ""
+    vector: tuple[float, ...] | None = None
+
+    @property
+    def key(self) -> str:
+        """The case, the path of the image, or a name made of the vector: how judgements name the query."""
+        if self.case is not None:
+            return self.case
+        if self.image is None and self.vector is not None:
+            return f"vector {hashlib.sha256(repr(self.vector).encode()).hexdigest()[:16]}"
+        return str(self.image)
 
     def to_json(self) -> dict[str, Any]:
-        """The query; of a volume by its slices with ``slices``."""
+        """The query; of a volume by its slices with ``slices``, of a given vector with ``vector``."""
         found = super().to_json()
         if not self.slices:
             del found["slices"]
+        if self.vector is None:
+            del found["vector"]
         return found
 
     @classmethod
@@ -48,9 +63,15 @@ class Query(JsonDocument):
 
 
 def check_one_query(query: Query) -> None:
-    """Raises BadArguments unless ``query`` is either a case or an image."""
-    if (query.case is None) == (query.image is None):
-        raise BadArguments("A search needs one query.", "Give either --case or --image.")
+    """Raises BadArguments unless ``query`` is either a case or an image, or a vector, alone or with one of them."""
+    none = query.case is None and query.image is None
+    if (none and query.vector is None) or (query.case is not None and query.image is not None):
+        raise BadArguments("A search needs one query.", "Give either --case or --image, or --vector.")
+    if query.vector is not None and (query.slices or (none and query.region is not None)):
+        raise BadArguments(
+            "A vector has neither regions nor slices.",
+            "Give the vector that was made of the region, without it.",
+        )
     if query.slices not in ("", ALL_SLICES, IN_ORDER):
         raise BadArguments(
             tr_lazy("'{slices}' is no way to compare slices.", slices=query.slices),

@@ -66,12 +66,14 @@ def test_the_guard_sees_a_socket(guarded):
 
 def test_the_guard_sees_processes_of_the_engine(guarded, tmp_path):
     script = tmp_path / "script.py"
+    (tmp_path / "work_with_socket.py").write_text(
+        "import socket\ndef work(*, reporter):\n    socket.socket().close()\n    return 7\n"
+    )
+    # Workers do not run the script again, so it needs no guard.
     script.write_text(
-        "import socket\n"
         "from semblance.core.engine import Engine\n"
-        "def work(*, reporter):\n    socket.socket().close()\n    return 7\n"
-        "if __name__ == '__main__':\n"
-        "    with Engine(1) as engine:\n        assert engine.submit(work).result() == 7\n"
+        "from work_with_socket import work\n"
+        "with Engine(1) as engine:\n    assert engine.submit(work).result() == 7\n"
     )
     assert guarded(str(script)) == ["socket of family 2"]
 

@@ -15,6 +15,7 @@ from semblance.core.evaluation.protocols.papers import at_rank
 from semblance.core.evaluation.protocols.protocol import (
     MetricTrial,
     SplitProtocol,
+    kept_records,
     repeat_seed,
     repeated_folds,
 )
@@ -94,6 +95,7 @@ class FullProtocol(SplitProtocol):
         "balanced_knn_error@5",
         "auc",
     )
+    split_parameters: ClassVar[tuple[str, ...]] = ("split", "held_out")
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter("split", "half", "What is tested in a repeat.", choices=("half", "folds")),
         Parameter("held_out", 0.5, "Share of the cases that is tested.", minimum=0.05, maximum=0.95),
@@ -130,18 +132,28 @@ class FullProtocol(SplitProtocol):
         patients = patient_codes(data.units, data.n_cases)
         test_patients = None if patients is None else patients[split.test]
         query_findings = findings[split.test]
-        inside, curves, bootstrapped, queries = _leave_one_out(
+        inside, curves, bootstrapped, queries, columns = _leave_one_out(
             trial, query_findings, test_patients, self._draws
         )
-        across, more, rocs, intervals = self._from_training(trial, findings, names.tolist(), test_patients)
+        across, more, rocs, intervals, errors = self._from_training(
+            trial, findings, names.tolist(), test_patients
+        )
+        ks = sorted({*_REPORTED_K, *_REPORTED_VOTES})
+        columns = {**columns, "ccknn_error": errors}
         return MeasuredScores(
-            {**inside, **across}, {**curves, **more}, rocs, {**bootstrapped, **intervals}, queries
+            {**inside, **across},
+            {**curves, **more},
+            rocs,
+            {**bootstrapped, **intervals},
+            queries,
+            kept_records(trial, ks, inside=True, columns=columns),
         )
 
     def _from_training(
         self, trial: MetricTrial, findings: Rows, names: list[str], test_patients: Rows | None
-    ) -> tuple[dict[str, float], dict[str, Vector], dict[str, Roc], Intervals]:
-        """Scores, curves by k, ROC curves and intervals with neighbours in the training part."""
+    ) -> tuple[dict[str, float], dict[str, Vector], dict[str, Roc], Intervals, Matrix]:
+        """Scores, curves by k, ROC curves and intervals with neighbours in the training part, and the class-conditional
+        errors (q, K) of the queries."""
         data, split, reporter = trial.data, trial.split, trial.reporter
         gallery, query_findings = findings[split.train], findings[split.test]
         distances = metric_distances(
@@ -177,7 +189,7 @@ class FullProtocol(SplitProtocol):
         best = vote.plain.max(axis=1)
         right = vote.correct[:, vote.k - 1]
         scores["calibration_error"] = expected_calibration_error(best, right)
-        return scores, curves, rocs, intervals
+        return scores, curves, rocs, intervals, errors
 
     def _areas(
         self,
@@ -217,8 +229,9 @@ class FullProtocol(SplitProtocol):
 
 def _leave_one_out(
     trial: MetricTrial, query_findings: Rows, test_patients: Rows | None, draws: int
-) -> tuple[dict[str, float], Mapping[str, Vector], Intervals, QueryScores]:
-    """Scores, curves by k, intervals and single queries, leave-one-out inside the tested part."""
+) -> tuple[dict[str, float], Mapping[str, Vector], Intervals, QueryScores, dict[str, Matrix]]:
+    """Scores, curves by k, intervals and single queries, leave-one-out inside the tested part, and what the scores are
+    means of: (q,) or (q, K) each."""
     test, reporter = trial.data.X[trial.split.test], trial.reporter
     lesions = trial.data.lesions_of(trial.split.test)
     distances = metric_distances(trial.metric, test, test, lesions)
@@ -249,10 +262,19 @@ def _leave_one_out(
     if len(chosen) < len(test):
         distances = metric_distances(trial.metric, test[chosen], test[chosen])
     patients = np.arange(len(test)) if test_patients is None else test_patients
-    scores["triplet_accuracy"] = triplet_accuracy(
-        distances, query_findings[chosen], patients[chosen], reporter
-    ).share
-    return scores, curves, intervals, QueryScores(*at_rank(per_query, trial.split.test))
+    triplets = triplet_accuracy(distances, query_findings[chosen], patients[chosen], reporter)
+    scores["triplet_accuracy"] = triplets.share
+    right, every = np.full((2, len(test)), np.nan)
+    right[chosen], every[chosen] = triplets.right, triplets.all
+    columns = {
+        "recall": found.recall,
+        "ndcg": found.ndcg,
+        "hit_rate": found.hit,
+        "average_precision": found.average_precision,
+        "triplets_right": right,
+        "triplets": every,
+    }
+    return scores, curves, intervals, QueryScores(*at_rank(per_query, trial.split.test)), columns
 
 
 def _intervals_of_scores(

@@ -85,18 +85,18 @@ class MatchingProtocol(SplitProtocol):
     ) -> EvaluationPlan:
         """As :meth:`SplitProtocol.plan`; learners are fitted with each polyp as a finding of its own."""
         data = prepare(data)
-        repeats = self.checked_repeats(repeats)
         views = PolypViews(data, str(self.settings["negative"]))
-        rule, splits = self.splits(data, repeats, seed)
+        parted = self.parted(data, repeats, seed)
         return EvaluationPlan(
             replace(data, y=views.identities),
             data,
-            rule,
-            tuple(splits),
+            parted.rule,
+            parted.splits,
             lambda trial: _measure(trial, views),
-            FOLDS,
+            parted.per_repeat,
             triplets=views.triplets,
             baselines={GEODESIC: _positions(data, views)} if GEODESIC in learners else {},
+            **self.plan_options(parted),
         )
 
     def measure(self, trial: MetricTrial) -> MeasuredScores:

@@ -12,23 +12,23 @@ import numpy.typing as npt
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.evaluation.data import EvaluationData, prepare
 from semblance.core.evaluation.intervals import over_queries
-from semblance.core.evaluation.protocols.protocol import EvaluationPlan, MetricTrial, SplitProtocol
+from semblance.core.evaluation.protocols.protocol import (
+    EvaluationPlan,
+    MetricTrial,
+    SplitProtocol,
+    repeat_seed,
+)
+from semblance.core.evaluation.query_records import TRAINING, QueryRecords
 from semblance.core.evaluation.result import MeasuredScores, QueryScores
-from semblance.core.evaluation.scores import Matrix
-from semblance.core.evaluation.search_rankings import Gallery, search_rankings
+from semblance.core.evaluation.scores import Matrix, Rows
+from semblance.core.evaluation.search_rankings import Gallery, SearchRankings, search_rankings
+from semblance.core.evaluation.split_file import OFFICIAL_ATTRIBUTES, PART_WORDS
 from semblance.core.evaluation.splits import HoldOut, patient_codes
 from semblance.core.language import tr_lazy
 
-#: Attributes that name the official part of a case; the kind ``medmnist`` stores the second.
-PARTS = ("part", "split")
 #: Attribute of a case whose file gives each image several labels at once.
 SEVERAL_LABELS = "labels_at_once"
-#: How the parts are written, by what they are for.
-_WORDS = {
-    "train": ("train", "training"),
-    "validation": ("val", "validation", "valid", "dev"),
-    "test": ("test", "testing"),
-}
+_PARTS = ("train", "validation", "test")
 #: The nearest cases that are counted by Mahbod et al., and that vote by Doerrich et al.
 NEAREST, VOTERS = 5, 11
 _SCORES = ("acc@1", f"mmv@{NEAREST}", f"map@{NEAREST}", f"knn_accuracy@{VOTERS}")
@@ -59,7 +59,7 @@ class MedMNISTProtocol(SplitProtocol):
     )
     repeats: ClassVar[int] = 1
     compared: ClassVar[tuple[str, ...]] = _SCORES
-    attributes: ClassVar[tuple[str, ...]] = (*PARTS, SEVERAL_LABELS)
+    attributes: ClassVar[tuple[str, ...]] = (*OFFICIAL_ATTRIBUTES, SEVERAL_LABELS)
     chosen_by: ClassVar[tuple[str, ...]] = _SCORES
 
     def checked_repeats(self, repeats: int | None) -> int:
@@ -106,15 +106,20 @@ class MedMNISTProtocol(SplitProtocol):
     ) -> EvaluationPlan:
         """As :meth:`SplitProtocol.plan`; parts may have copies of an image, which are counted, but no patient."""
         data = prepare(data)
-        rule, splits = self.splits(data, self.checked_repeats(repeats), seed)
+        parted = self.parted(data, repeats, seed)
         return EvaluationPlan(
             replace(data, units=data.groups),
             data,
-            rule,
-            tuple(splits),
+            parted.rule,
+            parted.splits,
             self.measure,
-            chosen_by=self.chosen_by,
+            parted.per_repeat,
+            **self.plan_options(parted),
         )
+
+    def given_seed(self, seed: int, repeat: int) -> int:
+        """The seed itself, as of the official parts, and others for further repeats."""
+        return repeat_seed(seed, repeat) if repeat else seed
 
     def measure(self, trial: MetricTrial) -> MeasuredScores:
         """The four scores of searches in the training part."""
@@ -148,7 +153,33 @@ class MedMNISTProtocol(SplitProtocol):
             dict(zip(_SCORES, mean.tolist(), strict=True)),
             intervals={name: {"bootstrap": (least, most)} for name, least, most in ends},
             queries=QueryScores(_SCORES[0], split.test, values[:, 0]),
+            records=_records(trial, rankings, rows, patients) if trial.keeps_queries else None,
         )
+
+
+def _records(trial: MetricTrial, rankings: SearchRankings, rows: Rows, patients: Rows | None) -> QueryRecords:
+    """What the queries of ``rankings`` found in the training part; ``rows`` are those of its gallery in the data."""
+    ks = [k for k in (*range(1, NEAREST + 1), VOTERS) if k <= rankings.nearest.shape[1]]
+    at = [k - 1 for k in ks]
+    # A finding that no searched or tested case has is none of the gallery.
+    names = np.unique(trial.data.y).tolist()
+    number = np.array([names.index(name) for name in rankings.gallery.names], dtype=np.intp)
+    votes = np.zeros((len(rankings.queries), len(ks), len(names)))
+    for place, k in enumerate(ks):
+        votes[:, place, number] = np.nan_to_num(rankings.shares(k))
+    voted = rankings.voted()[:, at]
+    hits = np.cumsum(rankings.nearest_findings == rankings.findings[:, np.newaxis], axis=1)
+    return QueryRecords(
+        TRAINING,
+        trial.split.test,
+        tuple(ks),
+        hits[:, at].astype(np.float64),
+        np.cumsum((rankings.nearest >= 0).astype(np.intp), axis=1)[:, at],
+        np.where(rankings.nearest >= 0, rows[rankings.nearest], -1)[:, : ks[-1]],
+        trial.split.test if patients is None else patients[trial.split.test],
+        votes,
+        np.where(voted >= 0, number[voted], -1),
+    )
 
 
 def average_precision(hits: npt.NDArray[np.bool_]) -> Matrix:
@@ -165,7 +196,7 @@ def _parts(data: EvaluationData) -> list[npt.NDArray[np.intp]]:
     Raises:
         BadInput: a case is in none, or no case is in the training or the test part.
     """
-    named = (data.attributes[name] for name in PARTS if name in data.attributes)
+    named = (data.attributes[name] for name in OFFICIAL_ATTRIBUTES if name in data.attributes)
     written = next((one for one in named if (one != "").any()), None)
     if written is None:
         raise BadInput(
@@ -173,7 +204,7 @@ def _parts(data: EvaluationData) -> list[npt.NDArray[np.intp]]:
             "Import an .npz file of MedMNIST, or give the cases of a table a column 'part'.",
         )
     words = np.char.lower(np.char.strip(written))
-    found = [np.flatnonzero(np.isin(words, names)) for names in _WORDS.values()]
+    found = [np.flatnonzero(np.isin(words, PART_WORDS[part])) for part in _PARTS]
     left = np.setdiff1d(np.arange(data.n_cases), np.concatenate(found))
     if len(left):
         raise BadInput(
@@ -185,7 +216,7 @@ def _parts(data: EvaluationData) -> list[npt.NDArray[np.intp]]:
             ),
             "Name the parts train, val and test.",
         )
-    for name, rows in zip(_WORDS, found, strict=True):
+    for name, rows in zip(_PARTS, found, strict=True):
         if not len(rows) and name != "validation":
             raise BadInput(
                 tr_lazy("{data} has no case of the part '{part}'.", data=data.name, part=name),

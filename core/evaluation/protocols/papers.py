@@ -14,6 +14,7 @@ from semblance.core.evaluation.protocols.protocol import (
     MetricTrial,
     SplitProtocol,
     TrainingQueries,
+    kept_records,
     patient_numbers,
     random_halves,
     repeat_seed,
@@ -151,7 +152,13 @@ def _measure_bdm(trial: MetricTrial) -> MeasuredScores:
         {"retrieval_accuracy": retrieval, "knn_accuracy": accuracy},
         rocs,
         queries=QueryScores(*at_rank(per_query, split.test)),
+        records=kept_records(trial, _BDM_K, inside=True, columns=weighted_columns(vote.weighted)),
     )
+
+
+def weighted_columns(weighted: Matrix) -> dict[str, Matrix]:
+    """A column of the weighted votes (q, c) at :data:`VOTERS` for each finding."""
+    return {f"weighted_votes{finding + 1}": column for finding, column in enumerate(weighted.T)}
 
 
 def at_rank(per_query: Matrix, rows: Rows, k: int = 10) -> tuple[str, Rows, Matrix]:
@@ -196,6 +203,7 @@ class MetricBoostProtocol(SplitProtocol):
     )
     repeats: ClassVar[int] = 1
     compared: ClassVar[tuple[str, ...]] = ("triplet_accuracy", "knn_accuracy@1")
+    split_parameters: ClassVar[tuple[str, ...]] = ("train_on",)
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter(
             "train_on",
@@ -243,6 +251,12 @@ class MetricBoostProtocol(SplitProtocol):
                 **{f"knn_accuracy@{k}": float(accuracy[k - 1]) for k in _METRICBOOST_K if k <= len(accuracy)},
             },
             {"knn_accuracy": accuracy},
+            records=kept_records(
+                trial,
+                _METRICBOOST_K,
+                inside=False,
+                columns={"triplets_right": triplets.right, "triplets": triplets.all},
+            ),
         )
 
 
@@ -274,11 +288,17 @@ class BoostMetricProtocol(SplitProtocol):
 
     def measure(self, trial: MetricTrial) -> MeasuredScores:
         """k-NN errors of the test and validation cases, with neighbours in the training part."""
-        error, validation = _errors(trial, trial.split.test), _errors(trial, trial.split.validation)
+        error = _errors(trial, trial.split.test)
         scores = {f"knn_error@{k}": float(error[k - 1]) for k in _BOOSTMETRIC_K if k <= len(error)}
-        if len(validation) >= NEIGHBOURS:
-            scores[f"validation_knn_error@{NEIGHBOURS}"] = float(validation[NEIGHBOURS - 1])
-        return MeasuredScores(scores, {"knn_error": error, "validation_knn_error": validation})
+        curves = {"knn_error": error}
+        # Splits that are given may have no validation part.
+        if len(trial.split.validation):
+            validation = curves["validation_knn_error"] = _errors(trial, trial.split.validation)
+            if len(validation) >= NEIGHBOURS:
+                scores[f"validation_knn_error@{NEIGHBOURS}"] = float(validation[NEIGHBOURS - 1])
+        queries = np.concatenate([trial.split.test, trial.split.validation])
+        records = kept_records(trial, _BOOSTMETRIC_K, inside=False, queries=queries)
+        return MeasuredScores(scores, curves, records=records)
 
 
 def _errors(trial: MetricTrial, queries: Rows) -> Matrix:
@@ -360,8 +380,11 @@ def _measure_online(trial: MetricTrial) -> MeasuredScores:
         **{f"balanced_error@{k}": float(balanced[k - 1]) for k in _ONLINE_K if k <= len(plain)},
     }
     online_scores, curves = _online_scores(trial)
+    chosen = {"knn_error": float(plain_k), "balanced_error": float(balanced_k)}
     return MeasuredScores(
-        {**scores, **online_scores}, {"knn_error": plain, "balanced_error": balanced, **curves}
+        {**scores, **online_scores},
+        {"knn_error": plain, "balanced_error": balanced, **curves},
+        records=kept_records(trial, range(1, MAX_VOTERS + 1), inside=False, chosen=chosen),
     )
 
 
@@ -442,20 +465,39 @@ def _measure_ccml(trial: MetricTrial) -> MeasuredScores:
         reporter,
     )
     test_errors = _class_conditional_errors(distances, gallery, query_findings, len(names), None, reporter)
-    gain = mean_over_queries(
-        ndcg(distances, gallery, query_findings, len(names), max_k=_MAX_RANKS, reporter=reporter)
-    )
-    by_mean, by_likelihood = test_errors
+    gains = ndcg(distances, gallery, query_findings, len(names), max_k=_MAX_RANKS, reporter=reporter)
+    gain = mean_over_queries(gains)
+    by_mean, by_likelihood = (errors.mean(axis=0) for errors in test_errors)
+    chosen_mean, chosen_likelihood = (int(errors.mean(axis=0).argmin()) + 1 for errors in training_errors)
     scores = {
         "knn_error": float(plain[plain_k - 1]),
-        "ccknn_error": float(by_mean[training_errors[0].argmin()]),
-        "ccknn_likelihood_error": float(by_likelihood[training_errors[1].argmin()]),
+        "ccknn_error": float(by_mean[chosen_mean - 1]),
+        "ccknn_likelihood_error": float(by_likelihood[chosen_likelihood - 1]),
         **{f"knn_error@{k}": float(plain[k - 1]) for k in _CCML_K if k <= len(plain)},
         **{f"ccknn_error@{k}": float(by_mean[k - 1]) for k in _CCML_K},
         **{f"ccknn_likelihood_error@{k}": float(by_likelihood[k - 1]) for k in _CCML_K},
         **{f"ndcg@{k}": float(gain[k - 1]) for k in _REPORTED_RANKS if k <= len(gain)},
     }
-    return MeasuredScores(scores, {"knn_error": plain, "ccknn_error": by_mean, "ndcg": gain})
+    chosen = {
+        "knn_error": float(plain_k),
+        "ccknn_error": float(chosen_mean),
+        "ccknn_likelihood_error": float(chosen_likelihood),
+    }
+    return MeasuredScores(
+        scores,
+        {"knn_error": plain, "ccknn_error": by_mean, "ndcg": gain},
+        records=kept_records(
+            trial,
+            sorted({*_CCML_K, *_REPORTED_RANKS, plain_k, chosen_mean, chosen_likelihood}),
+            inside=False,
+            columns={
+                "ccknn_error": test_errors[0],
+                "ccknn_likelihood_error": test_errors[1],
+                "ndcg": gains,
+            },
+            chosen=chosen,
+        ),
+    )
 
 
 def _class_conditional_errors(
@@ -466,7 +508,7 @@ def _class_conditional_errors(
     patients: tuple[Rows, Rows] | None,
     reporter: Reporter,
 ) -> tuple[Matrix, Matrix]:
-    """(K,) errors at k = 1..25 of Eq. 14 and of Algorithm 2; cases of the query's patient are left out."""
+    """(q, K) errors at k = 1..25 of Eq. 14 and of Algorithm 2; cases of the query's patient are left out."""
     queries, gallery_patients = (None, None) if patients is None else patients
     near = finding_neighbours(
         distances,
@@ -478,6 +520,6 @@ def _class_conditional_errors(
         reporter=reporter,
     )
     ks = range(1, MAX_VOTERS + 1)
-    by_mean = [wrong_shares(near.nearest_in_mean(k), query_findings).mean() for k in ks]
-    by_likelihood = [wrong_shares(near.likeliest(k), query_findings).mean() for k in ks]
-    return np.array(by_mean), np.array(by_likelihood)
+    by_mean = [wrong_shares(near.nearest_in_mean(k), query_findings) for k in ks]
+    by_likelihood = [wrong_shares(near.likeliest(k), query_findings) for k in ks]
+    return np.stack(by_mean, axis=1), np.stack(by_likelihood, axis=1)

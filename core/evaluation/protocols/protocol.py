@@ -14,16 +14,20 @@ import numpy.typing as npt
 from semblance.core.errors import BadArguments, SemblanceError
 from semblance.core.evaluation.data import EvaluationData, prepare
 from semblance.core.evaluation.neighbours import EmbeddedDistances, ScannedDistances, distances_after_steps
+from semblance.core.evaluation.query_records import QueryRecords, query_records
 from semblance.core.evaluation.result import (
     EvaluationResult,
     LearnerFailure,
     LearnerResult,
     MeasuredScores,
+    NamedSplit,
     SplitFacts,
+    SplitQueries,
     compare,
     summarise,
 )
 from semblance.core.evaluation.scores import Matrix, Rows, mean_over_findings, mean_over_queries, votes
+from semblance.core.evaluation.split_file import GivenSplits, SplitTable
 from semblance.core.evaluation.splits import HoldOut, folds, halves, patient_codes
 from semblance.core.language import tr_lazy
 from semblance.core.parameters import Parameter, Value, checked
@@ -42,6 +46,8 @@ FAILURES = (SemblanceError, ArithmeticError, ValueError, np.linalg.LinAlgError, 
 
 #: The learner without learning, and the name of the choice among learners and descriptions by validation.
 PLAIN, AUTO = "euclidean", "auto"
+#: The score of a given validation part that ``auto`` chooses by, where a protocol has it.
+_CHOSEN_BY = "macro_retrieval_accuracy@10"
 #: Number of progress steps within one fit.
 _PROGRESS_STEPS = 100
 
@@ -54,7 +60,8 @@ _MAX_QUERIES = 2000
 class MetricTrial:
     """One metric, fitted on the training rows of ``split``, about to be measured on the others.
 
-    ``learner`` fitted it, on rows after the steps; ``points`` are its training curve, if requested.
+    ``learner`` fitted it, on rows after the steps; ``points`` are its training curve, if requested. ``keeps_queries``:
+    what single queries found is wanted too.
     """
 
     metric: Metric
@@ -63,6 +70,7 @@ class MetricTrial:
     reporter: Reporter
     learner: Learner
     points: tuple[TrainingPoint, ...] = ()
+    keeps_queries: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +82,9 @@ class EvaluationPlan:
     rows, for learners that take them. ``baselines``: names of the plain distance on other features of the same cases,
     without steps. ``points``: keep training curves until they are measured. ``chosen_by``: the scores whose mean, with
     the validation part of a split as queries, ``auto`` chooses by; without them it splits the training part again.
+    ``labels``: repeat and fold of each split, as they are given. ``copies_apart``: no copy of an image is in two parts
+    of a split; given splits may have some, which their rule counts, but never a patient. ``keeps_queries``: measure
+    what single queries found too.
     """
 
     data: EvaluationData
@@ -86,6 +97,16 @@ class EvaluationPlan:
     baselines: Mapping[str, EvaluationData] = field(default_factory=dict)
     points: bool = False
     chosen_by: tuple[str, ...] = ()
+    labels: tuple[tuple[str, str], ...] = ()
+    copies_apart: bool = True
+    keeps_queries: bool = False
+
+    def label(self, place: int) -> tuple[str, str]:
+        """Repeat and fold of the split at ``place``, counted from 1 where they are not given."""
+        if self.labels:
+            return self.labels[place]
+        repeat, fold = divmod(place, self.per_repeat)
+        return str(repeat + 1), str(fold + 1) if self.per_repeat > 1 else ""
 
     def prepared(self, place: int, steps: Sequence[Step], baseline: str | None = None) -> PreparedSplit:
         """The split at ``place``, checked for leakage, with its training rows after ``steps``.
@@ -94,10 +115,10 @@ class EvaluationPlan:
             BadInput: a case or a patient is in two of its parts.
         """
         split = self.splits[place]
-        split.check_leakage(self.data.units, self.data.n_cases)
+        split.check_leakage(self.data.units if self.copies_apart else self.data.groups, self.data.n_cases)
         if baseline is not None:
-            return PreparedSplit(self.baselines[baseline], split, (), None)
-        return PreparedSplit(self.data, split, steps, self.triplets)
+            return PreparedSplit(self.baselines[baseline], split, (), None, self.keeps_queries)
+        return PreparedSplit(self.data, split, steps, self.triplets, self.keeps_queries)
 
 
 class PreparedSplit:
@@ -109,10 +130,11 @@ class PreparedSplit:
         split: HoldOut,
         steps: Sequence[Step],
         triplets: Callable[[HoldOut], npt.NDArray[np.int64]] | None,
+        keeps_queries: bool = False,
     ) -> None:
         from semblance.core.metrics.steps import fit_steps
 
-        self.data, self.split = data, split
+        self.data, self.split, self.keeps_queries = data, split, keeps_queries
         self.y = data.y[split.train]
         self.groups: npt.NDArray[np.str_] | None = None if data.groups is None else data.groups[split.train]
         self.fitted: tuple[Step, ...] = ()
@@ -161,8 +183,14 @@ class EvaluationProtocol(abc.ABC):
     default_learners: ClassVar[tuple[str, ...]] = ()
     #: Whether it compares the places of the cases' images.
     needs_places: ClassVar[bool] = False
-    #: The parameters of the protocol.
+    #: The parameters of the protocol, and those that say how it splits.
     parameters: ClassVar[tuple[Parameter, ...]] = ()
+    split_parameters: ClassVar[tuple[str, ...]] = ()
+    #: Why it takes no splits from outside; "": it takes them.
+    own_splits: ClassVar[str] = ""
+    #: Splits that take the place of its own, and whether it keeps what single queries found.
+    given: SplitTable | None = None
+    keeps_queries: bool = False
 
     def __init__(self, **settings: Value) -> None:
         """``settings`` are values of :attr:`parameters`; the others keep their defaults.
@@ -173,6 +201,36 @@ class EvaluationProtocol(abc.ABC):
         self.settings: Mapping[str, Value] = checked(
             tr_lazy("The protocol {name}", name=self.name), self.parameters, settings
         )
+
+    def check_splits(self) -> None:
+        """Check that splits may take the place of its own.
+
+        Raises:
+            BadArguments: it takes none, or a setting says how it splits.
+        """
+        if self.own_splits:
+            raise BadArguments(
+                tr_lazy(
+                    "The protocol {name} takes no splits: {reason}", name=self.name, reason=self.own_splits
+                ),
+                "Leave --splits out, or choose another protocol.",
+            )
+        defaults = {one.name: one.default for one in self.parameters}
+        changed = [name for name in self.split_parameters if self.settings[name] != defaults[name]]
+        if changed:
+            raise BadArguments(
+                tr_lazy("'protocol.{name}' says how to split, and so do the splits.", name=changed[0]),
+                "Leave one of them out.",
+            )
+
+    def take_splits(self, given: SplitTable) -> None:
+        """Measure on these splits in place of its own.
+
+        Raises:
+            BadArguments: as :meth:`check_splits`.
+        """
+        self.check_splits()
+        self.given = given
 
     @abc.abstractmethod
     def run(
@@ -329,7 +387,9 @@ def fit_and_measure(
     if prepared.problem is not None:
         raise prepared.problem
     metric, seconds = _fit(learner, prepared, reporter)
-    trial = MetricTrial(metric, prepared.data, prepared.split, reporter, learner, tuple(points()))
+    trial = MetricTrial(
+        metric, prepared.data, prepared.split, reporter, learner, tuple(points()), prepared.keeps_queries
+    )
     return measure(trial), seconds
 
 
@@ -420,6 +480,7 @@ class _AutoRun(_LearnerRun):
         reporter: Reporter,
     ) -> tuple[Learner, PreparedSplit]:
         from semblance.core.evaluation.choose_learner import best_on_validation_part, validate_learners
+        from semblance.core.evaluation.friedman import smaller_is_better
         from semblance.core.metrics.registry import make_learner
         from semblance.core.metrics.steps import steps_text
 
@@ -432,7 +493,10 @@ class _AutoRun(_LearnerRun):
                 scores = fit_and_measure(make_learner(learner, random_state=seed), part, measure, reporter)[
                     0
                 ].scores
-                return float(np.mean([scores[name] for name in self._chosen_by]))
+                signs = [-1.0 if smaller_is_better(name) else 1.0 for name in self._chosen_by]
+                return float(
+                    np.mean([sign * scores[name] for sign, name in zip(signs, self._chosen_by, strict=True)])
+                )
 
             validation = best_on_validation_part(data, extractor, score, reporter=reporter)
         else:
@@ -534,6 +598,14 @@ def _result(
         failed=tuple(run.failure for run in runs if run.failure is not None),
         compared=tuple(compared),
         versions=versions(),
+        splits=tuple(NamedSplit(*plan.label(place), split) for place, split in enumerate(splits)),
+        queries=tuple(
+            SplitQueries(run.spec.name, *plan.label(place), measured.records)
+            for run in runs
+            if run.failure is None
+            for place, measured in enumerate(run.measured)
+            if measured.records is not None
+        ),
     )
 
 
@@ -599,18 +671,50 @@ class SplitProtocol(EvaluationProtocol):
     ) -> EvaluationPlan:
         """The splits of all repeats, each measured by :meth:`measure`."""
         data = prepare(data)
-        repeats = self.checked_repeats(repeats)
-        rule, splits = self.splits(data, repeats, seed)
+        parted = self.parted(data, repeats, seed)
         return EvaluationPlan(
             data,
             data,
-            rule,
-            tuple(splits),
+            parted.rule,
+            parted.splits,
             self.measure,
-            len(splits) // repeats,
+            parted.per_repeat,
             points=self.needs_points,
-            chosen_by=self.chosen_by,
+            **self.plan_options(parted),
         )
+
+    def parted(self, data: EvaluationData, repeats: int | None, seed: int) -> GivenSplits:
+        """The splits that are given, or else its own.
+
+        Raises:
+            BadArguments: fewer than one repeat, or a number of them although splits are given.
+            BadInput: as :meth:`splits`, or as :meth:`SplitTable.splits`.
+        """
+        if self.given is not None:
+            if repeats is not None:
+                raise BadArguments("The splits say how many repeats there are.", "Leave --repeats out.")
+            return self.given.splits(data, lambda repeat: self.given_seed(seed, repeat))
+        repeats = self.checked_repeats(repeats)
+        rule, splits = self.splits(data, repeats, seed)
+        return GivenSplits(rule, tuple(splits), (), len(splits) // repeats)
+
+    def given_seed(self, seed: int, repeat: int) -> int:
+        """The seed of a repeat of given splits: the one that a repeat of its own has."""
+        return repeat_seed(seed, repeat)
+
+    def plan_options(self, parted: GivenSplits) -> dict[str, Any]:
+        """What a plan of ``parted`` has besides its data and how it measures."""
+        chosen_by = self.chosen_by
+        if not chosen_by and any(len(split.validation) for split in parted.splits):
+            # A validation part that is given is there to choose by.
+            best = [name for name in self.compared if name == _CHOSEN_BY] or self.compared[:1]
+            chosen_by = tuple(best) if self.given is not None else ()
+        return {
+            "labels": parted.labels,
+            "copies_apart": self.given is None,
+            "keeps_queries": self.keeps_queries,
+            "chosen_by": chosen_by,
+        }
 
     def checked_repeats(self, repeats: int | None) -> int:
         """The number requested, or the default.
@@ -680,6 +784,31 @@ class TrainingQueries:
         plain = mean_over_queries(correct)
         balanced = mean_over_findings(correct, self.findings[self.queries])
         return int(plain.argmax()) + 1, int(balanced.argmax()) + 1
+
+
+def kept_records(
+    trial: MetricTrial,
+    ks: Sequence[int],
+    *,
+    inside: bool,
+    queries: Rows | None = None,
+    columns: Mapping[str, Matrix] | None = None,
+    chosen: Mapping[str, float] | None = None,
+) -> QueryRecords | None:
+    """As :func:`semblance.core.evaluation.query_records.query_records` of a trial that keeps queries, else ``None``."""
+    if not trial.keeps_queries:
+        return None
+    return query_records(
+        trial.metric,
+        trial.data,
+        trial.split,
+        ks,
+        inside=inside,
+        queries=queries,
+        columns=columns,
+        chosen=chosen,
+        reporter=trial.reporter,
+    )
 
 
 def patient_numbers(data: EvaluationData) -> Rows:

@@ -93,6 +93,7 @@ class RegionProtocol(EvaluationProtocol):
     baselines: ClassVar[tuple[str, ...]] = (BY_PLACE, BY_FEATURES)
     default_learners: ClassVar[tuple[str, ...]] = (BY_PLACE, BY_FEATURES, PLAIN)
     needs_places: ClassVar[bool] = True
+    own_splits: ClassVar[str] = tr_lazy("every region searches the whole images of all other patients.")
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter("queries", 500, "Queries at most, a sample of the regions.", minimum=2, maximum=100_000),
     )

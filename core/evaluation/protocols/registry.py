@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from semblance.core.errors import BadArguments
 from semblance.core.evaluation.protocols.feedback import FeedbackProtocol
 from semblance.core.evaluation.protocols.full import FullProtocol
@@ -19,6 +21,7 @@ from semblance.core.evaluation.protocols.protocol import EvaluationProtocol
 from semblance.core.evaluation.protocols.region import RegionProtocol
 from semblance.core.language import tr_lazy
 from semblance.core.parameters import Value
+from semblance.core.plugins import Plugin, PluginGroup, check_class, guard_methods, missing_hint
 
 _PROTOCOLS: tuple[type[EvaluationProtocol], ...] = (
     BDMProtocol,
@@ -35,9 +38,34 @@ _PROTOCOLS: tuple[type[EvaluationProtocol], ...] = (
 )
 
 
+def _checked_plugin(plugin: Plugin, found: Any) -> type[EvaluationProtocol]:
+    texts = {
+        "title": str,
+        "summary": str,
+        "paper": str,
+        "repeats": int,
+        "compared": tuple,
+        "parameters": tuple,
+    }
+    check_class(plugin, found, EvaluationProtocol, texts)
+    protocol: type[EvaluationProtocol] = found
+    guard_methods(plugin, protocol, ("splits", "measure", "plan", "run", "as_in_the_paper"))
+    return protocol
+
+
+_PLUGINS: PluginGroup[type[EvaluationProtocol]] = PluginGroup(
+    "protocol", lambda: (protocol.name for protocol in _PROTOCOLS), _checked_plugin
+)
+
+
 def protocols() -> tuple[type[EvaluationProtocol], ...]:
-    """The classes of all protocols."""
-    return _PROTOCOLS
+    """The classes of all protocols, last those of plug-ins, which it imports."""
+    return *_PROTOCOLS, *_PLUGINS.all()
+
+
+def protocol_names() -> tuple[str, ...]:
+    """The names of all protocols. Imports none of a plug-in."""
+    return *(protocol.name for protocol in _PROTOCOLS), *_PLUGINS.names()
 
 
 def protocol_class(name: str) -> type[EvaluationProtocol]:
@@ -49,9 +77,11 @@ def protocol_class(name: str) -> type[EvaluationProtocol]:
     for protocol in _PROTOCOLS:
         if protocol.name == name:
             return protocol
-    names = ", ".join(protocol.name for protocol in _PROTOCOLS)
+    if found := _PLUGINS.get(name):
+        return found
     raise BadArguments(
-        tr_lazy("There is no protocol '{name}'.", name=name), tr_lazy("Protocols: {names}.", names=names)
+        tr_lazy("There is no protocol '{name}'.", name=name),
+        missing_hint("protocol", name) or tr_lazy("Protocols: {names}.", names=", ".join(protocol_names())),
     )
 
 

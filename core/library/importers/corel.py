@@ -14,7 +14,7 @@ from semblance.core.imaging.formats import has_image_name
 from semblance.core.imaging.raster import size_of
 from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.importers.folder import FolderImporter
-from semblance.core.library.importers.importer import FoundCase, Recognition, RejectedFile
+from semblance.core.library.importers.importer import COMMON_PARAMETERS, FoundCase, Recognition, RejectedFile
 from semblance.core.library.importers.labels_csv import LabelTable
 from semblance.core.library.importers.source import Source
 
@@ -46,6 +46,7 @@ class CorelImporter(FolderImporter):
     kind = "corel"
     title = "Corel images"
     summary = "Numbered JPEG files of 384 x 256; the hundreds give the category of Corel-1000."
+    parameters = COMMON_PARAMETERS
 
     def recognise(self, source: Source) -> Recognition | None:
         """Sure where all images are numbered JPEG files of Corel's two sizes; looks into a few of them."""

@@ -6,7 +6,7 @@ import contextlib
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import TYPE_CHECKING, BinaryIO, Generic, NamedTuple, TypeVar
@@ -29,7 +29,7 @@ from semblance.core.limits import MAX_TABLE_BYTES, MEMORY_VARIABLE, memory_limit
 from semblance.core.normal_text import composed
 
 if TYPE_CHECKING:
-    from semblance.core.library.importers.source import Source
+    from semblance.core.library.importers.source import Entry, Source
 
 CASE_COLUMNS = ("case_id", "id")
 PATIENT_COLUMNS = ("patient_id", "patient", "subject")
@@ -61,6 +61,8 @@ _BYTES_OF_ROW = 1000
 #: The line before the header in which Excel may state the delimiter.
 _STATED_DELIMITER = re.compile(r"sep=([,;\t])\r?\n?")
 _LONGEST_STATEMENT = 8
+#: Bytes that hold a header.
+_LONGEST_HEADER = 1 << 14
 _NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
 
 
@@ -454,6 +456,22 @@ def header_of(head: bytes) -> list[str]:
         return []
     mark = max(DELIMITERS, key=first.count)
     return [original_text(cell).strip() for cell in next(csv.reader([first], delimiter=mark), [])]
+
+
+def header_start(source: Source, path: str) -> list[str]:
+    """The column names of an entry that is named like a CSV; empty where it cannot be read."""
+    if not source.label(path).lower().endswith((".csv", ".tsv")):
+        return []
+    try:
+        with source.stream(path) as file:
+            return header_of(file.read(_LONGEST_HEADER))
+    except BadInput:
+        return []
+
+
+def is_table_with(source: Source, entry: Entry, accepts: Callable[[list[str]], bool]) -> bool:
+    """Whether an entry is a CSV with a header that ``accepts``."""
+    return accepts(header_start(source, entry.path))
 
 
 def _without_empty_columns(table: CsvText, name: str) -> CsvText:

@@ -10,11 +10,20 @@ of findings the sub-folders give them.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
 from semblance.core.errors import BadInput
+from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy
+from semblance.core.library.finding_codes import (
+    FindingCode,
+    codes_in_cell,
+    plain_column,
+    scheme_of_column,
+    stored_codes,
+    without_codes,
+)
 from semblance.core.library.importers.csv_text import (
     FINDING_COLUMNS,
     IMAGE_COLUMNS,
@@ -23,6 +32,7 @@ from semblance.core.library.importers.csv_text import (
     column_named,
     read_list,
 )
+from semblance.core.library.importers.finding_rules import ListReport
 from semblance.core.library.importers.importer import RejectedFile
 from semblance.core.library.importers.source import Source
 from semblance.core.normal_text import composed
@@ -34,7 +44,8 @@ _LISTED = 5
 
 @dataclass(frozen=True)
 class LabelTableLine:
-    """The line of an image; ``has_finding_column`` is False when there is no column of findings."""
+    """The line of an image; ``has_finding_column`` is False when there is no column of findings. ``region``: a part of
+    the image that it is about, with the ``suffix`` of its key."""
 
     where: str
     finding: str | None
@@ -42,17 +53,20 @@ class LabelTableLine:
     patient: str | None
     case_id: str
     attributes: dict[str, str]
+    region: Region | None = None
+    suffix: str = ""
 
 
 @dataclass
 class LabelTable:
-    """All ``labels.csv`` of a source: lines by image, the images named as companions (masks) of others,
-    and what is to be reported."""
+    """All ``labels.csv`` of a source, or its other lists: lines by image, the images named as companions (masks) of
+    others, what is to be reported, and how other lists were read (``report``)."""
 
     lines: dict[str, list[LabelTableLine]] = field(default_factory=dict)
     companions: dict[str, str] = field(default_factory=dict)
     rejected: list[RejectedFile] = field(default_factory=list)
     files: set[str] = field(default_factory=set)
+    report: ListReport | None = None
 
 
 def is_label_table(path: str) -> bool:
@@ -89,6 +103,7 @@ def _add_lines(text: CsvText, path: str, images: list[str], listing: LabelTable)
     finding, patient = column_named(header, *FINDING_COLUMNS), column_named(header, *PATIENT_COLUMNS)
     case_id = column_named(header, "case_id")
     others = [i for i in range(len(header)) if i not in (image, finding, patient, case_id)]
+    schemes = {i: scheme for i in others if (scheme := scheme_of_column(plain_column(header[i])))}
     finder = _ImageFinder(images, path)
     for failed in text.failed:
         listing.rejected.append(
@@ -117,14 +132,18 @@ def _add_lines(text: CsvText, path: str, images: list[str], listing: LabelTable)
             )
             listing.rejected.append(RejectedFile(f"{path}:{number}", reason, failed=True))
             continue
+        name, codes = without_codes(row[finding]) if finding is not None else ("", [])
+        for index, scheme in schemes.items():
+            codes += [FindingCode(scheme, value) for value in codes_in_cell(row[index], scheme)[:1]]
+        named = [replace(code, finding=name) for code in codes] if name else []
         listing.lines.setdefault(found, []).append(
             LabelTableLine(
                 f"{path}:{number}",
-                (row[finding] or None) if finding is not None else None,
+                name or None,
                 finding is not None,
                 (row[patient] or None) if patient is not None else None,
                 row[case_id] if case_id is not None else "",
-                {header[i]: row[i] for i in others if row[i]},
+                {header[i]: row[i] for i in others if row[i]} | stored_codes(named),
             )
         )
         for index in others:

@@ -46,9 +46,9 @@ PARQUET_SUFFIXES = frozenset((".parquet", ".pq"))
 _ROWS = 2000
 _MAGIC = b"PAR1"
 #: Bytes of a column that are read from the disk at once.
-_BUFFER = 1 << 18
+BUFFER = 1 << 18
 #: Bytes of a name or statistic in the description of a file, and entries of a list there.
-_LONGEST_TEXT, _LONGEST_LIST = 16 << 20, 1 << 20
+READ_LIMITS = {"thrift_string_size_limit": 16 << 20, "thrift_container_size_limit": 1 << 20}
 
 
 def is_parquet(file: BinaryIO, name: str) -> bool:
@@ -79,23 +79,22 @@ class ParquetTable(TableFile):
                 not installed.
         """
         self.name, self._form = name, form or TableFormat()
-        parquet = _import_parquet()
+        parquet = import_parquet()
         self._bytes = file.seek(0, os.SEEK_END)
         check_size(self._bytes, name, max_bytes)
         file.seek(0)
-        limits = {"thrift_string_size_limit": _LONGEST_TEXT, "thrift_container_size_limit": _LONGEST_LIST}
         try:
-            described = parquet.ParquetFile(file, **limits).metadata
+            described = parquet.ParquetFile(file, **READ_LIMITS).metadata
             self._check_size(described)
             schema = described.schema.to_arrow_schema()
             file.seek(0)
             self._file = parquet.ParquetFile(
                 file,
-                buffer_size=_BUFFER,
+                buffer_size=BUFFER,
                 pre_buffer=False,
                 # A text that many rows share is then in memory once.
                 read_dictionary=[field.name for field in schema if _is_text(field.type)],
-                **limits,
+                **READ_LIMITS,
             )
         except BadInput:
             raise
@@ -112,7 +111,7 @@ class ParquetTable(TableFile):
         self._check_unnamed()
         self._choose_columns()
         nested = {
-            column for column, kind in zip(self.header, self._types, strict=True) if not _is_usable(kind)
+            column for column, kind in zip(self.header, self._types, strict=True) if not is_usable(kind)
         }
         self.left_out = [
             (column, tr_lazy("the column contains neither numbers nor text") if column in nested else reason)
@@ -184,10 +183,10 @@ class ParquetTable(TableFile):
             sampled: list[Cells] = []
             for place, (survey, column) in enumerate(zip(self._surveys, batch.columns, strict=True)):
                 kind = self._types[place]
-                if not _is_usable(kind):
+                if not is_usable(kind):
                     sampled.append([""] * batch.num_rows)
                     continue
-                if _is_numeric(kind):
+                if is_numeric(kind):
                     n_filled = int(np.isfinite(values := _values(column)).sum() + np.isinf(values).sum())
                     survey.filled, survey.numbers = survey.filled + n_filled, survey.numbers + n_filled
                     survey.whole.add(values)
@@ -227,9 +226,9 @@ class ParquetTable(TableFile):
         for batch in self._batches():
             columns: list[Cells] = [
                 _values(column)
-                if place in numeric and _is_numeric(kind)
+                if place in numeric and is_numeric(kind)
                 else self._texts(column)
-                if _is_usable(kind)
+                if is_usable(kind)
                 else ()
                 for place, (column, kind) in enumerate(zip(batch.columns, self._types, strict=True))
             ]
@@ -265,7 +264,7 @@ class ParquetTable(TableFile):
         return cells
 
 
-def _import_parquet() -> Any:
+def import_parquet() -> Any:
     """The module ``pyarrow.parquet``.
 
     Raises:
@@ -300,7 +299,8 @@ def _values(column: Any) -> npt.NDArray[np.float64]:
     return values
 
 
-def _is_numeric(kind: Any) -> bool:
+def is_numeric(kind: Any) -> bool:
+    """Whether values of this type are numbers."""
     from pyarrow import types
 
     return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
@@ -312,10 +312,10 @@ def _is_text(kind: Any) -> bool:
     return bool(types.is_string(kind) or types.is_large_string(kind))
 
 
-def _is_usable(kind: Any) -> bool:
+def is_usable(kind: Any) -> bool:
     """Whether values of this type are numbers or can be written as text."""
     from pyarrow import types
 
     if types.is_dictionary(kind):
         return _is_text(kind.value_type)
-    return bool(_is_numeric(kind) or _is_text(kind) or types.is_boolean(kind) or types.is_temporal(kind))
+    return bool(is_numeric(kind) or _is_text(kind) or types.is_boolean(kind) or types.is_temporal(kind))

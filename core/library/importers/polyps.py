@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
 
 import numpy as np
 
@@ -17,13 +16,13 @@ from semblance.core.library.importers.csv_text import (
     PATIENT_COLUMNS,
     CsvText,
     column_named,
-    header_of,
+    is_table_with,
     read_list,
 )
 from semblance.core.library.importers.image_files import ignored_files
 from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, RejectedFile
 from semblance.core.library.importers.referenced_scans import ReferencedScans, Scan, find_scans, unused_files
-from semblance.core.library.importers.source import Entry, Source
+from semblance.core.library.importers.source import Source
 from semblance.core.library.importers.table_file import number_in
 from semblance.core.normal_text import is_missing
 from semblance.core.tasks import Reporter
@@ -39,8 +38,6 @@ _ROW = ("row", "frame")
 _GEODESIC = ("geodesic", "geodesic_position", "centreline", "centerline")
 _SIZE = ("diameter_mm", "size_mm", "diameter", "size")
 _MM, _VOXELS = ("x_mm", "y_mm", "z_mm"), ("x", "y", "z")
-#: Bytes that hold the names of the columns of a list.
-_LONGEST_HEADER = 1 << 14
 #: Side in mm of the box shown around a candidate without a size, and what is added to one with a size.
 _BOX, _MARGIN = 12.0, 4.0
 
@@ -124,17 +121,6 @@ class PolypsImporter(Importer):
             yield from cases
         with_cases = {scan for scan in used if scan is not None}
         yield from unused_files(scans, with_cases, tr_lazy("The list has no candidate in it."))
-
-
-def is_table_with(source: Source, entry: Entry, accepts: Callable[[list[str]], bool]) -> bool:
-    """Whether an entry is a CSV with a header that ``wanted`` takes."""
-    if PurePosixPath(source.label(entry.path)).suffix.lower() not in (".csv", ".tsv"):
-        return False
-    try:
-        with source.stream(entry.path) as file:
-            return accepts(header_of(file.read(_LONGEST_HEADER)))
-    except BadInput:
-        return False
 
 
 def _has_candidate_columns(header: list[str]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.language import tr_lazy
@@ -10,7 +11,7 @@ from semblance.core.library.importers.corel import CorelImporter
 from semblance.core.library.importers.dicom import DicomImporter
 from semblance.core.library.importers.folder import FolderImporter
 from semblance.core.library.importers.imageclef import ImageCLEFImporter
-from semblance.core.library.importers.importer import Importer, Recognition
+from semblance.core.library.importers.importer import AUTO, Importer, Recognition
 from semblance.core.library.importers.lung import LungImporter
 from semblance.core.library.importers.mammograms.importer import MammogramsImporter
 from semblance.core.library.importers.medmnist import MedMNISTImporter
@@ -20,6 +21,7 @@ from semblance.core.library.importers.table import TableImporter
 from semblance.core.library.importers.ultrasound import UltrasoundImporter
 from semblance.core.library.importers.volumes import VolumesImporter
 from semblance.core.parameters import parse_settings
+from semblance.core.plugins import Plugin, PluginFailed, PluginGroup, check_class, guard_methods, missing_hint
 
 #: A new importer is one line here.
 _ALL: tuple[type[Importer], ...] = (
@@ -37,9 +39,25 @@ _ALL: tuple[type[Importer], ...] = (
 )
 
 
+def _checked_plugin(plugin: Plugin, found: Any) -> type[Importer]:
+    check_class(plugin, found, Importer, {"title": str, "summary": str, "parameters": tuple}, name="kind")
+    importer: type[Importer] = found
+    guard_methods(plugin, importer, ("recognise", "scan", "with_settings"))
+    return importer
+
+
+_WHAT_IS_IMPORTED = (
+    "Choose a folder or zip of images (DICOM, PNG, JPEG, TIFF, PGM) or volumes (NIfTI, NRRD, MetaImage), a table "
+    "(CSV, Parquet) or MedMNIST arrays."
+)
+_PLUGINS: PluginGroup[type[Importer]] = PluginGroup(
+    "importer", lambda: (*(importer.kind for importer in _ALL), AUTO), _checked_plugin
+)
+
+
 def importers() -> list[Importer]:
-    """One of each kind, in the order they are listed to the user."""
-    return [importer() for importer in _ALL]
+    """One of each kind, in the order they are listed to the user, last those of plug-ins, which it imports."""
+    return [importer() for importer in (*_ALL, *_PLUGINS.all())]
 
 
 def get_importer(kind: str) -> Importer:
@@ -47,13 +65,27 @@ def get_importer(kind: str) -> Importer:
     Raises:
         BadArguments: no such kind; the hint lists those there are.
     """
+    if found := known_importer(kind):
+        return found
+    raise BadArguments(
+        tr_lazy("There is no kind of source called '{kind}'.", kind=kind),
+        missing_hint("importer", kind)
+        or tr_lazy("Choose one of auto, {value}.", value=", ".join(kind_names())),
+    )
+
+
+def known_importer(kind: str) -> Importer | None:
+    """The importer of ``kind``; ``None`` if this program has none, as where its plug-in is missing."""
     for importer in _ALL:
         if importer.kind == kind:
             return importer()
-    raise BadArguments(
-        tr_lazy("There is no kind of source called '{kind}'.", kind=kind),
-        tr_lazy("Choose one of auto, {value}.", value=_kind_names()),
-    )
+    found = _PLUGINS.get(kind)
+    return None if found is None else found()
+
+
+def kind_names() -> tuple[str, ...]:
+    """All kinds. Imports none of a plug-in."""
+    return *(importer.kind for importer in _ALL), *_PLUGINS.names()
 
 
 def with_settings(importer: Importer, settings: Sequence[str]) -> Importer:
@@ -74,8 +106,16 @@ def recognise(source: Source) -> list[tuple[Importer, Recognition]]:
     Raises:
         BadInput: none fits; the hint says what would.
     """
-    found = [(importer, importer.recognise(source)) for importer in importers()]
-    fitting = [(importer, fit) for importer, fit in found if fit is not None]
+    fitting, failed = [], ""
+    for importer in importers():
+        try:
+            fit = importer.recognise(source)
+        except PluginFailed as error:
+            # One that fails here keeps no other from importing.
+            failed = str(error)
+            continue
+        if fit is not None:
+            fitting.append((importer, fit))
     if fitting:
         return sorted(fitting, key=lambda pair: -pair[1].confidence)
     count = len(source.entries())
@@ -94,10 +134,5 @@ def recognise(source: Source) -> list[tuple[Importer, Recognition]]:
     )
     raise BadInput(
         tr_lazy("{holds}{why}.", holds=holds, why=why),
-        "Choose a folder or zip of images (DICOM, PNG, JPEG, TIFF, PGM) or volumes (NIfTI, NRRD, MetaImage), a table "
-        "(CSV, Parquet) or MedMNIST arrays.",
+        failed or _WHAT_IS_IMPORTED,
     )
-
-
-def _kind_names() -> str:
-    return ", ".join(importer.kind for importer in _ALL)

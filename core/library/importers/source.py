@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from types import TracebackType
-from typing import BinaryIO, Literal, Self
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Self
 
 from semblance.core.errors import BadInput
 from semblance.core.imaging.formats import DICOM, HEAD_BYTES, sniff
@@ -21,6 +21,9 @@ from semblance.core.imaging.volume_files import has_header_name, voxel_file_name
 from semblance.core.imaging.zip_archive import ZipArchive, modified_ns, open_regular_file, read_file
 from semblance.core.language import tr_lazy
 from semblance.core.library.natural_key import natural_key
+
+if TYPE_CHECKING:
+    from semblance.core.library.importers.finding_rules import ListReport
 
 Kind = Literal["folder", "zip", "file"]
 
@@ -51,7 +54,8 @@ class Source(abc.ABC):
     ``pseudonyms``: how patients are called in the library; ``None`` where their ids are kept. ``known_slices``: the
     slices of the case that the library has of this source under the key of a :class:`FoundCase`.
     ``encoding``: that of the lists in it, ``None`` as it is recognised. ``notes``: sentences about what was read and a
-    person should know.
+    person should know. ``earlier_rule``: how findings were chosen when the library read the source last;
+    ``list_report``: how they are chosen now, where lists name them.
     """
 
     kind: Kind
@@ -62,6 +66,8 @@ class Source(abc.ABC):
         self.known_slices: Callable[[str], Sequence[tuple[str, int | None]]] = lambda _key: ()
         self.encoding: str | None = None
         self.notes: list[str] = []
+        self.earlier_rule: Mapping[str, Any] = {}
+        self.list_report: ListReport | None = None
         self.refused: list[tuple[str, str]] = []
         self.ignored: list[tuple[str, str]] = []
         self.closed_zips: dict[str, str] = {}

@@ -16,7 +16,7 @@ from semblance.core.imaging.region import Region, region_of_mask
 from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.importers.folder import FolderImporter
 from semblance.core.library.importers.image_files import ignored_files, rejection_of
-from semblance.core.library.importers.importer import FoundCase, Recognition, RejectedFile
+from semblance.core.library.importers.importer import COMMON_PARAMETERS, FoundCase, Recognition, RejectedFile
 from semblance.core.library.importers.labels_csv import is_label_table, read_label_tables
 from semblance.core.library.importers.masks import image_size, read_mask
 from semblance.core.library.importers.source import Source
@@ -36,6 +36,7 @@ class UltrasoundImporter(FolderImporter):
     kind = "ultrasound"
     title = "Ultrasound with masks"
     summary = "BUSI: folders of findings, each image beside the masks (_mask.png) of its lesion."
+    parameters = COMMON_PARAMETERS
 
     def recognise(self, source: Source) -> Recognition | None:
         """Sure where at least half of the images have masks beside them."""

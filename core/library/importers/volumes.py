@@ -28,7 +28,7 @@ from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.importers.csv_text import column_named, read_list
 from semblance.core.library.importers.folder import FolderImporter
 from semblance.core.library.importers.image_files import ignored_files, rejection_of
-from semblance.core.library.importers.importer import FoundCase, Recognition, RejectedFile
+from semblance.core.library.importers.importer import COMMON_PARAMETERS, FoundCase, Recognition, RejectedFile
 from semblance.core.library.importers.labels_csv import is_label_table, read_label_tables
 from semblance.core.library.importers.masks import NoMask, WrongSize
 from semblance.core.library.importers.source import Source
@@ -69,6 +69,7 @@ class VolumesImporter(FolderImporter):
     kind = "volume"
     title = "Volumes"
     summary = "NIfTI, NRRD, MetaImage or OME-TIFF files; masks beside them are regions; BIDS folders."
+    parameters = COMMON_PARAMETERS
 
     def recognise(self, source: Source) -> Recognition | None:
         """Sure where most images are files of volumes."""

@@ -12,7 +12,8 @@ import numpy.typing as npt
 from semblance.core.constraints import finding_codes
 from semblance.core.errors import BadArguments
 from semblance.core.features.fusion import Fusion, fused_sets
-from semblance.core.features.registry import extractor_class, extractors
+from semblance.core.features.imported import COLUMNS, FORM, Imported
+from semblance.core.features.registry import extractors, stored_extractor
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.steps.codebook import Codebook
@@ -53,6 +54,7 @@ _BLOCK_VALUES = 1 << 22
 _DEFAULTS = {
     "encoder": "l2,pca:64",
     "onnx": "l2,pca:64",
+    "imported": "l2,pca:64",
     "gabor": "standardise,pca:200",
     "pixels": "none",
     "visual_words": "codebook:200",
@@ -263,7 +265,7 @@ def chosen_steps(
                     )
                     for one in fused_sets(settings)
                 )
-    form = extractor_class(extractor).local
+    form = stored_extractor(extractor).local
     codebook = steps[0] if steps and isinstance(steps[0], Codebook) else None
     if form is None and codebook is not None:
         local = ", ".join(one.name for one in extractors() if one.local is not None)
@@ -296,5 +298,6 @@ def default_steps(
     findings."""
     if of_levels(extractor, settings):
         return parse_steps(_OF_LEVELS)
-    usual = _DEFAULTS.get(extractor, "standardise")
+    measured = extractor == Imported.name and (settings or {}).get(FORM) == COLUMNS
+    usual = "standardise" if measured else _DEFAULTS.get(extractor, "standardise")
     return parse_steps(usual if labelled else _WITHOUT_FINDINGS.get(extractor, usual))

@@ -199,7 +199,7 @@ def comparison_judgement(search: Search, case: str, other: str) -> Judgement:
 
 
 def _named(query: Query, case: str) -> tuple[str, str]:
-    return (query.case if query.case is not None else str(query.image)), case
+    return query.key, case
 
 
 def _json(region: Region | None) -> dict[str, Any] | None:
@@ -219,7 +219,7 @@ def given_marks(search: Search) -> list[Judgement]:
 def key_of_query(query: Query) -> str:
     """The :attr:`semblance.core.searches.feedback.judgements.Judgement.query_key` of judgements about ``query``."""
     region = None if query.region is None else query.region.to_json()
-    return query_key(query.case if query.case is not None else str(query.image), region)
+    return query_key(query.key, region)
 
 
 def is_about(judgement: Judgement, query: Query) -> bool:

@@ -14,12 +14,13 @@ import numpy as np
 from semblance.core.engine.cluster import Cluster
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.evaluation.choose_learner import DESCRIPTIONS, HEAD, Candidate
-from semblance.core.evaluation.data import parse_findings_map, prepare
-from semblance.core.evaluation.data_sources import CaseSource, read_source
+from semblance.core.evaluation.data import EvaluationData, parse_findings_map, prepare
+from semblance.core.evaluation.data_sources import CaseSource, cases_not_evaluated, read_source
 from semblance.core.evaluation.friedman import friedman_over, holm
 from semblance.core.evaluation.protocols.protocol import AUTO, EvaluationProtocol, LearnerSpec
 from semblance.core.evaluation.protocols.registry import protocol_class
 from semblance.core.evaluation.result import EvaluationResult
+from semblance.core.evaluation.split_file import attributes_of, split_table
 from semblance.core.features.places import LEVELS
 from semblance.core.language import as_lazy, count_label, join_texts, tr_lazy
 from semblance.core.library.column_checks import WRITTEN_DOWN, telling_columns, telling_notes
@@ -60,6 +61,32 @@ class EvaluateRequest:
     seed: int = 0
     #: The address of a Dask scheduler on whose workers each learner and split is measured.
     cluster: str = ""
+    #: What :func:`semblance.core.evaluation.split_file.split_table` takes in place of the protocol's own splits.
+    splits: Any = None
+    #: Keep what single queries found.
+    keeps_queries: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """What was asked and measured: the ``result`` on the ``data``, made by ``extractor``.
+
+    ``learners`` with all parameters that were set; ``left_out``: the rows of the table that could not be used;
+    ``notes``: what a person should know of the data.
+    """
+
+    request: EvaluateRequest
+    protocol: EvaluationProtocol
+    learners: tuple[LearnerSpec, ...]
+    data: EvaluationData
+    extractor: str
+    result: EvaluationResult
+    left_out: tuple[dict[str, str], ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def document(self) -> dict[str, Any]:
+        """The JSON of CONTRACT.md, "evaluate"."""
+        return _document(self.result, list(self.left_out), list(self.notes))
 
 
 def evaluate(request: EvaluateRequest, *, reporter: Reporter = SILENT) -> dict[str, Any]:
@@ -69,8 +96,18 @@ def evaluate(request: EvaluateRequest, *, reporter: Reporter = SILENT) -> dict[s
         BadArguments: unknown names, or not exactly one of library and table.
         BadInput: data the protocol cannot use.
     """
+    return measure(request, reporter=reporter).document()
+
+
+def measure(request: EvaluateRequest, *, reporter: Reporter = SILENT) -> Evaluation:
+    """As :func:`evaluate`, with the splits and, where the request keeps them, what single queries found.
+
+    Raises:
+        BadArguments, BadInput: as :func:`evaluate`; or splits that name unknown cases, name one twice, miss one, or
+            put a patient into two parts. The cases are listed.
+    """
     protocol, specs = _parsed(request)
-    return _document(*_evaluated(request, protocol, specs, reporter))
+    return _evaluated(request, protocol, specs, reporter)
 
 
 def evaluate_tables(
@@ -92,6 +129,11 @@ def evaluate_tables(
         raise BadArguments(
             tr_lazy("The table '{twice}' is named twice.", twice=twice), "Name each table once."
         )
+    if request.splits is not None and not attributes_of(request.splits):
+        raise BadArguments(
+            "A file of splits is of one table.",
+            "Name one table, or the splits by a column: --splits column:NAME.",
+        )
     requests = [replace(request, table=table) for table in tables]
     read = [_parsed(one) for one in requests]
     results, documents, failed = [], [], []
@@ -101,8 +143,8 @@ def evaluate_tables(
         except BadInput as problem:
             failed.append({"path": one.table, "reason": str(problem)})
             continue
-        results.append(found[0])
-        documents.append(_document(*found))
+        results.append(found.result)
+        documents.append(found.document())
     if not results:
         raise BadInput(
             "None of the tables can be used.",
@@ -142,7 +184,10 @@ def _parsed(request: EvaluateRequest) -> tuple[EvaluationProtocol, list[LearnerS
     _table_format(request)
     request = replace(request, learners=request.learners or chosen.default_learners)
     settings = _settings(request)
-    return chosen(**parse_settings(PROTOCOL, chosen.parameters, settings.pop(PROTOCOL))), [
+    protocol = chosen(**parse_settings(PROTOCOL, chosen.parameters, settings.pop(PROTOCOL)))
+    if request.splits is not None:
+        protocol.check_splits()
+    return protocol, [
         LearnerSpec(
             name,
             parse_settings(
@@ -157,8 +202,7 @@ def _parsed(request: EvaluateRequest) -> tuple[EvaluationProtocol, list[LearnerS
 
 def _evaluated(
     request: EvaluateRequest, protocol: EvaluationProtocol, specs: Sequence[LearnerSpec], reporter: Reporter
-) -> tuple[EvaluationResult, list[dict[str, str]], list[str]]:
-    """The result, the rows of the table that could not be used, and what a person should know of the data."""
+) -> Evaluation:
     reporter.progress(0, None, "Reading")
     features = request.features
     if request.library is not None:
@@ -168,7 +212,9 @@ def _evaluated(
         raise BadArguments("'auto' chooses the steps too.", "Leave --steps out, or name the learners.")
     levels = levels_of(request.library, features) if request.library is not None and chooses else ""
     source = CaseSource(request.library, request.table, levels or features, _table_format(request))
-    data, extractor, left_out = read_source(source, protocol.attributes)
+    attributes = (*protocol.attributes, *attributes_of(request.splits))
+    read, extractor, left_out = read_source(source, tuple(dict.fromkeys(attributes)))
+    data = read
     if protocol.needs_places:
         if request.library is None:
             raise BadArguments("A table has no images to search in.", "Name a library instead of --table.")
@@ -177,6 +223,12 @@ def _evaluated(
     renamed = parse_findings_map(request.findings) if request.findings else None
     data = prepare(data, findings=renamed, max_cases=request.max_cases, seed=request.seed)
     notes = list(data.notes)
+    protocol.keeps_queries = request.keeps_queries
+    if request.splits is not None:
+        known = None if request.library is None else cases_not_evaluated(request.library)
+        given = split_table(request.splits, data, read, known)
+        protocol.take_splits(given)
+        notes += given.notes
     if extractor in WRITTEN_DOWN:
         notes += telling_notes(data.feature_names, telling_columns(data.X, data.y.tolist()), data.source)
     # Beside the choice among descriptions the other learners get the features that were named.
@@ -191,7 +243,8 @@ def _evaluated(
             reporter=reporter,
             cluster=cluster,
         )
-    return result, left_out, notes
+    learners = tuple(protocol.as_in_the_paper(spec) for spec in specs)
+    return Evaluation(request, protocol, learners, data, extractor, result, tuple(left_out), tuple(notes))
 
 
 def levels_of(library: LibraryLocation, features: str | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,8 +20,10 @@ from semblance.core.evaluation.projection import (
     neighbour_preservation,
     principal_axes,
 )
-from semblance.core.language import tr_lazy
+from semblance.core.language import tr, tr_lazy, tr_n
+from semblance.core.library.case_columns import NO_FINDING, CaseColumns
 from semblance.core.library.location import LibraryLocation
+from semblance.core.reports.figures import MapDrawing
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.open_metrics import open_metric
@@ -101,6 +104,32 @@ def map_library(library: LibraryLocation, metric: str, *, reporter: Reporter = S
         if last:
             break
     return _finished(now, between)
+
+
+def map_facts(library_map: LibraryMap) -> str:
+    """The progress of the map, or the share of neighbours it preserves."""
+    if library_map.growing:
+        if library_map.kind != NEIGHBOURS:
+            return tr("preview")
+        return tr("round {done:,} of {total:,}", done=library_map.done, total=library_map.total)
+    if library_map.preserved is not None:
+        return tr("{share:.0%} of the 10 nearest preserved", share=library_map.preserved)
+    return tr_n("{n} case", "{n} cases", len(library_map.rows))
+
+
+def map_drawing(library_map: LibraryMap, columns: CaseColumns, colours: Sequence[int] = ()) -> MapDrawing:
+    """The map to be drawn, its cases coloured by finding; ``colours``: places of the findings of ``columns`` in the
+    palette."""
+    indices = columns.indices_of_rows(library_map.rows)
+    codes = np.where(indices >= 0, columns.finding[indices], NO_FINDING)
+    return MapDrawing(
+        library_map.places,
+        codes.astype(np.int16),
+        columns.findings,
+        tr("Map of {metric}", metric=library_map.metric),
+        map_facts(library_map),
+        tuple(colours),
+    )
 
 
 def _finished(found: LibraryMap, between: Between) -> LibraryMap:

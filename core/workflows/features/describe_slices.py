@@ -23,7 +23,7 @@ from semblance.core.engine.cluster import Cluster, ClusterTask, open_engine
 from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.features.extractor import Extractor
 from semblance.core.features.places import PLACES, SLICES, Codes, Floats, PlaceCoding
-from semblance.core.features.registry import extractor_class, make_extractor
+from semblance.core.features.registry import make_extractor, stored_extractor
 from semblance.core.features.slice_descriptions import (
     ROW_BYTES,
     SignCodes,
@@ -91,7 +91,7 @@ def describe_slices(
     with open_library(library, writable=True) as opened:
         whole = opened.features.get(features)
         places = opened.features.part(whole, PLACES)
-        if places is None or extractor_class(whole.extractor).version != whole.version:
+        if places is None or stored_extractor(whole.extractor).version != whole.version:
             return {}
         settings = {records.ROW_BYTES: ROW_BYTES, records.CODING: coding_of(places).to_settings()}
         known = opened.features.part(whole, SLICES)

@@ -39,8 +39,9 @@ from semblance.core.library.content_hashes import (
 )
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
-from semblance.core.library.records import CHUNK, FeatureSet, checked_name
+from semblance.core.library.records import CHUNK, PLUGIN, FeatureSet, checked_name
 from semblance.core.parameters import Value
+from semblance.core.plugins import find_plugin
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.features.clinical_features import configured_columns, write_clinical
 from semblance.core.workflows.features.describe_slices import describe_slices
@@ -188,6 +189,11 @@ def _as_before(library: Library, extractor: Extractor, name: str, given: Mapping
 
 
 def _feature_set(library: Library, extractor: Extractor, name: str) -> FeatureSet:
+    if not extractor.can_measure:
+        raise BadInput(
+            "Imported features cannot be extracted.",
+            "Import the file again with the rows that lack: semblance import-features LIB FILE --name NAME.",
+        )
     kinds = library.catalogue.kinds_of_cases()
     if not kinds:
         raise BadInput(
@@ -222,9 +228,15 @@ def _feature_set(library: Library, extractor: Extractor, name: str) -> FeatureSe
                 "Put tables with different columns into separate libraries.",
             )
         columns = [(column, column) for column in found.pop()]
-    dtype = "float32" if extractor.needs_image else "float64"
+    plugin = find_plugin("extractor", extractor.name)
+    of_plugin = {} if plugin is None else {PLUGIN: plugin.origin}
     return library.features.make(
-        name, extractor.name, extractor.version, extractor.settings, columns, dtype=dtype
+        name,
+        extractor.name,
+        extractor.version,
+        {**extractor.settings, **of_plugin},
+        columns,
+        dtype=extractor.stored_type(),
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from semblance.core.errors import BadArguments
 from semblance.core.features.fusion import FusedSet, Fusion, fusion_settings
-from semblance.core.features.registry import extractor_class
+from semblance.core.features.registry import stored_extractor
 from semblance.core.language import tr_lazy
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
@@ -26,7 +26,7 @@ def can_be_fused(extractor: str) -> bool:
     Raises:
         BadArguments: no such extractor.
     """
-    made_by = extractor_class(extractor)
+    made_by = stored_extractor(extractor)
     return made_by.local is None and not made_by.needs_table and made_by is not Fusion
 
 

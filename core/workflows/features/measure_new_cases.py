@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from semblance.core.features.fusion import Fusion, fused_sets
+from semblance.core.features.fusion import Fusion, fused_sets, imported_sets
 from semblance.core.features.places import PLACES
-from semblance.core.features.registry import extractor_class, make_extractor
+from semblance.core.features.registry import AbsentExtractor, stored_extractor
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 from semblance.core.tasks import SILENT, Reporter
@@ -29,16 +29,20 @@ def measure_new_cases(
         names = [one.name for one in fused_sets(feature_set.settings)] if is_fused else [features]
         sets = [opened.features.get(name) for name in names]
         lacking = []
-        for one in sets:
+        # Nothing here can measure imported features: their cases come with another file.
+        for one in (one for one in sets if stored_extractor(one.extractor).can_measure):
             # What belongs to another set is measured in its pass.
             whole, parts = opened.features.whole(one), [one.part] if one.part else []
-            images = extractor_class(one.extractor).measures_images()
+            images = stored_extractor(one.extractor).measures_images()
             rows = opened.features.cases_to_extract(whole, images=images, parts=parts)
             if len(rows) and whole not in lacking:
                 lacking.append(whole)
     for one in lacking:
+        settings = one.extractor_settings
+        # It says what is missing.
+        stored_extractor(one.extractor, one.package)(**settings)
         extract_features(
-            library, one.extractor, settings=one.settings, name=one.name, workers=workers, reporter=reporter
+            library, one.extractor, settings=settings, name=one.name, workers=workers, reporter=reporter
         )
     if is_fused:
         fused_features(library, features, reporter)
@@ -57,12 +61,14 @@ def measure_places(
     with open_library(library) as opened:
         own = [one for one in opened.features.all() if not one.part]
     for one in own:
-        extractor = make_extractor(one.extractor, **one.extractor_settings)
-        if PLACES in extractor.parts:
+        made_by = stored_extractor(one.extractor)
+        if issubclass(made_by, AbsentExtractor) or imported_sets(one.name, one.extractor, one.settings):
+            continue
+        if PLACES in made_by(**one.extractor_settings).parts:
             return extract_features(
                 library,
                 one.extractor,
-                settings=one.settings,
+                settings=one.extractor_settings,
                 name=one.name,
                 workers=workers,
                 reporter=reporter,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.features.registry import make_extractor
+from semblance.core.features.registry import stored_extractor
 from semblance.core.language import tr_lazy
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def region_imbalance_warning(
     ``rows`` (n,) are case ids, ``findings`` (n,) their findings. A mass outlined by hand and a whole image differ in
     every feature of size and margin, whatever they show, so the scores are too high.
     """
-    if not make_extractor(feature_set.extractor, **feature_set.extractor_settings).needs_image:
+    if not stored_extractor(feature_set.extractor).needs_image:
         return ""
     names = np.asarray(findings)
     shares = {}

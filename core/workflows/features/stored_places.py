@@ -12,7 +12,7 @@ from semblance.core.errors import BadInput
 from semblance.core.features.encoder.extractor import Encoder
 from semblance.core.features.onnx_encoder import OnnxEncoder
 from semblance.core.features.places import PLACES, Codes, PlaceCoding
-from semblance.core.features.registry import extractor_class
+from semblance.core.features.registry import stored_extractor
 from semblance.core.language import tr_lazy
 from semblance.core.library.records import CODING, GRID, FeatureSet
 
@@ -95,7 +95,7 @@ def coding_of(places: FeatureSet) -> PlaceCoding:
 
 
 def _no_places(whole: FeatureSet) -> BadInput:
-    if extractor_class(whole.extractor).needs_table:
+    if stored_extractor(whole.extractor).needs_table:
         remedy = tr_lazy("A table has no images to search in.")
     else:
         remedy = tr_lazy(

@@ -15,6 +15,7 @@ class EditKind(Enum):
     FINDING = "finding"
     PATIENT = "patient"
     LABELS_FILE = "labels file"
+    FINDING_RULE = "finding rule"
     REMOVE_CASES = "remove cases"
     REVIEW = "data review"
     JOIN_LESIONS = "join lesions"
@@ -61,6 +62,16 @@ def _patient(summary: Mapping[str, Any]) -> str:
     )
 
 
+def _rule(summary: Mapping[str, Any]) -> str:
+    rule = ", ".join(f"{name}={summary[name]}" for name in ("several", "uncertain") if name in summary)
+    return tr_lazy_n(
+        "Choose the finding of {n} case by {rule}",
+        "Choose the findings of {n} cases by {rule}",
+        summary["n"],
+        rule=rule,
+    )
+
+
 def _review(summary: Mapping[str, Any]) -> str:
     if summary["finding"] is None:
         return tr_lazy_n(
@@ -76,6 +87,7 @@ _DESCRIPTIONS: dict[EditKind, Callable[[Mapping[str, Any]], str]] = {
     EditKind.LABELS_FILE: lambda s: tr_lazy_n(
         "Label {n} case from {file}", "Label {n} cases from {file}", s["n"], file=s["file"]
     ),
+    EditKind.FINDING_RULE: _rule,
     EditKind.REMOVE_CASES: lambda s: tr_lazy_n("Remove {n} case", "Remove {n} cases", s["n"]),
     EditKind.JOIN_LESIONS: lambda s: tr_lazy_n(
         "Mark {n} case as one lesion", "Mark {n} cases as one lesion", s["n"]

@@ -38,6 +38,7 @@ def import_and_prepare(
     seed: int = 0,
     seal: float | None = None,
     workers: int | None = None,
+    trained: bool = True,
     reporter: Reporter = SILENT,
 ) -> PreparedImport:
     """:func:`semblance.core.workflows.library.import_source.import_source` and
@@ -49,7 +50,7 @@ def import_and_prepare(
     :class:`semblance.core.workflows.library.import_source.ImportResult`, at the end of the import. Progress is that
     of the import until it ends. The metric is chosen after all cases are measured. Cancelling keeps what was imported
     and measured; the same call continues there. ``seal``: the share of the patients to seal in the test vault before
-    a metric is chosen.
+    a metric is chosen. Without ``trained`` the plain distance becomes current, and no learner is compared with it.
 
     Raises:
         BadInput, BadArguments, SemblanceError, Cancelled: as the import. An error of the preparation is in the
@@ -82,7 +83,7 @@ def import_and_prepare(
         if seal is not None:
             seal_share(library, seal, seed=seed)
         preparation.extract()
-        preparation.choose_metric()
+        preparation.choose_metric(trained=trained)
         return PreparedImport(imported, preparation.describe_slices())
     except SemblanceError as error:
         return PreparedImport(imported, error=error)

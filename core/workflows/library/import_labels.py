@@ -27,7 +27,7 @@ from semblance.core.library.importers.csv_text import (
     read_list,
 )
 from semblance.core.library.importers.importer import AUTO, COMMON_PARAMETERS, EXACT
-from semblance.core.library.importers.registry import get_importer
+from semblance.core.library.importers.registry import known_importer
 from semblance.core.library.importers.source import Source
 from semblance.core.library.location import LibraryLocation
 from semblance.core.normal_text import composed, is_missing
@@ -304,7 +304,12 @@ class _CaseFinder:
         Raises:
             BadInput: the library has no key to make it with.
         """
-        if case.identified or not get_importer(case.kind).reads_headers or patient in self._patients:
+        importer = known_importer(case.kind)
+        if (
+            case.identified
+            or (importer is not None and not importer.reads_headers)
+            or patient in self._patients
+        ):
             # It may be the code itself.
             return patient
         if self._pseudonyms is None:

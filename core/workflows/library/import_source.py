@@ -8,7 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from semblance.core.errors import BadArguments, SemblanceError
 from semblance.core.imaging.burnt_in_marks import MARKS_ATTRIBUTE
@@ -18,7 +18,7 @@ from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.case_details import slices_of_source
 from semblance.core.library.content_hashes import bytes_of_rows, contents_of_rows
 from semblance.core.library.edit_log import given_labels, removed_case_ids
-from semblance.core.library.findings import FindingNames
+from semblance.core.library.findings import RULES_KEY, FindingNames
 from semblance.core.library.importers.importer import (
     FoundCase,
     FoundRows,
@@ -33,6 +33,7 @@ from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library, open_or_create_library
 from semblance.core.library.records import NOT_THERE, CaseRecord, FileRecord, SourceRecord
 from semblance.core.library.same_patient import shared_uids
+from semblance.core.library.stored_values import store_value
 from semblance.core.library.table_rows import TableRowRecords, put_rows
 from semblance.core.normal_text import composed, is_missing
 from semblance.core.tasks import SILENT, Reporter
@@ -63,7 +64,8 @@ class ImportResult(JsonDocument):
     ``updated`` cases, whose image changed, are among ``added``. ``missing`` are known files that no longer exist;
     ``removed`` the ids of cases that their existing file no longer contains. ``label_conflicts``: the cases of each
     lesion, equal images among them, that have different findings. ``lesions`` counts the same-lesion groups and their
-    cases. ``notes`` are sentences about removed patient data and about what the user should check.
+    cases. ``notes`` are sentences about removed patient data and about what the user should check. ``lists``: how lists
+    of images were read (:class:`semblance.core.library.importers.finding_rules.ListReport`), ``None`` without any.
     """
 
     library: str
@@ -83,6 +85,7 @@ class ImportResult(JsonDocument):
     findings: Mapping[str, int]
     notes: Sequence[str]
     lesions: Mapping[str, int]
+    lists: Mapping[str, Any] | None = None
 
     JSON_KEYS = (
         "library",
@@ -102,6 +105,7 @@ class ImportResult(JsonDocument):
         "findings",
         "notes",
         "lesions",
+        "lists",
     )
 
 
@@ -174,6 +178,7 @@ class _ImportRun:
         self.privacy = ImportPrivacy(self.record.identified, requested=identified)
         if not self.record.identified:
             source.pseudonyms = library.pseudonyms()
+        source.earlier_rule = library.finding_rules.get(self.record.name, {})
         self.known = library.catalogue.files(self.record)
         #: The labels of the cases that the source had before; those of rows are compared as they are written.
         self.labels = library.catalogue.labels(self.record) if self.known and not importer.finds_rows else {}
@@ -240,6 +245,7 @@ class _ImportRun:
                 self.reporter.partial(self.n_cases)
         self._check_in_place()
         self._write_rejected()
+        self._store_rule()
         missing, removed = self._remove_vanished()
         forget_changed_columns(self.library, self.reporter)
         # Also if nothing is new, because an earlier import may have ended before or during the detection.
@@ -294,7 +300,15 @@ class _ImportRun:
             findings=summary["findings"],
             notes=self.notes,
             lesions=lesions,
+            lists=None if self.source.list_report is None else self.source.list_report.to_json(),
         )
+
+    def _store_rule(self) -> None:
+        """Remember by which rule findings were chosen, so that the next import and a change of the rule know it."""
+        report = self.source.list_report
+        rules = self.library.finding_rules
+        if report is not None and rules.get(self.record.name) != report.rule:
+            store_value(self.library.catalogue, RULES_KEY, {**rules, self.record.name: report.rule})
 
     def _note_geometry(self) -> None:
         """Say what is unusual about series, and which UIDs several patients have."""

@@ -241,8 +241,9 @@ class LibraryPreparation:
         #: Why added cases cannot be ranked by the metric that a person chose; "" if they can.
         self.not_ranked = ""
 
-    def choose_metric(self) -> Preparation:
-        """The plain distance, the comparison of learners and the trained metric; see :func:`prepare_library`."""
+    def choose_metric(self, *, trained: bool = True) -> Preparation:
+        """The plain distance, and if ``trained`` the comparison of learners and the trained metric; see
+        :func:`prepare_library`."""
         if self.state.extracted == 1:
             self.update(
                 message=tr_lazy(
@@ -257,7 +258,8 @@ class LibraryPreparation:
             data = read_training_data(library, self._request(PLAIN, ""), make_learner(PLAIN))
             self._read_record(library, data)
             plain = self._plain_metric(library, data)
-            self._choose(library, data, plain)
+            if trained:
+                self._choose(library, data, plain)
         return self.state
 
     def update(self, **changes: Any) -> None:
@@ -677,7 +679,8 @@ def _feature_set_name(library: Library, extractor: str) -> str:
     # A set that was measured with burnt-in marks is continued as it is.
     for settings in (dict(made.settings), {**made.settings, BURNT_IN_MARKS: KEEP}):
         for one in known.values():
-            if (one.extractor, one.version, dict(one.settings)) == (made.name, made.version, settings):
+            own = one.extractor, one.version, one.extractor_settings
+            if not one.part and own == (made.name, made.version, settings):
                 return one.name
     return _free_name(extractor, known)
 

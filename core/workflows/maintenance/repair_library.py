@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from semblance.core.errors import SemblanceError
-from semblance.core.features.registry import extractor_class
+from semblance.core.features.imported import origin_text
+from semblance.core.features.registry import stored_extractor
 from semblance.core.files import (
     TEMPORARY,
     UNFINISHED,
@@ -182,10 +183,9 @@ class Repairer:
         from semblance.core.workflows.features.extract_features import extract_features
 
         store = library.features.store_of(feature_set)
-        extractor = extractor_class(feature_set.extractor)
+        extractor = stored_extractor(feature_set.extractor, feature_set.package)
         if not state.description:
-            plain = "float32" if extractor.needs_image else "float64"
-            dtype = dtype_of(store) or ("int8" if feature_set.is_packed else plain)
+            dtype = dtype_of(store) or ("int8" if feature_set.is_packed else extractor.stored_type())
             if (store / DESCRIPTION).exists():
                 self.move_aside(store / DESCRIPTION)
             with library.catalogue.errors():
@@ -197,13 +197,19 @@ class Repairer:
         clear_chunks(library.catalogue, feature_set, state.damaged)
         if not state.cases:
             return tr_lazy("Its description was written again. All its features can be read."), 0
+        if not extractor.can_measure:
+            return tr_lazy(
+                "The damaged blocks were moved to the folder 'damaged'. These features were imported ({origin}). "
+                "Import them again, which adds what is missing.",
+                origin=origin_text(feature_set.settings),
+            ), state.cases
         before = len(library.features.cases_of(feature_set))
         try:
             whole = library.features.whole(feature_set)
             extract_features(
                 library.location,
                 whole.extractor,
-                settings=whole.settings,
+                settings=whole.extractor_settings,
                 name=whole.name,
                 reporter=self._reporter,
             )

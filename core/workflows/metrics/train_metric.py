@@ -14,6 +14,7 @@ from semblance.core.engine.cluster import Cluster
 from semblance.core.errors import BadArguments
 from semblance.core.evaluation.evaluate_metric import card_scores, chance_note, stored_scores
 from semblance.core.features.fusion import clinical_columns
+from semblance.core.features.imported import Imported, origin_text
 from semblance.core.json_document import JsonDocument
 from semblance.core.language import as_lazy, join_texts, tr_lazy
 from semblance.core.library.location import LibraryLocation
@@ -88,7 +89,7 @@ def train_metric(
         data = read_training_data(opened, request, learner)
         metric, scores = fit_and_score(opened, request, learner, data, reporter)
         warning = _warning(opened, data)
-        notes = [note for note in (data.unscored, warning) if note]
+        notes = [note for note in (_origin_note(opened, data), data.unscored, warning) if note]
         metric = metric.with_card(notes=(*metric.card.notes, *notes))
         store_metric(opened, request, metric, data, scores, reporter)
         return TrainResult(
@@ -204,6 +205,20 @@ def fit_training_part(
         clinical_columns=clinical_columns(feature_set.extractor, feature_set.settings),
     )
     return card, curve
+
+
+def _origin_note(library: Library, data: TrainingData) -> str:
+    """Where imported features came from, and how many cases have none; "" of features that are measured here."""
+    feature_set = data.feature_set
+    if feature_set.extractor != Imported.name:
+        return ""
+    lacking = len(library.catalogue.case_rows()) - len(library.features.cases_of(feature_set))
+    return tr_lazy(
+        "The features '{name}' were imported: {origin}. {n:,} cases of the library have none of them.",
+        name=feature_set.name,
+        origin=origin_text(feature_set.settings),
+        n=lacking,
+    )
 
 
 def _warning(library: Library, data: TrainingData) -> str:

@@ -321,6 +321,13 @@ def _name_of_marked(case: str, names: CaseNames | None) -> str:
 def _query_facts(
     loaded: LoadedMetric, query: Query, options: ReportOptions, images: _Images
 ) -> ReportedQuery:
+    given = (
+        ()
+        if query.vector is None
+        else (LabelledValue(tr_lazy("Features"), tr_lazy("{n} given numbers", n=len(query.vector))),)
+    )
+    if query.case is None and query.image is None:
+        return ReportedQuery(None, str(tr_lazy("a given vector")), facts=given)
     if query.case is None:
         assert query.image is not None
         image = images.windowed(images.open(ImageAddress(query.image), query.region), is_query=True)
@@ -330,6 +337,7 @@ def _query_facts(
             thumbnail=thumbnail(image.cropped(query.region), IMAGE_SIDE),
             overview=_overview(image, query.region),
             region=query.region,
+            facts=given,
         )
     row = loaded.cases.row_of(query.case)
     case = loaded.library.catalogue.details([row])[row]
@@ -342,7 +350,9 @@ def _query_facts(
     if case.is_date_shifted and "date" in attributes:
         attributes["date"] = date_name(case.date)
     facts = tuple(LabelledValue(attribute_title(name), value) for name, value in attributes.items())
-    return ReportedQuery(query.case, None, case.patient, case.finding, small, whole, query.region, facts)
+    return ReportedQuery(
+        query.case, None, case.patient, case.finding, small, whole, query.region, (*facts, *given)
+    )
 
 
 def _overview(image: Image, region: Region | None) -> bytes | None:

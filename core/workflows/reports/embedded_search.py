@@ -52,9 +52,11 @@ def embedded_search(
 
     def query(one: Query) -> dict[str, Any]:
         region = None if one.region is None else one.region.to_json()
+        given = {} if one.vector is None else {"vector": list(one.vector)}
         if one.case is not None:
-            return {"case": digest(one.case), "region": region}
-        assert one.image is not None
+            return {"case": digest(one.case), "region": region, **given}
+        if one.image is None:
+            return {"region": None, "name": digest(one.key), **given}
         location = {"path": str(one.image.absolute())} if identified else {}
         uid = _instance(one.image)
         instance = {} if uid is None else {"instance": digest(uid)}
@@ -136,6 +138,7 @@ def _opened(
 
     def query(data: Mapping[str, Any]) -> Query:
         region = None if data["region"] is None else Region.from_json(dict(data["region"]))
+        vector = tuple(map(float, data["vector"])) if data.get("vector") is not None else None
         if "case" in data:
             if data["case"] not in cases:
                 raise BadInput(
@@ -146,12 +149,14 @@ def _opened(
                     ),
                     "Import its image again.",
                 )
-            return Query(case=cases[data["case"]], region=region)
-        return Query(image=_found(report, data, digest), region=region)
+            return Query(case=cases[data["case"]], region=region, vector=vector)
+        if vector is not None and "content" not in data:
+            return Query(vector=vector)
+        return Query(image=_found(report, data, digest), region=region, vector=vector)
 
     ledger, asked = new_ledger(), query(values["query"])
     concepts = _concepts(library, digest)
-    queries = cases if asked.image is None else cases | {values["query"].get("name", ""): str(asked.image)}
+    queries = cases if asked.case is not None else cases | {values["query"].get("name", ""): asked.key}
     images = {
         data["name"]: path for data in values.get("images", ()) if (path := _mark(report, data, digest))
     }

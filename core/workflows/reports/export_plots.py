@@ -11,7 +11,7 @@ from semblance.core.language import tr_lazy
 from semblance.core.library.export_log import log_export
 from semblance.core.library.location import LibraryLocation
 from semblance.core.reports.curves import KINDS, Curve, curves_csv
-from semblance.core.reports.figures import FIGURES, MapDrawing, map_csv, map_figure
+from semblance.core.reports.figures import MAP, MapDrawing, figure_file, map_csv
 from semblance.core.reports.plot import Format, PlotLayout, ThemeName
 from semblance.core.tasks import SILENT, Reporter
 
@@ -38,13 +38,13 @@ def draw(
         Cancelled: the reporter was cancelled before the drawing began.
     """
     reporter.check_cancelled()
-    if kind not in FIGURES:
+    if kind not in KINDS:
         raise BadArguments(
             tr_lazy("There is no plot '{kind}'.", kind=kind),
-            tr_lazy("Use one of {figures}.", figures=", ".join(FIGURES)),
+            tr_lazy("Use one of {figures}.", figures=", ".join(KINDS)),
         )
     try:
-        return FIGURES[kind](curves, layout)
+        return figure_file(kind, curves, layout)
     except (KeyError, ValueError) as problem:
         raise BadArguments(tr_lazy("The plot cannot be drawn so: {problem}.", problem=problem)) from problem
 
@@ -113,7 +113,7 @@ def export_map(
         content = map_csv(drawing).encode("utf-8-sig")
     else:
         layout = PlotLayout(theme, MAP_SIZE, SAVED_RATIO, format, title=drawing.title, note=drawing.note)
-        content = map_figure(drawing, layout)
+        content = figure_file(MAP, drawing, layout)
     reporter.check_cancelled()
     write_file(path, content, private=False)
     log_export(library, "plots", path.suffix.lower(), files=1)

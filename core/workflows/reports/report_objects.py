@@ -154,7 +154,7 @@ class _Objects:
         cases: list[SourceObject | None] = [None] * len(self._result.ranked)
         if not self._options.identified:
             cases = self._sources_of_cases(all_slices=False)
-        names = [self._query.case or str(self._query.image), *(case.case_id for case in self._result.ranked)]
+        names = [self._query.key, *(case.case_id for case in self._result.ranked)]
         uids = [self._pseudonyms.uid(f"case {name}") for name in names]
         regions = [self._region_of_query(), *map(self._region_of_case, self._result.ranked)]
         return [structured_report(self._document, query, cases, uids, self._montage, regions)]
@@ -174,7 +174,7 @@ class _Objects:
                 for case, is_accepted in decisions.items()
             ]
         if self._options.estimate:
-            vote, query = self._document.vote, self._query.case or str(self._query.image)
+            vote, query = self._document.vote, self._query.key
             if not vote.calibrated:
                 raise BadInput(
                     "This search has no estimate that can be accepted or rejected.",

@@ -16,7 +16,7 @@ from semblance.core.library.export_log import log_export
 from semblance.core.library.location import LibraryLocation
 from semblance.core.reports.options import ASSESSMENT, DICOM_OBJECTS, ReportOptions
 from semblance.core.reports.redaction import CaseNames
-from semblance.core.reports.write_report import WRITERS, check_suffix, write_report
+from semblance.core.reports.write_report import check_suffix, report_endings, write_report
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
@@ -140,7 +140,7 @@ def write_reports(
         Cancelled: the reporter was cancelled; finished reports stay.
     """
     suffix = f".{kind.lstrip('.').lower()}"
-    if suffix not in WRITERS:
+    if suffix not in report_endings():
         raise BadArguments(
             tr_lazy("There is no report of the kind '{kind}'.", kind=kind),
             tr_lazy("Kinds: {value}.", value=", ".join(_kinds())),
@@ -229,4 +229,4 @@ def _of_case(search: Search, case: str) -> Search:
 
 
 def _kinds() -> list[str]:
-    return [suffix.lstrip(".") for suffix in WRITERS if suffix != ".htm"]
+    return [suffix.lstrip(".") for suffix in report_endings() if suffix != ".htm"]

@@ -10,6 +10,7 @@ from typing import Any
 from semblance.core.errors import BadArguments
 from semblance.core.evaluation.data_sources import PREFIX
 from semblance.core.evaluation.protocols.registry import protocol_class
+from semblance.core.evaluation.split_file import attributes_of
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.registry import declared_learner
 from semblance.core.parameters import Parameter, Value, parse_settings
@@ -44,6 +45,8 @@ class ExperimentOptions:
     repeats: int | None = None
     seed: int = 0
     name: str = "experiment"
+    splits: str | None = None
+    per_query: bool = True
 
     @property
     def cases(self) -> bool:
@@ -93,6 +96,7 @@ def experiment_spec(options: ExperimentOptions) -> ExperimentSpec:
             "protocols": protocols,
             "seed": options.seed,
             "select_by": options.select_by,
+            "per_query": options.per_query,
         }
     )
 
@@ -126,11 +130,21 @@ def _check_settings(texts: Sequence[str], protocols: Sequence[str]) -> None:
 
 
 def _cases(options: ExperimentOptions) -> list[dict[str, Any]]:
-    common = {"findings": options.findings, "max_cases": options.max_cases}
+    splits = options.splits
+    if splits and not attributes_of(splits):
+        if len(options.tables) + len(options.libraries) > 1:
+            raise BadArguments(
+                "A file of splits is of one table or library.",
+                "Name one, or the splits by a column: --splits column:NAME.",
+            )
+        splits = str(Path(splits).absolute())
+    common: dict[str, Any] = {"findings": options.findings, "max_cases": options.max_cases}
+    if splits:
+        common["splits"] = splits
     found = [{**_table(table), **common} for table in options.tables]
     found += [{**_library(library), **common} for library in options.libraries]
     for tested in options.test_on:
-        test = {**_either(tested), **common}
+        test = {**_either(tested), **{key: value for key, value in common.items() if key != "splits"}}
         found.append(
             {**_either(options.train_on or ""), **common, "test": test, "unrelated": options.unrelated}
         )

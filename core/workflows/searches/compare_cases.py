@@ -13,7 +13,7 @@ import numpy.typing as npt
 from semblance.core.errors import SemblanceError
 from semblance.core.features.encoder.extractor import Encoder
 from semblance.core.features.places import PLACES
-from semblance.core.features.registry import make_extractor
+from semblance.core.features.registry import stored_extractor
 from semblance.core.imaging import ImageAddress, open_image
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Box, Region
@@ -120,8 +120,9 @@ def _open_case_image(loaded: LoadedMetric, query: Query) -> _OpenedImage | str:
     region = query.region
     if query.image is not None:
         address = ImageAddress(query.image)
+    elif query.case is None:
+        return tr_lazy("A vector has no image.")
     else:
-        assert query.case is not None
         details = next(iter(loaded.library.catalogue.details([loaded.cases.row_of(query.case)]).values()))
         if details.address is None:
             return ""
@@ -164,7 +165,9 @@ def compare_images(
         return ImageComparison(query, found, "")
     feature_set = loaded.feature_set
     try:
-        extractor = make_extractor(feature_set.extractor, **feature_set.extractor_settings)
+        extractor = stored_extractor(feature_set.extractor, feature_set.package)(
+            **feature_set.extractor_settings
+        )
     except SemblanceError as error:
         # The file of the encoder is missing; the images are shown without regions.
         query, found = (one.side(ImagePlaces()) for one in opened if isinstance(one, _OpenedImage))

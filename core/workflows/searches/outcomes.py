@@ -192,7 +192,7 @@ def _followed(stored: StoredSearch) -> FollowedSearch | None:
         ends = estimate.get("interval")
         return FollowedSearch(
             stored.name,
-            search.query.case or (search.query.image.name if search.query.image else ""),
+            search.query.image.name if search.query.case is None and search.query.image else search.query.key,
             str(estimate.get("time") or stored.saved),
             str(estimate.get("metric") or search.metric),
             str(estimate.get("content_hash") or ""),

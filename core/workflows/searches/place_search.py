@@ -59,6 +59,13 @@ def resolved_match(loaded: LoadedMetric, search: Search, *, refined: bool = Fals
         raise BadArguments(
             tr_lazy("'{match}' is no way to compare.", match=search.match), "Use place, whole or both."
         )
+    if search.query.vector is not None:
+        if search.match in (PLACE, BOTH):
+            raise BadArguments(
+                "A vector is compared as a whole, not by place.",
+                "Search with --match whole, or without the vector.",
+            )
+        return WHOLE
     if search.match:
         return search.match
     if search.query.region is not None:

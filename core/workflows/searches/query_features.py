@@ -18,8 +18,9 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.features.extractor import Extractor
-from semblance.core.features.fusion import clinical_columns
-from semblance.core.features.registry import extractor_class, make_extractor
+from semblance.core.features.fusion import clinical_columns, imported_sets
+from semblance.core.features.imported import cannot_measure
+from semblance.core.features.registry import stored_extractor
 from semblance.core.files import make_folder, write_file
 from semblance.core.imaging import Image, ImageAddress, ImageReader, open_image
 from semblance.core.imaging.dicom.dicom_file import open_dicom
@@ -37,6 +38,7 @@ from semblance.core.imaging.same_image import (
 from semblance.core.imaging.thumbnail import thumbnail
 from semblance.core.language import tr_lazy
 from semblance.core.library.content_hashes import content_hash_of_stream
+from semblance.core.library.importers.vector_file import checked_vector
 from semblance.core.library.location import LibraryLocation, lasting_folder
 from semblance.core.library.pseudonyms import known_pseudonyms
 from semblance.core.library.records import PASTED, FeatureSet
@@ -66,10 +68,12 @@ def embed_query(loaded: LoadedMetric, query: Query) -> EmbeddedQuery:
     """
     check_not_sealed(loaded, query)
     if query.case is None:
+        if query.image is None:
+            return EmbeddedQuery(*_embed(loaded, given_vector(loaded, query)))
         return _outside_image(loaded, query).embedded
     row = loaded.cases.row_of(query.case)
     place = loaded.position_of(row)
-    if query.region is None and place is not None:
+    if query.region is None and query.vector is None and place is not None:
         return loaded.case_query(place)
     vector, tie = _embed(loaded, query_features(loaded, query))
     return EmbeddedQuery(vector, tie, place, loaded.query_patient(row), loaded.cases.lesion_of(row))
@@ -82,6 +86,8 @@ def query_features(loaded: LoadedMetric, query: Query) -> Matrix:
         BadInput: no such case, no features for it, or an image that cannot be read.
     """
     check_not_sealed(loaded, query)
+    if query.vector is not None:
+        return given_vector(loaded, query)
     if query.case is None:
         return _outside_image(loaded, query).features
     if query.region is not None:
@@ -103,6 +109,16 @@ def features_in(loaded: LoadedMetric, query: Query, feature_set: FeatureSet) -> 
     if query.case is not None and query.region is None:
         return case_features(loaded, query.case, feature_set)
     return _measure(loaded, query, feature_set)[0]
+
+
+def given_vector(loaded: LoadedMetric, query: Query) -> Matrix:
+    """(d,) the vector of a query that brings one.
+
+    Raises:
+        BadInput: it has not the width of the features, or a number is not finite.
+    """
+    assert query.vector is not None
+    return checked_vector(query.vector, tr_lazy("the vector"), len(loaded.feature_set.columns))
 
 
 def check_not_sealed(loaded: LoadedMetric, query: Query) -> None:
@@ -152,7 +168,11 @@ def _is_unmeasured(loaded: LoadedMetric, case: str) -> bool:
     details = loaded.details([row]).get(row)
     if details is None or details.address is None:
         return False
-    if not extractor_class(loaded.feature_set.extractor).needs_image:
+    feature_set = loaded.feature_set
+    if (
+        imported_sets(feature_set.name, feature_set.extractor, feature_set.settings)
+        or not stored_extractor(feature_set.extractor).needs_image
+    ):
         return False
     return case not in dict(loaded.library.features.failures(loaded.feature_set))
 
@@ -216,7 +236,7 @@ def extractor_of(feature_set: FeatureSet) -> Extractor:
     Raises:
         SemblanceError: that was another version of it, or its file is missing.
     """
-    extractor = make_extractor(feature_set.extractor, **feature_set.extractor_settings)
+    extractor = stored_extractor(feature_set.extractor, feature_set.package)(**feature_set.extractor_settings)
     if extractor.version != feature_set.version:
         raise SemblanceError(
             tr_lazy(
@@ -231,6 +251,14 @@ def extractor_of(feature_set: FeatureSet) -> Extractor:
 
 def _measure(loaded: LoadedMetric, query: Query, feature_set: FeatureSet) -> tuple[Matrix, Image | None]:
     """(d,) features measured on the query's image or region, and the image if it is from outside."""
+    if query.image is not None and query.vector is not None and feature_set.id == loaded.feature_set.id:
+        with ImageReader() as reader:
+            return given_vector(loaded, query), reader.open(ImageAddress(query.image), query.region)
+    if query.case is None and query.image is None:
+        raise BadInput("A vector has no image that could be measured.", "Search with the image too.")
+    imported = imported_sets(feature_set.name, feature_set.extractor, feature_set.settings)
+    if imported:
+        raise cannot_measure(imported[0])
     extractor = extractor_of(feature_set)
     case = None
     if query.case is not None:
@@ -289,6 +317,10 @@ def _remedy(loaded: LoadedMetric, row: int, feature_set: FeatureSet) -> str:
     metrics = [record.name for record in library.metrics() if record.feature_set in sets]
     if metrics:
         return tr_lazy("Choose a metric on features that it has: {metrics}.", metrics=", ".join(metrics))
+    if imported_sets(feature_set.name, feature_set.extractor, feature_set.settings):
+        return tr_lazy(
+            "Its features were not in the file that was imported: import a file that has them, or give --vector FILE."
+        )
     return tr_lazy(
         "Extract them: semblance features LIB --extractor {extractor}.", extractor=feature_set.extractor
     )
@@ -472,9 +504,14 @@ class _Outlines:
 def save_pasted_image(
     library: LibraryLocation, pixels: npt.NDArray[np.uint8], *, reporter: Reporter = SILENT
 ) -> Path:
-    """Write ``pixels``, (h, w) grey or (h, w, 3) RGB, as a PNG into the library's lasting folder; returns its path.
+    """:func:`write_query_image` into the library's lasting folder, for a search that may be saved."""
+    return write_query_image(lasting_folder(library) / PASTED, pixels)
 
-    The name is made of the content: pasting the same image again gives the same file.
+
+def write_query_image(folder: Path, pixels: npt.NDArray[np.uint8] | npt.NDArray[np.uint16]) -> Path:
+    """Write ``pixels``, (h, w) grey or (h, w, 3) RGB, as a PNG into ``folder``; returns its path.
+
+    The name is made of the content: writing the same image again gives the same file.
 
     Raises:
         BadInput: no pixels, or more than an image may have.
@@ -485,16 +522,14 @@ def save_pasted_image(
     height, width = pixels.shape[:2]
     if not 0 < height * width <= MAX_PIXELS:
         raise BadInput(
-            tr_lazy(
-                "The image on the clipboard has {width:,} x {height:,} pixels.", width=width, height=height
-            ),
-            "Copy a smaller part of it.",
+            tr_lazy("The image has {width:,} x {height:,} pixels.", width=width, height=height),
+            "Search with a smaller part of it.",
         )
     digest = hashlib.sha256(repr(pixels.shape).encode() + pixels.tobytes()).hexdigest()[:16]
-    path = lasting_folder(library) / PASTED / f"pasted-{digest}.png"
+    path = folder / f"pasted-{digest}.png"
     if not path.exists():
         written = io.BytesIO()
         Image.fromarray(pixels).save(written, "PNG", compress_level=1)
-        make_folder(path.parent)
+        make_folder(folder)
         write_file(path, written.getvalue())
     return path

@@ -139,7 +139,7 @@ def rank_cases(
         SEARCH,
         {
             # An image from outside is not named: its name may be that of a patient.
-            "query": "image" if search.query.case is None else search.query.case,
+            "query": search.query.case or ("vector" if search.query.image is None else "image"),
             "metric": search.metric,
             "results": len(result.ranked),
             "marks": len(result.marks.liked) + len(result.marks.disliked),
@@ -178,10 +178,20 @@ def nearest_cases(
     Raises:
         BadArguments, BadInput: as :func:`rank_cases`, and a mark on the query or on no case with features.
     """
-    search = Search(metric, query, **options)
+    return marked_search(library, Search(metric, query, **options), k=k, reporter=reporter).result
+
+
+def marked_search(
+    library: LibraryLocation, search: Search, *, k: int = 20, reporter: Reporter = SILENT
+) -> RankedSearch:
+    """:func:`rank_cases`, where every mark given with ``search`` can be used.
+
+    Raises:
+        BadArguments, BadInput: as :func:`rank_cases`, and a mark on the query or on no case with features.
+    """
     if search.like or search.unlike:
         check_given_marks(open_search_metric(library, search, reporter), search)
-    return rank_cases(library, search, k=k, reporter=reporter).result
+    return rank_cases(library, search, k=k, reporter=reporter)
 
 
 @dataclass(frozen=True, eq=False)
@@ -469,7 +479,7 @@ def _warnings(compared: QueryComparison) -> tuple[str, ...]:
                 "Draw the region to compare."
             )
         )
-    unknown = [] if query.case is not None else unknown_columns(loaded, query)
+    unknown = [] if query.case is not None or query.vector is not None else unknown_columns(loaded, query)
     if unknown:
         warnings.append(
             tr_lazy(

@@ -559,7 +559,7 @@ def _ranking_difference(then: Sequence[RankedCase], now: Sequence[RankedCase]) -
 
 
 def _query_name(query: Query) -> str:
-    return query.case or (query.image.name if query.image else "")
+    return query.case or (query.image.name if query.image else query.key if query.vector is not None else "")
 
 
 def _thumbnail(state: Mapping[str, Any]) -> str:

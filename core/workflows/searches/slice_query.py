@@ -72,7 +72,8 @@ def _address(library: LibraryLocation, query: Query) -> ImageAddress:
         BadInput: no such case, or one without an image.
     """
     if query.case is None:
-        assert query.image is not None
+        if query.image is None:
+            raise BadInput("A vector has no image.", "Search with an image or a case.")
         return ImageAddress(query.image)
     with open_library(library) as opened:
         row = opened.catalogue.row_of(query.case)

@@ -11,7 +11,7 @@ from semblance.core.errors import BadInput
 from semblance.core.library.location import LibraryLocation
 from semblance.core.retrieval.index import Position
 from semblance.core.searches.feedback import questions
-from semblance.core.searches.feedback.judgements import JudgementKind
+from semblance.core.searches.feedback.judgements import JudgementKind, given_marks
 from semblance.core.searches.feedback.ledger import LedgerEntry
 from semblance.core.searches.feedback.questions import (
     LikenessModel,
@@ -79,7 +79,7 @@ def next_question_anywhere(
         BadInput: a metric that clicks cannot refine.
     """
     session = open_search_refinement(library, search, reporter)
-    in_force = session.loaded.ledger(search.ledger).in_force
+    in_force = _in_force(session, search)
     place = _place(session, search, about)
     if place is not None:
         judged = sum(1 for entry in in_force if _is_mark_of(entry, session.case_at(place)))
@@ -107,6 +107,14 @@ def _place(session: RefinementSession, search: Search, about: str | None) -> Pos
     return None if query.case is None or query.region else session.position_of(query.case)
 
 
+def _in_force(session: RefinementSession, search: Search) -> list[LedgerEntry]:
+    """The judgements of the ledger, then the marks that came with the search."""
+    stored = session.loaded.ledger(search.ledger).in_force if search.ledger else []
+    given = given_marks(search)
+    # A session knows judgements by their numbers: those of a ledger are positive.
+    return [*stored, *(LedgerEntry(-1 - abs(hash(one.statement)), one) for one in given)]
+
+
 def _is_mark_of(entry: LedgerEntry, query: str) -> bool:
     return entry.judgement.kind != JudgementKind.CLOSER and entry.judgement.query_key == query
 
@@ -115,7 +123,7 @@ def _about(
     session: RefinementSession, search: Search, place: Position, passed: Sequence[str]
 ) -> CaseQuestion | None:
     loaded, query = session.loaded, session.case_at(place)
-    in_force = loaded.ledger(search.ledger).in_force
+    in_force = _in_force(session, search)
     cases = [entry.judgement.case for entry in in_force if _is_mark_of(entry, query)]
     allowed = session.trained.copy()
     patient = loaded.patient_codes[place]

@@ -178,6 +178,12 @@ def test_workers_are_niced_with_one_blas_thread_and_no_qt(engine):
     assert not facts["qt"]
 
 
+def test_work_of_the_main_module_is_refused(engine, monkeypatch):
+    monkeypatch.setattr(work.square, "__module__", "__main__")
+    with pytest.raises(ValueError, match="Worker processes do not have"):
+        engine.submit(work.square, 3)
+
+
 def test_an_engine_inside_a_worker(engine):
     assert engine.submit(work.nested, [1, 2, 3]).result() == [1, 4, 9]
 
@@ -236,7 +242,7 @@ def test_a_worker_that_does_not_listen_is_killed_in_the_end(tmp_path):
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL")
 def test_workers_end_with_a_killed_parent(tmp_path):
-    """Those of engines within workers too."""
+    """Those of engines within workers too. The script has no guard: workers do not run it again."""
     script = tmp_path / "parent.py"
     script.write_text(
         textwrap.dedent(
@@ -246,10 +252,9 @@ def test_workers_end_with_a_killed_parent(tmp_path):
             from semblance.core.engine import Engine
             from tests.helpers import engine_work as work
 
-            if __name__ == "__main__":
-                engine = Engine(2)
-                engine.submit(work.endless, Path(sys.argv[1]) / "one")
-                engine.submit(work.nested_endless, Path(sys.argv[1]) / "two").result()
+            engine = Engine(2)
+            engine.submit(work.endless, Path(sys.argv[1]) / "one")
+            engine.submit(work.nested_endless, Path(sys.argv[1]) / "two").result()
             """
         )
     )

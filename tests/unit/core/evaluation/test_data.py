@@ -73,6 +73,7 @@ def test_the_source_for_json():
         "n_features": 2,
         "findings": {"a": 1, "b": 1},
         "patients": "unknown",
+        "n_patients": None,
     }
     assert data.feature_names == ("feature 1", "feature 2")
 

@@ -30,7 +30,7 @@ from semblance.core.reports.curves import (
     TrainingCurve,
 )
 from semblance.core.reports.document import FINDING_COLOURS
-from semblance.core.reports.figures import FIGURES, MapDrawing, map_figure
+from semblance.core.reports.figures import MAP, MapDrawing, figure_file
 from semblance.core.reports.plot import PALETTES, Plot, PlotLayout, count_ticks, tick_text, value_ticks
 from tests.helpers.use_language import use_language
 
@@ -97,12 +97,12 @@ def ink(pixels: np.ndarray, theme: str) -> np.ndarray:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("theme", PALETTES)
 def test_the_current_metric_alone_is_in_the_accent_colour(kind, theme):
-    pixels = image(FIGURES[kind](CURVES[kind], PlotLayout(theme=theme, size=(480, 200), ratio=2)))
+    pixels = image(figure_file(kind, CURVES[kind], PlotLayout(theme=theme, size=(480, 200), ratio=2)))
     assert pixels.shape == (400, 960, 3)
     accent = colour(PALETTES[theme].accent)
     assert (pixels == accent).all(axis=2).sum() > 100
     grey = [type(curve)(**{**vars(curve), "current": False}) for curve in CURVES[kind]]
-    others = image(FIGURES[kind](grey, PlotLayout(theme=theme, size=(480, 200), ratio=2)))
+    others = image(figure_file(kind, grey, PlotLayout(theme=theme, size=(480, 200), ratio=2)))
     assert not (others == accent).all(axis=2).any()
 
 
@@ -145,7 +145,7 @@ def test_no_text_is_cut_off_or_covers_another(kind, language, layout, drawn_text
     ]
     for curves in ([], CURVES[kind], [replace(current, label="x" * 5000), *many]):
         with use_language(language):
-            pixels = ink(image(FIGURES[kind](curves, layout)), "dark")
+            pixels = ink(image(figure_file(kind, curves, layout)), "dark")
         assert not np.concatenate([pixels[0], pixels[-1], pixels[:, 0], pixels[:, -1]]).any()
         texts, figure = drawn_texts[-1]
         for place, (text, box) in enumerate(texts):
@@ -164,7 +164,7 @@ def test_no_text_is_cut_off_or_covers_another(kind, language, layout, drawn_text
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("theme", PALETTES)
 def test_without_curves_there_are_quiet_axes(kind, theme):
-    pixels = image(FIGURES[kind]([], PlotLayout(theme=theme, size=(300, 150))))
+    pixels = image(figure_file(kind, [], PlotLayout(theme=theme, size=(300, 150))))
     assert ink(pixels, theme).any()
     assert not (pixels == colour(PALETTES[theme].accent)).all(axis=2).any()
 
@@ -172,10 +172,10 @@ def test_without_curves_there_are_quiet_axes(kind, theme):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("format", ["png", "svg", "pdf"])
 def test_equal_plots_are_equal_files_without_time_or_path(kind, format, tmp_path, monkeypatch):
-    first = FIGURES[kind](CURVES[kind], PlotLayout(theme="print", format=format))
+    first = figure_file(kind, CURVES[kind], PlotLayout(theme="print", format=format))
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")
     monkeypatch.chdir(tmp_path)
-    assert FIGURES[kind](CURVES[kind], PlotLayout(theme="print", format=format)) == first
+    assert figure_file(kind, CURVES[kind], PlotLayout(theme="print", format=format)) == first
     if format == "pdf":
         metadata = PdfReader(io.BytesIO(first)).metadata
         assert not metadata
@@ -198,7 +198,11 @@ def test_equal_plots_are_equal_files_without_time_or_path(kind, format, tmp_path
     ],
 )
 def test_odd_accuracies_are_drawn(curves):
-    assert image(FIGURES[ACCURACY](curves, PlotLayout(theme="dark", size=(300, 150)))).shape == (150, 300, 3)
+    assert image(figure_file(ACCURACY, curves, PlotLayout(theme="dark", size=(300, 150)))).shape == (
+        150,
+        300,
+        3,
+    )
 
 
 @pytest.mark.parametrize(
@@ -212,7 +216,7 @@ def test_odd_accuracies_are_drawn(curves):
     ],
 )
 def test_odd_trainings_are_drawn(curve):
-    assert image(FIGURES[TRAINING]([curve], PlotLayout(theme="light", size=(300, 150)))).shape == (
+    assert image(figure_file(TRAINING, [curve], PlotLayout(theme="light", size=(300, 150)))).shape == (
         150,
         300,
         3,
@@ -222,8 +226,8 @@ def test_odd_trainings_are_drawn(curve):
 @pytest.mark.parametrize("name", ["$x^2$ {", "a\nb", "=1+1", "距离 度量", "\U0001f9e0", "", "x" * 5000])
 def test_any_name_can_be_drawn(name):
     curves = [accuracy(name, 0.8, current=True), accuracy("other", 0.6)]
-    assert FIGURES[ACCURACY](curves, PlotLayout(theme="dark", size=(800, 200)))
-    assert FIGURES[ACCURACY](curves, PlotLayout(theme="dark", size=(300, 150), title=name, note=name))
+    assert figure_file(ACCURACY, curves, PlotLayout(theme="dark", size=(800, 200)))
+    assert figure_file(ACCURACY, curves, PlotLayout(theme="dark", size=(300, 150), title=name, note=name))
 
 
 @pytest.mark.parametrize("width", [240, 640, 900])
@@ -231,7 +235,7 @@ def test_any_name_can_be_drawn(name):
 def test_every_line_is_named_by_what_distinguishes_it(kind, make, width, drawn_texts):
     names = ["encoder + BDM+V", "_encoder + Euclidean"]
     curves = [make(name, 0.6, current=name == names[0]) for name in names]
-    FIGURES[kind](curves, PlotLayout("light", (width, 220), text_scale=1.5))
+    figure_file(kind, curves, PlotLayout("light", (width, 220), text_scale=1.5))
     texts = [text for text, _ in drawn_texts[0][0]]
     assert [len([text for text in texts if text.endswith(end)]) for end in ("V", "an")] == [1, 1]
 
@@ -239,7 +243,7 @@ def test_every_line_is_named_by_what_distinguishes_it(kind, make, width, drawn_t
 def test_names_that_have_no_room_are_counted(drawn_texts):
     curves = [accuracy(f"metric {n}", 0.5 + n / 40, current=n == 0) for n in range(12)]
     for size in ((360, 164), (900, 130)):
-        FIGURES[ACCURACY](curves, PlotLayout(size=size))
+        figure_file(ACCURACY, curves, PlotLayout(size=size))
         texts = [text for text, _ in drawn_texts.pop()[0]]
         named = sum(text.startswith("metric") for text in texts)
         assert any(text in (f"+{12 - named}", f"+{12 - named} more") for text in texts)
@@ -247,7 +251,7 @@ def test_names_that_have_no_room_are_counted(drawn_texts):
 
 def test_reference_lines_are_drawn_and_named(drawn_texts):
     def texts(kind, *curves):
-        content = FIGURES[kind](curves, PlotLayout(size=(350, 180), format="svg")).decode()
+        content = figure_file(kind, curves, PlotLayout(size=(350, 180), format="svg")).decode()
         return {text for text, _ in drawn_texts[-1][0]}, content.count("stroke-dasharray")
 
     ceiling = tuple(min(1.0, 12 / k) for k in K)
@@ -263,7 +267,7 @@ def test_reference_lines_are_drawn_and_named(drawn_texts):
 def test_the_value_beside_a_curve_covers_no_curve(drawn_texts):
     """Two curves above each other leave room for their values only outside."""
     curves = [accuracy("upper", 0.85, current=True), accuracy("lower", 0.6)]
-    FIGURES[ACCURACY](curves, PlotLayout("dark", (420, 300)))
+    figure_file(ACCURACY, curves, PlotLayout("dark", (420, 300)))
     texts, _ = drawn_texts[-1]
     assert {"0.83 (0.78–0.87)", "0.58 (0.53–0.62)"} <= {text for text, _ in texts}
 
@@ -271,9 +275,9 @@ def test_the_value_beside_a_curve_covers_no_curve(drawn_texts):
 def test_plots_drawn_at_once_in_two_threads_keep_their_themes():
     before = dict(matplotlib.rcParams)
     layouts = [PlotLayout(theme) for theme in ("dark", "print", "light")] * 3
-    alone = [FIGURES[ROC](CURVES[ROC], layout) for layout in layouts]
+    alone = [figure_file(ROC, CURVES[ROC], layout) for layout in layouts]
     with ThreadPoolExecutor(3) as threads:
-        assert list(threads.map(lambda layout: FIGURES[ROC](CURVES[ROC], layout), layouts)) == alone
+        assert list(threads.map(lambda layout: figure_file(ROC, CURVES[ROC], layout), layouts)) == alone
     assert dict(matplotlib.rcParams) == before
 
 
@@ -281,20 +285,22 @@ def test_a_map_names_and_counts_its_findings(drawn_texts):
     codes = np.array([0, 0, 1, -1], dtype=np.int16)
     drawing = MapDrawing(np.eye(4, 2, dtype=np.float32), codes, ("benign", "malignant", "unused"), "Map")
     for theme in PALETTES:
-        pixels = image(map_figure(drawing, PlotLayout(theme, (760, 600), title="Map", note="4 cases")))
+        pixels = image(figure_file(MAP, drawing, PlotLayout(theme, (760, 600), title="Map", note="4 cases")))
         for place in (0, 1):
             assert (pixels == colour(FINDING_COLOURS[place])).all(axis=2).sum() > 20
     words = {text for text, _ in drawn_texts[-1][0]}
     assert words == {"Map", "4 cases", "benign, 2", "malignant, 1", "finding not given, 1"}
     empty = MapDrawing(np.zeros((0, 2), dtype=np.float32), np.zeros(0, dtype=np.int16), (), "Map")
-    assert not ink(image(map_figure(empty, PlotLayout("light", (760, 600)))), "light").any()
+    assert not ink(image(figure_file(MAP, empty, PlotLayout("light", (760, 600)))), "light").any()
 
 
 def test_a_stale_curve_has_no_band():
     filled, stale = (
         image(
-            FIGURES[ACCURACY](
-                [accuracy("a", 0.8, current=True, stale=is_stale)], PlotLayout(theme="dark", named=False)
+            figure_file(
+                ACCURACY,
+                [accuracy("a", 0.8, current=True, stale=is_stale)],
+                PlotLayout(theme="dark", named=False),
             )
         )
         for is_stale in (False, True)
@@ -304,7 +310,7 @@ def test_a_stale_curve_has_no_band():
 
 def test_title_and_provenance_stand_above():
     plain, headed = (
-        image(FIGURES[ROC](CURVES[ROC], PlotLayout(theme="print", size=(480, 240), named=False, **words)))
+        image(figure_file(ROC, CURVES[ROC], PlotLayout(theme="print", size=(480, 240), named=False, **words)))
         for words in ({}, {"title": "ROC, malignant", "note": "79 held-out patients"})
     )
     assert ink(headed, "print")[5:20].sum() > 100
@@ -313,17 +319,17 @@ def test_title_and_provenance_stand_above():
 
 def test_a_theme_or_size_beyond_reason_is_refused():
     with pytest.raises(KeyError):
-        FIGURES[ROC]([], PlotLayout(theme="sepia"))
+        figure_file(ROC, [], PlotLayout(theme="sepia"))
     with pytest.raises(ValueError):
-        FIGURES[ROC]([], PlotLayout(theme="dark", size=(100_000, 100)))
+        figure_file(ROC, [], PlotLayout(theme="dark", size=(100_000, 100)))
     with pytest.raises(ValueError):
-        FIGURES[ROC]([], PlotLayout(theme="dark", ratio=0.0))
+        figure_file(ROC, [], PlotLayout(theme="dark", ratio=0.0))
 
 
 def test_matplotlib_is_loaded_only_to_draw_and_never_its_screen():
     code = (
-        "import sys; from semblance.core.reports.figures import PlotLayout, roc_figure;"
-        "assert 'matplotlib' not in sys.modules; roc_figure([], PlotLayout());"
+        "import sys; from semblance.core.reports.figures import PlotLayout, figure_file;"
+        "assert 'matplotlib' not in sys.modules; figure_file('roc', [], PlotLayout());"
         "assert 'matplotlib.pyplot' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
@@ -350,5 +356,5 @@ def test_ticks_of_counts_begin_at_the_first_and_fit(first, last, width):
 
 
 def test_png_is_not_larger_than_it_must_be():
-    data = FIGURES[ACCURACY](CURVES[ACCURACY], PlotLayout(theme="dark", size=(360, 164)))
+    data = figure_file(ACCURACY, CURVES[ACCURACY], PlotLayout(theme="dark", size=(360, 164)))
     assert len(data) < len(zlib.compress(image(data).tobytes())) * 2

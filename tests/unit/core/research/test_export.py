@@ -46,6 +46,12 @@ def state(home):
     )
 
 
+@pytest.fixture(scope="module")
+def exported(state, home):
+    """The files of the export, which takes seconds of drawing."""
+    return export_results(state, home / "x")
+
+
 FULL = {"protocol": "full", "repeats": 2, "settings": {"draws": 20}}
 
 
@@ -151,27 +157,26 @@ def test_scores_of_many_learners_are_drawn_for_each_table_by_itself(state):
 
 
 @pytest.mark.slow
-def test_deidentified_export_has_no_names_or_folders(state, home, tmp_path):
-    files = export_results(state, tmp_path / "x")
-    assert {file.suffix for file in files} == {".csv", ".json", ".tex", ".sh", ".svg", ".pdf", ".png"}
-    for file in files:
+def test_deidentified_export_has_no_names_or_folders(exported, state, home, tmp_path):
+    assert {file.suffix for file in exported} == {
+        ".csv", ".json", ".txt", ".tex", ".sh", ".svg", ".pdf", ".png",
+    }  # fmt: skip
+    for file in exported:
         content = file.read_bytes()
         planted = [b"Jane Doe", str(home).encode()]
-        if file.suffix in (".csv", ".json", ".tex", ".sh"):
+        if file.suffix in (".csv", ".json", ".txt", ".tex", ".sh"):
             planted += [b"P12", b'"c12"', b",c12,"]
         for one in planted:
             assert one not in content, (file.name, one)
-    named = export_results(state, tmp_path / "y", identified=True)
+    named = export_results(state, tmp_path / "y", identified=True, plots=False)
     queries = next(file for file in named if file.name == "worst_queries.csv").read_text()
     assert re.search(r",c\d+,kind", queries)
 
 
-@pytest.mark.slow
-def test_specification_round_trip(state, home, tmp_path):
-    export_results(state, tmp_path / "x")
+def test_specification_round_trip(exported, state, home):
     from semblance.core.workflows.research.experiments import read_spec
 
-    again, expected = read_spec(tmp_path / "x" / "experiment-spec.json", home / "Jane Doe")
+    again, expected = read_spec(home / "x" / "experiment-spec.json", home / "Jane Doe")
     assert again == state.spec
     assert expected == [one["fingerprint"] for one in state.cases]
 
@@ -223,10 +228,9 @@ def test_files_are_found_in_folders_of_the_folder(tmp_path):
 
 
 @pytest.mark.slow
-def test_equal_experiments_give_equal_files(state, home, tmp_path):
-    first = export_results(state, tmp_path / "x")
+def test_equal_experiments_give_equal_files(exported, home, tmp_path):
     second = export_results(read_state(ExperimentStore.open(home / "e")), tmp_path / "y")
-    for a, b in zip(first, second, strict=True):
+    for a, b in zip(exported, second, strict=True):
         assert a.name == b.name
         assert a.read_bytes() == b.read_bytes(), a.name
 
@@ -239,9 +243,7 @@ def test_export_without_finished_cells_is_refused(tmp_path):
     assert not (tmp_path / "x").exists()
 
 
-@pytest.mark.slow
-def test_json_is_complete(state, tmp_path):
-    export_results(state, tmp_path / "x")
-    made = json.loads((tmp_path / "x" / "results.json").read_text())
+def test_json_is_complete(exported, home):
+    made = json.loads((home / "x" / "results.json").read_text())
     assert made["complete"]
     assert made["measured_on"] == "held-out"

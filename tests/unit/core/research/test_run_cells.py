@@ -6,7 +6,7 @@ import pytest
 
 from semblance.core.engine import WorkerEnded
 from semblance.core.engine.cluster import SharedDataLost
-from semblance.core.errors import BadInput, SemblanceError
+from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.metrics.training import versions
 from semblance.core.research.results import document, live_table
 from semblance.core.research.run_cells import read_state, run_cells
@@ -188,7 +188,7 @@ def test_folder_keeps_no_case_data(tmp_path, table):
     (tmp_path / "e" / ".work-999999999").mkdir()
     measure(tmp_path / "e", spec({"table": table}))
     assert sorted(path.name for path in (tmp_path / "e").iterdir()) == [
-        "cases.json", "cells", "experiment.json",
+        "cases.json", "cells", "experiment.json", "queries",
     ]  # fmt: skip
     patients = b"P3"
     assert not any(patients in file.read_bytes() for file in (tmp_path / "e").rglob("*.json"))
@@ -249,3 +249,25 @@ def test_cells_on_a_fused_set_use_its_steps(tmp_path):
     assert {name: score["values"] for name, score in row["scores"].items()} == {
         name: score["values"] for name, score in alone["scores"].items()
     }
+
+
+def test_given_splits_are_one_cell_and_give_the_numbers_of_the_protocol_again(tmp_path, table):
+    from semblance.core.research import export
+
+    own = measure(tmp_path / "own", spec({"table": table}, protocols=({"protocol": "bdm", "repeats": 2},)))
+    export.export_results(own, tmp_path / "first", identified=True, plots=False)
+    given = {"table": table, "splits": str(tmp_path / "first" / "splits.csv")}
+    again = measure(tmp_path / "again", spec(given, protocols=({"protocol": "bdm"},)))
+    assert {cell.repeat for cell in again.cells} == {0}
+    export.export_results(again, tmp_path / "second", identified=True, plots=False)
+    for name in ("scores.csv", "values.csv", "comparisons.csv", "per_query.csv", "splits.csv"):
+        assert (tmp_path / "first" / name).read_bytes() == (tmp_path / "second" / name).read_bytes(), name
+    export.export_results(own, tmp_path / "numbered", plots=False)
+    assert b"row" not in (tmp_path / "numbered" / "per_query.csv").read_bytes()
+
+
+def test_splits_beside_a_number_of_repeats_or_another_table_are_refused(table):
+    with pytest.raises(BadArguments, match="how many repeats"):
+        spec({"table": table, "splits": "s.csv"}, protocols=({"protocol": "bdm", "repeats": 2},))
+    with pytest.raises(BadArguments, match="not split"):
+        spec({"table": table, "splits": "s.csv", "test": {"table": "other.csv"}})

@@ -80,6 +80,7 @@ def test_json_is_that_of_the_contract():
         "n_features": 4,
         "findings": {"setosa": 50, "versicolor": 50, "virginica": 50},
         "patients": "unknown",
+        "n_patients": None,
     }
     assert (document["seed"], document["repeats"], document["measured_on"]) == (5, 4, "held-out")
     assert document["split"] == {

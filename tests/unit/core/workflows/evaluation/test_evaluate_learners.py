@@ -43,6 +43,7 @@ def test_the_json_has_the_shape_scripts_rely_on(library):
         "n_features": 5,
         "findings": {"kind 0": 40, "kind 1": 40},
         "patients": "known",
+        "n_patients": 40,
     }
     assert [result["learner"] for result in document["results"]] == list(LEARNERS)
     for result in document["results"]:
@@ -287,3 +288,22 @@ def test_a_table_is_scored_as_the_settings_say_it_is_written(tmp_path):
     assert evaluate(replace(asked, table=str(foreign), settings=texts))["results"][0]["scores"] == scores
     with pytest.raises(BadArguments, match="'header' cannot be 'maybe'"):
         evaluate(replace(asked, settings=("header=maybe",)))
+
+
+def test_splits_of_a_library_leave_out_its_sealed_cases_and_say_so(tmp_path):
+    """Cases are named by their own ids of the table; those that are sealed are neither trained on nor tested."""
+    from semblance.core.workflows.evaluation.evaluate_learners import measure
+    from semblance.core.workflows.metrics.vault import seal_listed
+
+    library = table_library(tmp_path / "sealed", n=40)
+    sealed = [f"t/c{row}" for row in range(6)]
+    seal_listed(library, sealed)
+    rows = {"case_id": [f"c{row}" for row in range(40)], "part": ["train"] * 24 + ["test"] * 16}
+    found = measure(EvaluateRequest(("euclidean",), "bdm", library, splits=rows))
+    assert "6 cases of the splits are left out: they are sealed for the final test." in map(str, found.notes)
+    assert not set(found.data.case_ids.tolist()) & set(sealed)
+    (named,) = found.result.splits
+    assert (len(named.split.train), len(named.split.test)) == (18, 16)
+    rows["part"][25] = "train"
+    with pytest.raises(BadInput, match=r"t/c24 \(test\) / t/c25 \(train\)"):
+        measure(EvaluateRequest(("euclidean",), "bdm", library, splits=rows))

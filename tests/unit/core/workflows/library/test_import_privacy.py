@@ -60,10 +60,10 @@ def film(number: int, day: str = "20190308", **more: object) -> Dataset:
     return identified(dataset, number, day)
 
 
-@pytest.fixture
-def tree(tmp_path) -> Path:
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory) -> Path:
     """Sixteen films and a series of two patients in folders and files called after them; a broken file."""
-    folder = tmp_path / "ZEBROVICH QUENTIN 19530417"
+    folder = tmp_path_factory.mktemp("films") / "ZEBROVICH QUENTIN 19530417"
     lines = ["file,finding,patient_name,view\n"]
     for number in range(16):
         name = f"ACC-9912/Zebrovich^{number}.dcm"
@@ -164,10 +164,10 @@ def test_labels_match_the_patients_of_the_headers(tmp_path):
     assert import_source(tmp_path / "t", tmp_path / "lib").patients == 1
 
 
-@pytest.fixture
-def with_metric(tree, tmp_path) -> tuple[Path, str]:
+@pytest.fixture(scope="module")
+def with_metric(tree, tmp_path_factory) -> tuple[Path, str]:
     """A library with a metric, and one of its cases."""
-    library = tmp_path / "lib"
+    library = tmp_path_factory.mktemp("with_metric") / "lib"
     import_source(tree, library)
     extract_features(library, "colour_edge_texture")
     train_metric(library, TrainRequest("euclidean", "plain"))

@@ -28,21 +28,28 @@ from tests.helpers.libraries import (
 )
 
 
-@pytest.fixture
-def library(tmp_path) -> Path:
-    path = make_library(tmp_path / "lib.semblance", cases=20)
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> Path:
+    """A folder with a library and its backup, which the tests copy."""
+    folder = tmp_path_factory.mktemp("made")
+    path = make_library(folder / "lib.semblance", cases=20)
     with Library.open(path) as opened:
-        made, rows = numbers_set(opened), case_rows(opened)
-        opened.features.write_chunk(made, rows[:12], values_of(rows[:12]))
-        opened.features.write_chunk(made, rows[12:], values_of(rows[12:]))
+        numbers, rows = numbers_set(opened), case_rows(opened)
+        opened.features.write_chunk(numbers, rows[:12], values_of(rows[:12]))
+        opened.features.write_chunk(numbers, rows[12:], values_of(rows[12:]))
         opened.save_search("mine", {"query": "s/0.png"})
-    return path
+    back_up(path, folder / "backup.zip")
+    return folder
 
 
 @pytest.fixture
-def file(library, tmp_path) -> Path:
-    back_up(library, tmp_path / "backup.zip")
-    return tmp_path / "backup.zip"
+def library(made, tmp_path) -> Path:
+    return Path(shutil.copytree(made / "lib.semblance", tmp_path / "lib.semblance"))
+
+
+@pytest.fixture
+def file(made, tmp_path) -> Path:
+    return Path(shutil.copy(made / "backup.zip", tmp_path / "backup.zip"))
 
 
 def repacked(file: Path, target: Path, change) -> Path:

@@ -146,6 +146,7 @@ ELSEWHERE = {
     "rank_learners": "tests/unit/core/workflows/research/test_rank_learners.py: image sets and their numbers",
     "backup": "a backup holds all the library knows, and says so",
     "audit_log": "notes what the window grabs from its own screen; tests/unit/app/viewer",
+    "exchange_features": "numbers, findings and ids of cases, as the help says: no paths and no patients",
     "experiments": "tests/unit/core/research/test_export.py",
 }
 
