@@ -174,7 +174,7 @@ class FolderImporter(Importer):
                     continue
                 used_keys.add(key)
                 finding = line.finding if line.has_finding_column else self.finding(path, top)
-                attributes = _split(path, top) | line.attributes
+                attributes = split_of(path, top) | line.attributes
                 yield FoundCase(
                     key,
                     path,
@@ -213,6 +213,7 @@ def _finding_folder(path: str, top: str) -> str | None:
     return folders[-1] if folders and folders[-1].lower() not in _SPLITS else None
 
 
-def _split(path: str, top: str) -> dict[str, str]:
+def split_of(path: str, top: str) -> dict[str, str]:
+    """The attribute of an image in a folder called train, val or test below ``top``; empty for others."""
     named = [_SPLITS[part.lower()] for part in _folders_below(path, top) if part.lower() in _SPLITS]
     return {"split": named[0]} if named else {}
