@@ -99,7 +99,8 @@ class PreparedLearner(Learner):
         space = RowSpace(data.X)
         rows = space.rows
         white = _Whitening(rows, codes, data) if self.whiten else None
-        before = None if white is None else white.map(rows, codes)
+        known = codes >= 0
+        before = None if white is None else white.map(rows[known], codes[known])
         here = data
         if before is not None:
             points = _MappedPoints(data.reporter, space.map(before))
@@ -116,7 +117,7 @@ class PreparedLearner(Learner):
         if before is None and share == 0.0:
             return
         whole = learnt if before is None else space.map(learnt @ before)
-        plain = PlainShare(share, _scale(whole, data.X))
+        plain = PlainShare(share, _scale(whole, data.X[codes >= 0]))
         self._take(None if before is None else space.map(before), whole, plain)
         self._preparation = notes
         self._card = dataclasses.replace(self._card, notes=(*self._card.notes, *notes))
