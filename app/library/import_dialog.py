@@ -36,6 +36,7 @@ from semblance.core.library.importers.registry import get_importer
 from semblance.core.library.importers.table import TableImporter, TablePreview
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.records import SUFFIX
+from semblance.core.plugins import origin_text
 
 _TABLE = TableImporter.kind
 
@@ -139,7 +140,15 @@ class ImportDialog(Dialog):
 
     def _show_kind(self) -> None:
         index = self._kinds.currentIndex()
-        self._explanation.setText(translate(self._recognitions[index][2].explanation) if index >= 0 else "")
+        about = (
+            (
+                translate(self._recognitions[index][2].explanation),
+                origin_text("importer", self._recognitions[index][0]),
+            )
+            if index >= 0
+            else ()
+        )
+        self._explanation.setText("\n".join(filter(None, about)))
         headers = index >= 0 and get_importer(self.kind()).reads_headers
         for row in (self._identified, self._pseudonym_note):
             self._form.setRowVisible(row, headers)

@@ -76,6 +76,11 @@ _PLUGINS: PluginGroup[Writer] = PluginGroup(
 )
 
 
+def plugin_writers() -> tuple[Writer, ...]:
+    """What plug-ins write reports with, which it imports."""
+    return _PLUGINS.all()
+
+
 def report_endings() -> tuple[str, ...]:
     """The endings of files that reports can be written into, with their dots. Imports no plug-in."""
     return *WRITERS, *(f".{name}" for name in _PLUGINS.names())
