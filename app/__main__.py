@@ -13,12 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from semblance.core.engine import limit_threads
+from semblance.core.plugins import ALL, OFF_VARIABLE
 
 if TYPE_CHECKING:
     from semblance.core.library.location import LibraryLocation
 
 #: Exit statuses: something could not be done; Ctrl-C.
 FAILED, INTERRUPTED = 1, 130
+NO_PLUGINS = "--no-plugins"
 NO_DISPLAY = (
     "There is no display to open the window on. Start it in a desktop session; the commands need none: "
     "see `semblance --help`.\n"
@@ -63,6 +65,10 @@ def _report_missing_package(error: ModuleNotFoundError) -> int:
 def main(arguments: list[str] | None = None) -> int:
     """Run the program; returns its exit status."""
     given = sys.argv[1:] if arguments is None else arguments
+    if NO_PLUGINS in given and len(given) <= 2:
+        # The window, or the window on a library, which are no commands.
+        os.environ[OFF_VARIABLE] = ALL
+        given = [one for one in given if one != NO_PLUGINS]
     limit_threads()
     try:
         library = _named_library(given)

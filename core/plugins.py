@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.json_document import JsonDocument, JsonKeys
-from semblance.core.language import tr_lazy
+from semblance.core.language import tr, tr_lazy
 from semblance.core.log import PublicText, describe_failure, logger
 from semblance.core.tasks import Cancelled
 
@@ -167,6 +167,14 @@ def find_plugin(kind: str, name: str) -> Plugin | None:
         if plugin.name == name and plugin not in _broken:
             return plugin
     return None
+
+
+def origin_text(kind: str, name: str) -> str:
+    """Where a plug-in comes from, in the language of the user; empty for what this program has itself."""
+    plugin = find_plugin(kind, name)
+    if plugin is None:
+        return ""
+    return tr("Plug-in of the package {package} {version}", package=plugin.package, version=plugin.version)
 
 
 def installed_plugins() -> tuple[Plugin, ...]:

@@ -33,6 +33,7 @@ from semblance.app.cli.missing_package import missing_package
 from semblance.app.cli.output import echo, print_error
 from semblance.core.errors import BadArguments, SemblanceError
 from semblance.core.log import PublicText, describe_failure, logger, start_log, stop_log
+from semblance.core.plugins import ALL, OFF_VARIABLE
 from semblance.core.purpose import PURPOSE
 from semblance.core.tasks import Cancelled
 from semblance.core.version import version_with_commit
@@ -138,10 +139,15 @@ def _start(
         bool, typer.Option("--verbose", help="Write details to the log, and show it.")
     ] = False,
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+    no_plugins: Annotated[
+        bool, typer.Option("--no-plugins", help="Use nothing that other packages add.")
+    ] = False,
 ) -> None:
     """Medical image retrieval. Without a command the window opens."""
     global _debug  # noqa: PLW0603 - set once, before any command
     _debug = debug
+    if no_plugins:
+        os.environ[OFF_VARIABLE] = ALL
     start_log(verbose=verbose)
     logger.info("the command %s starts", PublicText(context.invoked_subcommand or "window"))
     if version:

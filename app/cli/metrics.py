@@ -20,11 +20,24 @@ from semblance.app.cli.options import (
     Settings,
     Steps,
 )
-from semblance.app.cli.output import ConsoleReporter, echo, echo_lines, print_document, show_fields
+from semblance.app.cli.output import (
+    ConsoleReporter,
+    EntryLines,
+    echo,
+    echo_lines,
+    print_document,
+    print_error,
+    printer,
+    show_fields,
+)
 from semblance.core.errors import BadArguments
 from semblance.core.library.location import LibraryLocation
 
 commands = typer.Typer()
+
+show_new_plugin = printer(
+    "{folder}: a package with a working {kind}, yours to change.", EntryLines("next_steps", "    {}")
+)
 
 MetricName = Annotated[str, typer.Option("--metric", metavar="METRIC")]
 
@@ -304,6 +317,27 @@ def show_registry(name: str, as_json: bool) -> None:
         "protocols": describe_library.describe_protocols,
     }
     print_document(describe[name](), as_json, show_fields)
+    from semblance.core.plugins import broken_plugins
+
+    for broken in broken_plugins():
+        print_error(broken.message)
+
+
+@commands.command("new-plugin")
+def new_plugin(
+    name: Annotated[str, typer.Argument(help="What it is called, such as grey-histogram.")],
+    kind: Annotated[
+        str, typer.Option("--kind", help="learner, extractor, importer, protocol or report.")
+    ] = "learner",
+    out: Annotated[
+        Path, typer.Option("--out", metavar="FOLDER", help="Where the new folder NAME is made.")
+    ] = Path(),
+    as_json: Json = False,
+) -> None:
+    """Write a small package that adds a learner, extractor, importer, protocol or report."""
+    from semblance.core.workflows.maintenance.new_plugin import new_plugin
+
+    print_document(new_plugin(name, kind, out).to_json(), as_json, show_new_plugin)
 
 
 @commands.command()

@@ -24,6 +24,7 @@ from semblance.core.features.registry import extractor_class
 from semblance.core.language import tr, tr_n, tr_name, translate
 from semblance.core.library.location import LibraryLocation
 from semblance.core.parameters import Value
+from semblance.core.plugins import origin_text
 from semblance.core.workflows.features import extract_features, measure_new_cases
 from semblance.core.workflows.features.extract_features import ExtractResult
 from semblance.core.workflows.library.library_snapshot import LibrarySnapshot
@@ -82,7 +83,8 @@ class ExtractDialog(Dialog):
             self.extract_button.setEnabled(False)
             return
         extractor = self._extractors[index]
-        self._summary.setText(tr_name(extractor.summary))
+        about = (tr_name(extractor.summary), origin_text("extractor", extractor.name))
+        self._summary.setText("\n".join(filter(None, about)))
         self._name.setText(extractor.name)
         if self._parameters is not None:
             self._parameters_layout.removeWidget(self._parameters)

@@ -37,9 +37,10 @@ from semblance.core.language import as_lazy, tr, tr_n, tr_name
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.records import unique_name
 from semblance.core.metrics.declarations import LearnerDeclaration
-from semblance.core.metrics.registry import grouped_learners, learners
+from semblance.core.metrics.registry import grouped_learners, learners, plugin_learners
 from semblance.core.metrics.steps.sequence import chosen_steps, default_steps, parse_steps, steps_text
 from semblance.core.parameters import Parameter, Value
+from semblance.core.plugins import origin_text
 from semblance.core.workflows.features.fuse_features import can_be_fused
 from semblance.core.workflows.metrics.train_request import HELD_OUT, TrainRequest
 from semblance.core.workflows.metrics.training_data import check_accepts_judgements
@@ -166,6 +167,10 @@ class TrainPanel(Panel):
         for paper, group in groupby(papers, key=lambda learner: learner.paper):
             content_layout.addWidget(ElidedLabel(paper, role="third"))
             for learner in group:
+                content_layout.addWidget(self.learner_rows[learner.name])
+        if added := plugin_learners():
+            content_layout.addWidget(SectionHeader(tr("Plug-ins")))
+            for learner in added:
                 content_layout.addWidget(self.learner_rows[learner.name])
         self.compared_header = SectionHeader(tr("To compare with"), collapsible=True)
         self.compared_header.expanded.connect(self._show_compared_learners)
@@ -446,7 +451,8 @@ class _LearnerRow(QWidget):
         super().__init__()
         self.learner = learner
         self.box = QCheckBox(tr_name(learner.title))
-        self.box.setToolTip(plain_tip(f"{tr_name(learner.summary)}\n{learner.paper}".strip()))
+        about = (tr_name(learner.summary), learner.paper, origin_text("learner", learner.name))
+        self.box.setToolTip(plain_tip("\n".join(filter(None, about))))
         summary = WrappedLabel(as_lazy(learner.summary), "small")
         summary.setContentsMargins(22, 0, 0, 0)
         column = vbox(self, spacing=1)

@@ -31,8 +31,9 @@ from semblance.core.errors import BadArguments
 from semblance.core.evaluation.data_sources import NAMES, PREFIX
 from semblance.core.evaluation.protocols.registry import protocols
 from semblance.core.language import tr, tr_name
-from semblance.core.metrics.registry import grouped_learners
+from semblance.core.metrics.registry import grouped_learners, plugin_learners
 from semblance.core.parameters import Parameter
+from semblance.core.plugins import origin_text
 from semblance.core.research.spec import EACH, NESTED, ExperimentSpec
 from semblance.core.workflows.library.library_snapshot import LibrarySnapshot
 from semblance.core.workflows.research.experiment_options import ExperimentOptions, experiment_spec
@@ -201,16 +202,22 @@ class ExperimentForm(QWidget):
             text = tr("built-in table {name}", name=name.replace("_", " "))
             key = f"{_TABLE}:{PREFIX}{name}"
             self.cases.add(key, text, ticked=library is None and key == _EXAMPLE)
-        for group in grouped_learners():
+        for group in (*grouped_learners(), plugin_learners()):
             for learner in group:
                 self.learners.add(
                     learner.name,
                     tr_name(learner.title),
-                    f"{tr_name(learner.summary)}\n{learner.paper}".strip(),
+                    "\n".join(
+                        filter(
+                            None,
+                            (tr_name(learner.summary), learner.paper, origin_text("learner", learner.name)),
+                        )
+                    ),
                 )
         self.learners.tick(LEARNERS)
         for protocol in sorted(protocols(), key=lambda protocol: protocol.name != PROTOCOL):
-            self.protocols.add(protocol.name, tr_name(protocol.title), tr_name(protocol.summary))
+            about = (tr_name(protocol.summary), origin_text("protocol", protocol.name))
+            self.protocols.add(protocol.name, tr_name(protocol.title), "\n".join(filter(None, about)))
         self.protocols.tick([PROTOCOL])
 
     def _make_layout(self) -> None:

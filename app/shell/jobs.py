@@ -92,12 +92,12 @@ def delete_in_thread(target: QObject, ended: Callable[[], object]) -> QThread:
 
 
 class ModuleImport(QThread):
-    """Imports modules without Qt, so that the window stays responsive. Whoever needs one gets the error of its import
-    again."""
+    """Imports modules without Qt, so that the window stays responsive, and calls ``then``, which imports others.
+    Whoever needs one gets the error of its import again."""
 
-    def __init__(self, names: Sequence[str], parent: QObject) -> None:
+    def __init__(self, names: Sequence[str], then: Callable[[], object], parent: QObject) -> None:
         super().__init__(parent)
-        self._names = names
+        self._names, self._then = names, then
 
     def run(self) -> None:
         for name in self._names:
@@ -105,6 +105,7 @@ class ModuleImport(QThread):
                 return
             with contextlib.suppress(ImportError):
                 import_module(name)
+        self._then()
 
 
 class MainThreadBridge(QObject):
@@ -383,11 +384,14 @@ class Jobs(QObject):
         """Start a pool's process before it is needed; ``function`` imports what its jobs will use."""
         self.run("", function, pool=pool, quiet=True)
 
-    def import_in_thread(self, names: Sequence[str]) -> QThread:
-        """Start to import modules without Qt that the window will need."""
-        self._import = ModuleImport(names, self)
+    def import_in_thread(
+        self, names: Sequence[str], then: Callable[[], object], ended: Callable[[], object]
+    ) -> None:
+        """Start to import modules without Qt that the window will need, then call ``then`` in the same thread, and
+        ``ended`` in the window's."""
+        self._import = ModuleImport(names, then, self)
+        self._import.finished.connect(ended)
         self._import.start()
-        return self._import
 
     def close_library(self, library: LibraryLocation) -> None:
         """Let every process close ``library`` after the jobs it already has."""

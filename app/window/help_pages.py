@@ -18,6 +18,7 @@ from semblance.app.shell.keys import native
 from semblance.app.window import help_files
 from semblance.core.language import tr, tr_name
 from semblance.core.parameters import Parameter
+from semblance.core.plugins import origin_text
 
 #: Shown instead of a page that does not exist.
 FALLBACK = "glossary"
@@ -253,6 +254,7 @@ def _learners() -> Iterator[tuple[str, str, str]]:
         facts = [(tr("Name"), f"`{one.name}`"), (tr("Learns from"), accepts), (tr("Paper"), one.paper)]
         if one.needs:
             facts.append((tr("Needs"), tr("the extra `{name}`", name=one.needs)))
+        facts.append((tr("From"), origin_text("learner", one.name)))
         yield (
             one.name,
             tr_name(one.title),
@@ -265,6 +267,7 @@ def _extractors() -> Iterator[tuple[str, str, str]]:
 
     for one in extractors():
         facts = [(tr("Name"), f"`{one.name}`"), (tr("Version"), str(one.version))]
+        facts.append((tr("From"), origin_text("extractor", one.name)))
         yield (
             one.name,
             tr_name(one.title),
@@ -278,6 +281,7 @@ def _kinds() -> Iterator[tuple[str, str, str]]:
     for one in importers():
         headers = tr("yes, replaced by codes unless you choose otherwise") if one.reads_headers else tr("no")
         facts = [(tr("Name"), f"`{one.kind}`"), (tr("Reads patients from file headers"), headers)]
+        facts.append((tr("From"), origin_text("importer", one.kind)))
         yield one.kind, tr_name(one.title), _facts_text(tr_name(one.title), tr_name(one.summary), facts, ())
 
 
@@ -290,6 +294,7 @@ def _protocols() -> Iterator[tuple[str, str, str]]:
             (tr("Paper"), one.paper),
             (tr("Repeats"), str(one.repeats)),
             (tr("Judged by"), ", ".join(f"`{score}`" for score in one.compared)),
+            (tr("From"), origin_text("protocol", one.name)),
         ]
         yield (
             one.name,

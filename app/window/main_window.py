@@ -46,6 +46,8 @@ from semblance.app.window.top_bar import TopBar, make_choice_buttons
 from semblance.app.window.workspaces import WorkspaceChoice
 from semblance.core.language import tr, visible
 from semblance.core.library.location import LibraryLocation, library_location, library_name
+from semblance.core.plugins import broken_plugins
+from semblance.core.workflows.library.load_plugins import load_plugins
 
 if TYPE_CHECKING:
     from semblance.app.window.panels import Panels
@@ -76,11 +78,12 @@ def startup_steps(
     open_library: Callable[[], object],
     build: Callable[[str], object],
     built: Callable[[], object],
+    plugins_loaded: Callable[[], object],
 ) -> Iterator[Callable[[], object]]:
     """Open a library, ``build`` each of :data:`PARTS`, call ``built``, and preload what will be used for."""
     # The other processes work while the rest of the window is built.
     yield partial(jobs.preload, WorkerPool.READ, preload_reading)
-    yield partial(jobs.import_in_thread, OPEN_MODULES)
+    yield partial(jobs.import_in_thread, OPEN_MODULES, load_plugins, plugins_loaded)
     yield open_library
     yield from (partial(make_types, f"PySide6.{name}") for name in ("QtCore", "QtGui", "QtWidgets"))
     yield from (partial(import_module, name) for name in SHOW_MODULES)
@@ -124,6 +127,14 @@ class MainWindow(QMainWindow):
         self.resize(*DEFAULT_SIZE)
         self._restore()
         self._show_library()
+
+    def _report_broken_plugins(self) -> None:
+        for broken in broken_plugins():
+            self.context.messages.warning(
+                broken.message,
+                tr("The other plug-ins, and all that Semblance has itself, work."),
+                topic="plugins",
+            )
 
     # Making
 
@@ -247,7 +258,11 @@ class MainWindow(QMainWindow):
         open_first = partial(self.open_first, library)
         if (first := self._first_library(library)) is not None:
             self._show_opening(first)
-        self._idle_queue.add(startup_steps(self.jobs, open_first, self._build_part, self._show_waiting))
+        self._idle_queue.add(
+            startup_steps(
+                self.jobs, open_first, self._build_part, self._show_waiting, self._report_broken_plugins
+            )
+        )
         self._idle_queue.add([built, self._load_previews])
 
     def open_first(self, library: LibraryLocation | None) -> None:

@@ -41,7 +41,7 @@ _WRITTEN = {
 #: "Pneumonia (SNOMED 233604007)", "Pneumonia [RID5350]", "Pneumonia RID5350".
 _IN_TEXT = re.compile(
     r"\s*[(\[]?\s*\b(?:(?P<scheme>radlex|snomed[ -]?ct|snomed|sctid|sct|umls|cui|icd-?10)\s*[:#=]?\s*"
-    r"(?P<value>[A-Z]?[0-9][0-9A-Z.]{2,17})|(?P<rid>RID\d{1,8}))\b\s*[)\]]?",
+    r"(?P<value>[A-Z]?[0-9][0-9A-Z.]{2,17})|(?:radlex\s*[:#=]?\s*)?(?P<rid>RID\d{1,8}))\b\s*[)\]]?",
     re.IGNORECASE,
 )
 _RID = re.compile(r"RID\d{1,8}", re.IGNORECASE)
@@ -99,6 +99,15 @@ def without_codes(text: str) -> tuple[str, list[FindingCode]]:
     return (name, codes) if codes and name else (text, codes)
 
 
+def standard_code(scheme: str, value: str, finding: str) -> FindingCode | None:
+    """A code of a DICOM object; ``None`` where its scheme is none of a standard, because people write other things
+    there."""
+    is_standard = (
+        scheme in (RADLEX, SNOMED, UMLS, ICD10, "SRT", "DCM") and _VALUE.fullmatch(value) is not None
+    )
+    return FindingCode(scheme, value, finding) if is_standard and any(map(str.isdigit, value)) else None
+
+
 def stored_codes(codes: Iterable[FindingCode]) -> dict[str, str]:
     """The attribute that keeps ``codes``; empty without any."""
     texts = dict.fromkeys(str(code) for code in codes)
@@ -113,5 +122,5 @@ def finding_code(attributes: Mapping[str, str], finding: str | None) -> FindingC
     for part in attributes.get(CODES, "").split("|"):
         stored = _STORED.fullmatch(part)
         if stored and stored[3].casefold() == finding.casefold():
-            return FindingCode(stored[1], stored[2], stored[3])
+            return FindingCode(stored[1], stored[2], finding)
     return None

@@ -140,6 +140,11 @@ def split_text(card: MetricCard) -> str:
 def learner_text(card: MetricCard, title: str = "") -> str:
     """``BDM, 200 rounds``; ``title``: what the learner is called on screen."""
     name = as_lazy(title or card.learner)
+    if card.plugin:
+        package, version = (card.plugin.get(key, "") for key in ("package", "version"))
+        name = tr_lazy(
+            "{learner} (package {package} {version})", learner=name, package=package, version=version
+        )
     return (
         name if card.rounds is None else join_texts([name, tr_lazy_n("{n} round", "{n} rounds", card.rounds)])
     )

@@ -34,6 +34,8 @@ _VIEWS = _terms(
     "XCC XCCL XCCM SIO ISO FB CV AT SUPINE PRONE"
 )
 _SEXES = {"f": "F", "female": "F", "m": "M", "male": "M", "o": "O", "other": "O"}
+#: A code as :mod:`semblance.core.library.finding_codes` stores it.
+_CODE = re.compile(r"(RADLEX|SCT|UMLS|I10|SRT|DCM) ([A-Z]{0,3}[0-9][0-9A-Z.-]{1,17}) \(.*\)")
 _TISSUES = frozenset(("fatty", "fatty-glandular", "glandular", "dense", "dense-glandular"))
 
 _ABNORMALITIES = frozenset(
@@ -76,6 +78,12 @@ def _age_group(text: str) -> str | None:
     return f"{_OLDEST}+" if first >= _OLDEST else f"{first}–{first + 9}"
 
 
+def _codes(text: str) -> str | None:
+    """The codes of findings without the names that a list gave them."""
+    codes = [_CODE.fullmatch(part) for part in text.split("|")]
+    return ", ".join(f"{code[1]} {code[2]}" for code in codes if code) if all(codes) else None
+
+
 #: Name of an attribute -> function giving the value that may be shown, ``None`` where it may not be shown.
 _ALLOWED: dict[str, Callable[[str], str | None]] = {
     "modality": _one_of(_MODALITIES, str.upper),
@@ -97,6 +105,7 @@ _ALLOWED: dict[str, Callable[[str], str | None]] = {
     "assessment": _category,
     "subtlety": _category,
     "diameter_mm": _number,
+    "codes": _codes,
 }
 #: Name of an attribute -> its title.
 _TITLES = {

@@ -22,6 +22,7 @@ from semblance.core.language import (
     visible,
     visible_lines,
 )
+from semblance.core.library.finding_codes import FindingCode
 from semblance.core.library.findings import PALETTE, finding_letters
 from semblance.core.reports.formatting import (
     digits_for,
@@ -162,6 +163,8 @@ class ReportDocument:
     ranking: tuple[ReportedCase, ...]
     findings: tuple[str, ...] = ()
     finding_colours: tuple[int, ...] = ()
+    #: Finding -> its code (RadLex, SNOMED CT, ...), of those that a list of the library gives one.
+    finding_codes: Mapping[str, FindingCode] = field(default_factory=dict)
     vote: Vote = field(default_factory=Vote)
     #: The cases are ordered by marks, which do not change who the nearest are.
     marked: bool = False

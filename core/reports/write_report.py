@@ -76,6 +76,11 @@ _PLUGINS: PluginGroup[Writer] = PluginGroup(
 )
 
 
+def plugin_writers() -> tuple[Writer, ...]:
+    """What plug-ins write reports with, which it imports."""
+    return _PLUGINS.all()
+
+
 def report_endings() -> tuple[str, ...]:
     """The endings of files that reports can be written into, with their dots. Imports no plug-in."""
     return *WRITERS, *(f".{name}" for name in _PLUGINS.names())
@@ -272,6 +277,10 @@ def _values(document: ReportDocument) -> dict[str, Any]:
         "judgements": [judgement.to_json() for judgement in document.judgements],
         "plots": [{"caption": plot.caption, "measured_on": plot.measured_on} for plot in document.plots],
         "notes": document.notes,
+        "finding_codes": {
+            name: {"scheme": code.scheme, "value": code.value}
+            for name, code in document.finding_codes.items()
+        },
         "versions": document.versions,
         "comment": document.comment,
         "clinic": document.clinic,

@@ -167,3 +167,10 @@ def walk(dataset: Dataset, keyword: str, depth: int = 0) -> Iterator[Dataset]:
 
 def _is_list(found: Any) -> bool:
     return isinstance(found, (list, tuple)) or type(found).__name__ == "MultiValue"
+
+
+def code_of(coded: Dataset | None) -> tuple[str, str]:
+    """The coding scheme and the value of an item of a code sequence; empty without one."""
+    if coded is None:
+        return "", ""
+    return text(coded, "CodingSchemeDesignator"), text(coded, "CodeValue")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from semblance.core.imaging.dicom.attributes import MAX_DEPTH, item, items, numbers, text
+from semblance.core.imaging.dicom.attributes import MAX_DEPTH, code_of, item, items, numbers, text
 from semblance.core.imaging.outline import Ellipse, Polygon
 from semblance.core.imaging.region import Region
 
@@ -27,12 +27,14 @@ _CENTRE = "111010"
 
 @dataclass(frozen=True)
 class CadMark:
-    """A mark on the image ``instance`` (its UID; ``frame`` from 0 where given), in its pixels."""
+    """A mark on the image ``instance`` (its UID; ``frame`` from 0 where given), in its pixels. ``code``: the coding
+    scheme and value of its ``kind``."""
 
     instance: str
     frame: int | None
     region: Region
     kind: str
+    code: tuple[str, str] = ("", "")
 
 
 def cad_marks(dataset: Dataset) -> list[CadMark]:
@@ -49,7 +51,7 @@ def cad_marks(dataset: Dataset) -> list[CadMark]:
         if target is None or region is None:
             continue
         centre = text(item(graphic_item, "ConceptNameCodeSequence") or graphic_item, "CodeValue") == _CENTRE
-        found.append((id(parent), centre, CadMark(target[0], target[1], region, _kind(parent))))
+        found.append((id(parent), centre, CadMark(target[0], target[1], region, *_kind(parent))))
     outlined = {(parent, mark.instance) for parent, centre, mark in found if not centre}
     return [mark for parent, centre, mark in found if not centre or (parent, mark.instance) not in outlined]
 
@@ -65,9 +67,10 @@ def _graphic_items(content: Dataset, root: Dataset, depth: int) -> Iterator[tupl
             yield from _graphic_items(child, root, depth + 1)
 
 
-def _kind(finding: Dataset) -> str:
+def _kind(finding: Dataset) -> tuple[str, tuple[str, str]]:
+    """The name of a finding, and its coding scheme and value."""
     concept = item(finding, "ConceptCodeSequence") or item(finding, "ConceptNameCodeSequence")
-    return text(concept, "CodeMeaning") if concept is not None else ""
+    return (text(concept, "CodeMeaning") if concept is not None else ""), code_of(concept)
 
 
 def _target(graphic_item: Dataset, root: Dataset) -> tuple[str, int | None] | None:

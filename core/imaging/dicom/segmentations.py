@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.dicom.attributes import integer, item, items, text, walk
+from semblance.core.imaging.dicom.attributes import code_of, integer, item, items, text, walk
 from semblance.core.imaging.dicom.dicom_file import COPY_AGAIN
 from semblance.core.imaging.dicom.geometry import SlicePlane, slice_plane
 from semblance.core.imaging.dicom.images import DicomImages
@@ -29,11 +29,12 @@ _NEAR_MM = 0.1
 
 @dataclass(frozen=True)
 class NamedRegion:
-    """A region of another object, with its label and kind."""
+    """A region of another object, with its label and kind, and the coding scheme and value of the kind."""
 
     label: str
     region: Region
     kind: str = ""
+    code: tuple[str, str] = ("", "")
 
 
 def referenced_instances(dataset: Dataset) -> list[str]:
@@ -82,6 +83,7 @@ def segments(
         integer(one, "SegmentNumber"): (
             text(one, "SegmentLabel") or text(one, "SegmentDescription"),
             text(item(one, "SegmentedPropertyTypeCodeSequence") or one, "CodeMeaning"),
+            code_of(item(one, "SegmentedPropertyTypeCodeSequence")),
         )
         for one in items(dataset, "SegmentSequence")
     }
@@ -117,7 +119,7 @@ def segments(
 
 
 def _segment(
-    images: DicomImages, frames: Mapping[int, Sequence[int]], label: str, kind: str
+    images: DicomImages, frames: Mapping[int, Sequence[int]], label: str, kind: str, code: tuple[str, str]
 ) -> NamedRegion | None:
     """``None`` if it has no voxel."""
     first, last = min(frames), max(frames)
@@ -131,7 +133,7 @@ def _segment(
     for place, drawn in frames.items():
         for frame in drawn:
             mask[place - first] |= images.stored(frame)[0] > half
-    return NamedRegion(label, region_of_mask(mask, first), kind) if mask.any() else None
+    return NamedRegion(label, region_of_mask(mask, first), kind, code) if mask.any() else None
 
 
 def _threshold(dataset: Dataset) -> float:

@@ -20,6 +20,7 @@ from semblance.core.imaging.formats import DICOM, HEAD_BYTES, foreign_format, ha
 from semblance.core.imaging.image_address import divide_zip_entry
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy, tr_lazy_n
+from semblance.core.library.finding_codes import standard_code, stored_codes
 from semblance.core.library.importers.dicom_series import (
     HEADER_TAGS,
     DicomInstance,
@@ -190,7 +191,9 @@ class RegionFinder:
                 continue
             part = Region(part.x, part.y, part.width, part.height, part.outline, z)
             kind = "" if identity.is_word_of(mark.kind) else mark.kind
-            found.append(self._region_case(instance, group, number, part, kind, ""))
+            found.append(
+                self._region_case(instance, group, number, part, kind, "", mark.code if kind else None)
+            )
         return found
 
     def _region_case(
@@ -201,12 +204,15 @@ class RegionFinder:
         region: Region,
         label: str,
         kind: str,
+        code: tuple[str, str] | None = None,
     ) -> FoundCase:
         one_frame = not group.is_volume and group.instances[0].frames == 1
         if one_frame:
             region = Region(region.x, region.y, region.width, region.height, region.outline)
         parent = self._key(group.key, group.instances[0])
         attributes = {**instance.attributes, "of": parent, "segment": label, "type": kind}
+        if code is not None and label and (given := standard_code(*code, label)) is not None:
+            attributes |= stored_codes([given])
         return FoundCase(
             f"{self._key(instance.path, instance)}#{number}",
             instance.path,
@@ -229,13 +235,14 @@ class RegionFinder:
         return case_key(key, instance.modality, self._source.pseudonyms)
 
 
-def _called(region: NamedRegion, number: int, identity: Identity) -> tuple[str, str]:
-    """The label and the kind of a part; people type names of patients there too, which are left out."""
+def _called(region: NamedRegion, number: int, identity: Identity) -> tuple[str, str, tuple[str, str] | None]:
+    """The label and the kind of a part, and its code where the label is the kind; people type names of patients there
+    too, which are left out."""
     kind = "" if identity.is_word_of(region.kind) else region.kind
     label = region.label or region.kind
     if identity.is_word_of(label):
         label = kind or tr_lazy("part {number}", number=number)
-    return label, kind
+    return label, kind, region.code if label == kind else None
 
 
 def _without_paths(message: str, name: str) -> str:

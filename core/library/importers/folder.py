@@ -73,7 +73,7 @@ class FolderImporter(Importer):
                 return None
             return Recognition(0.2, tr_lazy("Images without an image file name."))
         what = tr_lazy_n("{n} image", "{n} images", len(images))
-        lists = self._lists(source)
+        lists = self.lists(source)
         if lists:
             layout = layout_of(source, lists)
             named = f"{lists[0]} ({layout})" if layout else lists[0]
@@ -103,7 +103,7 @@ class FolderImporter(Importer):
         yield from ignored_files(source)
         images: list[str] = []
         others: list[RejectedFile] = []
-        lists = self._lists(source)
+        lists = self.lists(source)
         for number, entry in enumerate(source.entries()):
             if number % 100 == 0:
                 reporter.check_cancelled()
@@ -130,7 +130,7 @@ class FolderImporter(Importer):
         yield from listing.rejected
         yield from self.cases(source, images, listing)
 
-    def _lists(self, source: Source) -> list[str]:
+    def lists(self, source: Source) -> list[str]:
         """The lists of findings that are read in place of a ``labels.csv``: where there is none, where the settings
         say how, or where it names no images by a usual name."""
         if not set(LIST_PARAMETERS) <= set(self.parameters):
@@ -174,7 +174,7 @@ class FolderImporter(Importer):
                     continue
                 used_keys.add(key)
                 finding = line.finding if line.has_finding_column else self.finding(path, top)
-                attributes = _split(path, top) | line.attributes
+                attributes = split_of(path, top) | line.attributes
                 yield FoundCase(
                     key,
                     path,
@@ -213,6 +213,7 @@ def _finding_folder(path: str, top: str) -> str | None:
     return folders[-1] if folders and folders[-1].lower() not in _SPLITS else None
 
 
-def _split(path: str, top: str) -> dict[str, str]:
+def split_of(path: str, top: str) -> dict[str, str]:
+    """The attribute of an image in a folder called train, val or test below ``top``; empty for others."""
     named = [_SPLITS[part.lower()] for part in _folders_below(path, top) if part.lower() in _SPLITS]
     return {"split": named[0]} if named else {}

@@ -496,7 +496,7 @@ class ImageLists:
                 image.where,
                 finding,
                 has_findings,
-                image.patient or _patient_of_path(path),
+                image.patient or patient_of_path(path),
                 image.case_id if region is None else "",
                 dict(attributes),
                 region,
@@ -691,7 +691,7 @@ def _part(text: str) -> str:
     return _PARTS.get(text.strip().casefold(), text.strip().casefold())
 
 
-def _patient_of_path(path: str) -> str | None:
+def patient_of_path(path: str) -> str | None:
     """The patient by the name of a folder around the image; ``None`` where none is named so."""
     folders = path.split("/")[:-1]
     return next((one for one in reversed(folders) if _PATIENT_FOLDER.fullmatch(one)), None)
@@ -716,12 +716,12 @@ class ImageMatcher:
         """The images that each row means: none, one, or several of which one must be meant."""
         found: list[list[str]] = []
         if columns.image is not None:
-            found = self._match_names([row[columns.image] for row in text.rows], listing)
+            found = self.match_names([row[columns.image] for row in text.rows], listing)
         if not any(found) and columns.study is not None:
             found = self._match_studies([[row[i] for i in columns.study] for row in text.rows])
         if not any(found) and columns.patient is not None:
             # Lists of one image a patient (RSNA) name it by the patient.
-            found = self._match_names([row[columns.patient] for row in text.rows], listing)
+            found = self.match_names([row[columns.patient] for row in text.rows], listing)
         self.is_partial = self.is_partial or not all(found)
         return found or [[] for _ in text.rows]
 
@@ -733,7 +733,8 @@ class ImageMatcher:
                 return [self._paths[i] for i in found]
         return []
 
-    def _match_names(self, written: Sequence[str], listing: str) -> list[list[str]]:
+    def match_names(self, written: Sequence[str], listing: str) -> list[list[str]]:
+        """The images that each of the names in the file ``listing`` means, as :meth:`match` gives them."""
         divided = [_parts_of_path(one) for one in written]
         folder = composed(listing).casefold().rpartition("/")[0]
         results: list[list[str]] = [[] for _ in written]

@@ -7,6 +7,7 @@ from typing import Any
 
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.language import tr_lazy
+from semblance.core.library.importers.boxes import BoxesImporter
 from semblance.core.library.importers.corel import CorelImporter
 from semblance.core.library.importers.dicom import DicomImporter
 from semblance.core.library.importers.folder import FolderImporter
@@ -33,6 +34,7 @@ _ALL: tuple[type[Importer], ...] = (
     MammogramsImporter,
     UltrasoundImporter,
     VolumesImporter,
+    BoxesImporter,
     ImageCLEFImporter,
     PolypsImporter,
     LungImporter,

@@ -314,7 +314,9 @@ def _group(
     from pydicom.sr.codedict import codes
 
     evaluations = (
-        [] if finding is None else [QualitativeEvaluation(codes.DCM.Finding, _finding_code(finding))]
+        []
+        if finding is None
+        else [QualitativeEvaluation(codes.DCM.Finding, _finding_code(finding, document))]
     )
     content = {
         "tracking_identifier": TrackingIdentifier(uid, name),
@@ -378,8 +380,12 @@ def _algorithm(document: ReportDocument) -> Any:
     )
 
 
-def _finding_code(finding: str) -> Any:
-    """A code of our scheme for the name of a finding in a library."""
+def _finding_code(finding: str, document: ReportDocument) -> Any:
+    """The code of a finding where its library has one, else one of our scheme for its name."""
+    from highdicom.sr import CodedConcept
+
+    if known := document.finding_codes.get(finding):
+        return CodedConcept(known.value, known.scheme, finding[:_LONGEST_MEANING])
     digest = blake2b(finding.encode(), digest_size=4).hexdigest()
     return coded(f"f-{digest}", finding[:_LONGEST_MEANING])
 

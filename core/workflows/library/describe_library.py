@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
+from semblance.core.plugins import find_plugin
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library
@@ -60,6 +61,7 @@ def describe_learners() -> list[dict[str, Any]]:
             "when_to_use": learner.summary,
             "accepts": sorted(learner.accepts),
             "parameters": [parameter.to_json() for parameter in learner.parameters],
+            **_origin("learner", learner.name),
         }
         for learner in learners()
     ]
@@ -77,6 +79,7 @@ def describe_extractors() -> list[dict[str, Any]]:
             "version": extractor.version,
             "needs_image": extractor.needs_image,
             "parameters": [parameter.to_json() for parameter in extractor.parameters],
+            **_origin("extractor", extractor.name),
         }
         for extractor in extractors()
     ]
@@ -86,7 +89,10 @@ def describe_kinds() -> list[dict[str, Any]]:
     """Every kind of source that can be imported."""
     from semblance.core.library.importers.registry import importers
 
-    return [{"name": i.kind, "title": i.title, "summary": i.summary} for i in importers()]
+    return [
+        {"name": i.kind, "title": i.title, "summary": i.summary, **_origin("importer", i.kind)}
+        for i in importers()
+    ]
 
 
 def describe_protocols() -> list[dict[str, Any]]:
@@ -99,6 +105,13 @@ def describe_protocols() -> list[dict[str, Any]]:
             "title": protocol.title,
             "summary": protocol.summary,
             "parameters": [parameter.to_json() for parameter in protocol.parameters],
+            **_origin("protocol", protocol.name),
         }
         for protocol in protocols()
     ]
+
+
+def _origin(kind: str, name: str) -> dict[str, Any]:
+    """The package and version of what a plug-in adds; nothing for what this program has itself."""
+    plugin = find_plugin(kind, name)
+    return {} if plugin is None else {"plugin": plugin.origin}

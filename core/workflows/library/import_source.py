@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from semblance.core.errors import BadArguments, SemblanceError
+from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.imaging.burnt_in_marks import MARKS_ATTRIBUTE
 from semblance.core.imaging.image_reader import ImageReader
 from semblance.core.json_document import JsonDocument
@@ -26,7 +26,12 @@ from semblance.core.library.importers.importer import (
     Recognition,
     RejectedFile,
 )
-from semblance.core.library.importers.registry import get_importer, recognise, with_settings
+from semblance.core.library.importers.registry import (
+    get_importer,
+    known_importer,
+    recognise,
+    with_settings,
+)
 from semblance.core.library.importers.source import Source
 from semblance.core.library.lesion_groups import lesion_codes, read_groups
 from semblance.core.library.location import LibraryLocation
@@ -36,6 +41,7 @@ from semblance.core.library.same_patient import shared_uids
 from semblance.core.library.stored_values import store_value
 from semblance.core.library.table_rows import TableRowRecords, put_rows
 from semblance.core.normal_text import composed, is_missing
+from semblance.core.plugins import missing_hint
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.features.clinical_features import forget_changed_columns
 from semblance.core.workflows.features.detect_same_lesions import count_lesions, detect_same_lesions
@@ -159,7 +165,31 @@ def import_source(
         with (
             open_library(library, writable=True) if must_exist else open_or_create_library(library) as target
         ):
+            if kind == "auto":
+                _check_kind_is_known(target, opened)
             return _ImportRun(opened, importer, target, identified, reporter).run()
+
+
+def _check_kind_is_known(library: Library, source: Source) -> None:
+    """Refuse to import again as another kind what a plug-in imported: its cases would be there twice.
+
+    Raises:
+        BadInput: the library has the source, of a kind that this program does not have.
+    """
+    path = source.path.absolute()
+    for known in library.catalogue.sources():
+        if known.path == path and known_importer(known.kind) is None:
+            raise BadInput(
+                tr_lazy(
+                    "'{path}' was imported as the kind '{kind}', which this program does not have.",
+                    path=path,
+                    kind=known.kind,
+                ),
+                missing_hint("importer", known.kind)
+                or tr_lazy(
+                    "Install the package that has it. Or name another kind with --kind, for further cases."
+                ),
+            )
 
 
 class _ImportRun:

@@ -127,7 +127,10 @@ def _learner_of(record: MetricRecord, seed: int) -> Learner:
             **given | {"visual_share": 1.0 - slider[1] / 100.0, "random_state": seed}
         )
         return learner
-    kind = declared_learner(record.learner)
+    plugin = record.card.get("plugin")
+    kind = declared_learner(
+        record.learner, str(plugin.get("package", "")) if isinstance(plugin, Mapping) else ""
+    )
     known = {parameter.name for parameter in kind.parameters}
     unknown = sorted(set(given) - known)
     if unknown:

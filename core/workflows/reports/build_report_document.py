@@ -16,6 +16,7 @@ from semblance.core.imaging.region import Region
 from semblance.core.imaging.thumbnail import framed, region_thumbnail, thumbnail
 from semblance.core.language import as_lazy, join_texts, tr_lazy, tr_lazy_n
 from semblance.core.library.case_names import date_name
+from semblance.core.library.finding_codes import FindingCode, finding_code
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.records import CaseDetails, now
 from semblance.core.metrics.registry import learner_title
@@ -140,6 +141,7 @@ def report_document(
         ranking=ranking,
         findings=snapshot.columns.findings,
         finding_colours=snapshot.finding_colours,
+        finding_codes=_finding_codes(loaded, query, details),
         vote=replace(
             result.vote,
             counts=result.counts,
@@ -167,6 +169,18 @@ def report_document(
         comment=options.comment,
         embedded_search=embedded_search(loaded.library, search, in_force, identified=options.identified),
     )
+
+
+def _finding_codes(
+    loaded: LoadedMetric, query: ReportedQuery, details: Mapping[int, CaseDetails]
+) -> dict[str, FindingCode]:
+    """The codes of the findings of the query and of its similar cases."""
+    cases = list(details.values())
+    if query.case_id is not None:
+        row = loaded.cases.row_of(query.case_id)
+        cases.insert(0, loaded.library.catalogue.details([row])[row])
+    codes = (finding_code(case.attributes, case.finding) for case in cases)
+    return {code.finding: code for code in reversed([one for one in codes if one is not None])}
 
 
 def _ranking(

@@ -21,8 +21,7 @@ from semblance.core.library.metric_scores import check_card
 from semblance.core.library.open_library import open_library
 from semblance.core.library.vault import VaultOpening, stored_openings
 from semblance.core.metrics.card import MetricCard
-from semblance.core.metrics.declarations import CLICKS
-from semblance.core.metrics.registry import declared_learner, learner_title
+from semblance.core.metrics.registry import known_learner, learner_title
 from semblance.core.metrics.score_titles import score_title, search_score_title
 from semblance.core.purpose import PURPOSE
 from semblance.core.reports.card_document import (
@@ -82,7 +81,8 @@ def document_of(name: str, card: Mapping[str, Any], scores: Mapping[str, Any] | 
     """
     check_card(name, card, scores)
     read = MetricCard.from_json(card)
-    paper = "" if read.learner == CLICKS else declared_learner(read.learner).paper
+    learner = known_learner(read.learner)
+    paper = "" if learner is None else learner.paper
     return card_document(
         name,
         read,
