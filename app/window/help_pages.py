@@ -99,6 +99,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "visual_words",
             "own_encoder",
             "python",
+            "plugins",
             "which_learner",
             "metric_learn",
         ),
