@@ -252,13 +252,14 @@ def check_extractor(extractor: str | type[Extractor] | Extractor) -> None:
     for other in images:
         _measured_or_refused(made, other, None, who)
     _require(np.array_equal(first, kept), who, "changes numbers that it gave before", "Return a new array.")
-    for what, again in (
+    once_more: tuple[tuple[str, Callable[[], Numbers]], ...] = (
         ("for the same image after others", lambda: made.extract(image)),
         ("made anew", lambda: type(made)(**made.settings).extract(image)),
         ("in another process", lambda: _sent(made, who).extract(image)),
         ("prepared and then measured", lambda: made.measure([made.prepare(image)])[0]),
         ("measured together with others", lambda: made.extract_many([images[0], image])[1]),
-    ):
+    )
+    for what, again in once_more:
         _require(
             np.allclose(again(), kept, rtol=1e-6, atol=1e-7),
             who,
