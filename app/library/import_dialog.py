@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date
 from pathlib import Path
 
@@ -30,6 +30,7 @@ from semblance.app.widgets.tables import make_read_only
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr, tr_n, translate, visible
 from semblance.core.library.importers.encodings import ENCODINGS
+from semblance.core.library.importers.folder import FolderImporter
 from semblance.core.library.importers.importer import Recognition
 from semblance.core.library.importers.registry import get_importer
 from semblance.core.library.importers.table import TableImporter, TablePreview
@@ -44,7 +45,8 @@ class ImportDialog(Dialog):
     """Asks for the kind of the source and the library. Read :meth:`kind`, :meth:`settings`, :meth:`library` and
     :meth:`identified` after it was accepted.
 
-    ``preview`` gives the first rows of a table, read with some settings, to the fields later.
+    ``preview`` gives the first rows of a table, or of a list of images, of a kind of source and read with some
+    settings, to the fields later.
     """
 
     def __init__(
@@ -54,7 +56,7 @@ class ImportDialog(Dialog):
         library: LibraryLocation | None,
         parent: QWidget | None = None,
         *,
-        preview: Callable[[tuple[str, ...], TableSettings], object] | None = None,
+        preview: Callable[[str, tuple[str, ...], TableSettings], object] | None = None,
     ) -> None:
         super().__init__(parent)
         self._preview = preview
@@ -77,9 +79,11 @@ class ImportDialog(Dialog):
         self._explanation = WrappedLabel(role="second")
         self._kinds.currentIndexChanged.connect(self._show_kind)
 
-        self.table = TableSettings()
-        self.table.changed.connect(self._request_preview)
+        self.table, self.list = TableSettings(), TableSettings(_LIST_FIELDS)
+        for one in (self.table, self.list):
+            one.changed.connect(self._request_preview)
         self.table.shown.connect(self._update_button)
+        self.list.shown.connect(self._show_list)
 
         self._identified = QCheckBox(tr("Keep patient IDs, dates and folder names"))
         self._identified.setToolTip(tr("Names in file headers are never stored. See the help page Privacy."))
@@ -99,6 +103,7 @@ class ImportDialog(Dialog):
         fields.addRow(tr("Kind"), self._kinds)
         fields.addRow("", self._explanation)
         fields.addRow(self.table)
+        fields.addRow(self.list)
         fields.addRow(tr("Library"), folder_row)
         fields.addRow(tr("Patients"), self._identified)
         self._pseudonym_note = _small_label(
@@ -118,8 +123,9 @@ class ImportDialog(Dialog):
         return str(self._kinds.currentData())
 
     def settings(self) -> tuple[str, ...]:
-        """How a table is written, as ``key=value`` texts; nothing for other kinds."""
-        return self.table.settings() if self.kind() == _TABLE else ()
+        """How a table or a list of images is read, as ``key=value`` texts; nothing for other kinds."""
+        fields = self._fields_of_kind()
+        return () if fields is None else fields.settings()
 
     def library(self) -> Path:
         """The folder of the library. A new one gets the suffix if it has none."""
@@ -148,17 +154,32 @@ class ImportDialog(Dialog):
             self._form.setRowVisible(row, headers)
         is_table = self._preview is not None and self.kind() == _TABLE
         self._form.setRowVisible(self.table, is_table)
-        if is_table:
+        self._form.setRowVisible(self.list, self._fields_of_kind() is self.list and self.list.has_columns)
+        if self._preview is not None and self._fields_of_kind() is not None:
             self._request_preview()
         self._update_button()
         self.adjustSize()
 
+    def _fields_of_kind(self) -> TableSettings | None:
+        """The fields for the settings of the chosen kind."""
+        return {_TABLE: self.table, FolderImporter.kind: self.list}.get(self.kind())
+
     def _request_preview(self) -> None:
-        if self._preview is not None:
-            self._preview(self.table.settings(), self.table)
+        fields = self._fields_of_kind()
+        if self._preview is not None and fields is not None:
+            self._preview(self.kind(), fields.settings(), fields)
+
+    def _show_list(self) -> None:
+        """Show the fields of a list of images where there is one."""
+        self._form.setRowVisible(self.list, self._fields_of_kind() is self.list and self.list.has_columns)
+        self._update_button()
+        self.adjustSize()
 
     def _update_button(self) -> None:
-        problem = self.table.problem if self.kind() == _TABLE else ""
+        fields = self._fields_of_kind()
+        # A list that cannot be read does not hinder the import of its images, which reports it.
+        is_needed = fields is self.table or (fields is self.list and self.list.has_columns)
+        problem = fields.problem if fields is not None and is_needed else ""
         self.add_button.setEnabled(bool(self._folder.text().strip()) and not problem)
         self.add_button.setToolTip(plain_tip(problem))
 
@@ -207,12 +228,41 @@ _FIELDS: dict[str, tuple[str, tuple[tuple[str, str], ...]]] = {
     "patient": (tr("Patients"), ()),
     "case": (tr("Case IDs"), ()),
 }
+#: The same of a list of images with their findings.
+_LIST_FIELDS: dict[str, tuple[str, tuple[tuple[str, str], ...]]] = {
+    "several": (
+        tr("Several findings"),
+        (
+            ("first", tr("the first")),
+            ("combination", tr("all together")),
+            ("single", tr("no finding")),
+        ),
+    ),
+    "uncertain": (
+        tr("Uncertain (-1)"),
+        (
+            ("positive", tr("counts as present")),
+            ("negative", tr("counts as absent")),
+            ("own", tr("a finding of its own")),
+        ),
+    ),
+    "boxes": (tr("Boxes"), (("regions", tr("are cases")), ("whole", tr("are attributes")))),
+    "finding": (tr("Finding"), ()),
+    "patient": (tr("Patients"), ()),
+    "image": (tr("Images"), ()),
+}
 _USES = {
     "finding": tr("finding"),
     "patient": tr("patient"),
     "case": tr("case ID"),
     "number": tr("feature"),
     "text": tr("attribute"),
+    "image": tr("image"),
+    "flag": tr("one finding"),
+    "part": tr("official part"),
+    "reader": tr("reader"),
+    "box": tr("box"),
+    "code": tr("code"),
     "": tr("not used"),
 }
 #: Columns that the preview shows.
@@ -221,21 +271,23 @@ _FIELDS_A_ROW = 3
 
 
 class TableSettings(QWidget):
-    """Fields for the settings of a table, and a preview below them. ``changed`` asks for another preview, ``shown``
-    says that there is one. ``problem``: why the table cannot be imported in this way."""
+    """Fields for the settings of a table or list, and a preview below them. ``changed`` asks for another preview,
+    ``shown`` says that there is one. ``problem``: why it cannot be imported in this way; ``has_columns``: whether there
+    is a table to show."""
 
     changed = Signal()
     shown = Signal()
 
-    def __init__(self) -> None:
+    def __init__(self, fields: Mapping[str, tuple[str, tuple[tuple[str, str], ...]]] | None = None) -> None:
         super().__init__()
-        self._fields = {name: QComboBox() for name in _FIELDS}
-        self.problem = ""
+        given = fields or _FIELDS
+        self._fields = {name: QComboBox() for name in given}
+        self.problem, self.has_columns = "", False
         grid = QGridLayout()
         grid.setHorizontalSpacing(8)
         grid.setVerticalSpacing(4)
         for place, (name, box) in enumerate(self._fields.items()):
-            title, choices = _FIELDS[name]
+            title, choices = given[name]
             for value, text in (("", _AUTO), *choices):
                 box.addItem(text, value)
             box.setAccessibleName(title)
@@ -265,9 +317,11 @@ class TableSettings(QWidget):
     def show_preview(self, preview: TablePreview) -> None:
         """Show the first rows, or why they cannot be imported."""
         self._show_problem(preview.problem)
+        self.has_columns = bool(preview.columns)
         if preview.uses:
-            for name in ("finding", "patient", "case"):
-                self._offer_columns(name, preview)
+            for name in ("finding", "patient", "case", "image"):
+                if name in self._fields:
+                    self._offer_columns(name, preview)
         uses = preview.uses or ("",) * len(preview.columns)
         shown = list(zip(preview.columns, uses, strict=True))[:_SHOWN]
         self._table.setColumnCount(len(shown))
@@ -283,13 +337,16 @@ class TableSettings(QWidget):
                 self._table.setItem(row, place, cell)
         more = len(preview.columns) - len(shown)
         if not preview.problem:
-            self._note.setText(tr_n("{n} more column", "{n} more columns", more) if more else "")
-            self._note.setVisible(more > 0)
+            parts = [visible(preview.note)] if preview.note else []
+            parts += [tr_n("{n} more column", "{n} more columns", more)] if more else []
+            self._note.setText(" · ".join(parts))
+            self._note.setVisible(bool(parts))
         self.shown.emit()
 
     def show_error(self, error: SemblanceError) -> None:
         """Show why there is no preview."""
         self._show_problem(str(error))
+        self.has_columns = False
         self._table.setRowCount(0)
         self.shown.emit()
 

@@ -29,6 +29,7 @@ from semblance.app.shell.jobs import WorkerPool
 from semblance.app.shell.messages import Action
 from semblance.app.shell.theme import set_look
 from semblance.core.language import tr, tr_n, tr_name
+from semblance.core.library.importers.folder import FolderImporter
 from semblance.core.library.importers.importer import Recognition
 from semblance.core.library.importers.registry import get_importer
 from semblance.core.library.location import LibraryLocation, ServerAddress
@@ -36,7 +37,7 @@ from semblance.core.searches.query import Query
 from semblance.core.workflows import demo
 from semblance.core.workflows.library.library_snapshot import LibrarySnapshot
 from semblance.core.workflows.library.prepare_library import Preparation
-from semblance.core.workflows.library.preview_table import preview_of_table
+from semblance.core.workflows.library.preview_table import preview_of_list, preview_of_table
 
 
 class LibraryCommands(QObject):
@@ -154,10 +155,11 @@ class LibraryCommands(QObject):
             )
         dialog.deleteLater()
 
-    def _preview(self, source: Path, settings: tuple[str, ...], view: TableSettings) -> None:
-        """Read the first rows of a table for ``view``; a later request replaces this one."""
+    def _preview(self, source: Path, kind: str, settings: tuple[str, ...], view: TableSettings) -> None:
+        """Read the first rows of a table or list for ``view``; a later request replaces this one."""
+        preview = preview_of_list if kind == FolderImporter.kind else preview_of_table
         job = self._context.jobs.run(
-            "", preview_of_table, source, settings, pool=WorkerPool.READ, channel="preview table", quiet=True
+            "", preview, source, settings, pool=WorkerPool.READ, channel="preview table", quiet=True
         )
         job.done.connect(view.show_preview)
         job.failed.connect(view.show_error)

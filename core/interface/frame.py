@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 #: Lines and characters of a printed table, and of one cell.
-_LINES, _WIDTH, _CELL = 20, 100, 32
+_LINES, _WIDTH, _CELL = 20, 110, 48
 
 
 class Columns:
@@ -135,4 +135,5 @@ def _array(values: Any) -> npt.NDArray[Any]:
 
 def _cell(value: Any) -> str:
     text = "–" if value is None else f"{value:.4g}" if isinstance(value, float) else visible(str(value))
-    return text if len(text) <= _CELL else text[: _CELL - 1] + "…"
+    # The ends of ids and paths tell them apart.
+    return text if len(text) <= _CELL else f"{text[: _CELL // 2]}…{text[1 - _CELL // 2 :]}"

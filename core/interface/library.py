@@ -88,13 +88,16 @@ class Library:
     """The cases of a library with their feature sets and metrics.
 
     It reads the library anew for each call, so it shows what the window and other programs change meanwhile. Metrics
-    stay loaded between searches. Use it in ``with``, or call :meth:`close`, to free them.
+    stay loaded between searches. Use it in ``with``, or call :meth:`close`, to free them. Calls from several threads
+    wait for each other.
     """
 
     def __init__(self, location: LibraryLocation, *, progress: bool = True) -> None:
         """Use :func:`open_library` or :func:`create_library`, which also check the library."""
         self._place, self._progress = location, progress
         self._is_closed = False
+        #: The state of the library at which its current metric was read, and the name of that.
+        self._current: tuple[Any, str] | None = None
         #: What the last :meth:`add_cases` of this object did with every file, as ``semblance import --json`` prints it:
         #: ``added``, ``unchanged``, ``failed`` and ``ignored`` with paths and reasons; ``None`` before.
         self.imported: dict[str, Any] | None = None
@@ -463,17 +466,19 @@ class Library:
         from semblance.core.searches.search import PLACE, Search
         from semblance.core.workflows.searches.rank_cases import marked_search
         from semblance.core.workflows.searches.slice_query import query_by_slices, query_on_slice
+        from semblance.progress import one_at_a_time
         from semblance.ranking import Ranking, case_ids
 
-        found = self._query(query, region, vector)
-        if slice is not None:
-            found = query_on_slice(self.location, found, slice)
-        if match == PLACE:
-            found = query_by_slices(self.location, found, in_order=keep_order)
-        elif keep_order:
+        if keep_order and match != PLACE:
             raise BadArguments("Slices are compared by place only.", "Add match='place'.")
+        with one_at_a_time:
+            found, name = self._query(query, region, vector), self._metric_name(metric)
+            if slice is not None:
+                found = query_on_slice(self.location, found, slice)
+            if match == PLACE and found.vector is None:
+                found = query_by_slices(self.location, found, in_order=keep_order)
         search = Search(
-            self._metric_name(metric),
+            name,
             found,
             diverse=diverse,
             no_match_rate=no_match_rate,
@@ -685,11 +690,16 @@ class Library:
         return "\n".join(lines)
 
     def _metric_name(self, metric: str | Metric | None) -> str:
+        from semblance.core.workflows.imaging.library_cache import cached_library
         from semblance.core.workflows.metrics.stored_metric import current_metric
 
-        if metric is None:
-            return current_metric(self.location)
-        return metric.name if isinstance(metric, Metric) else metric
+        if metric is not None:
+            return metric.name if isinstance(metric, Metric) else metric
+        # Asked for with every search: read again only where any program wrote to the library.
+        stamp = cached_library(self.location).catalogue.stamp()
+        if self._current is None or self._current[0] != stamp:
+            self._current = stamp, current_metric(self.location)
+        return self._current[1]
 
     def _query(self, query: QueryLike, region: RegionLike, vector: npt.ArrayLike | None) -> Query:
         """
@@ -713,9 +723,9 @@ class Library:
     def _query_of_image(self, query: QueryLike, region: RegionLike) -> Query:
         from semblance.core.errors import BadInput
         from semblance.core.language import tr_lazy
-        from semblance.core.library.open_library import open_library as opened_library
         from semblance.core.normal_text import composed
         from semblance.core.searches.query import Query
+        from semblance.core.workflows.imaging.library_cache import cached_library
         from semblance.query_images import image_file
 
         part = _region(region)
@@ -723,9 +733,8 @@ class Library:
             return Query(None, query.expanduser(), part)
         if not isinstance(query, str):
             return Query(None, image_file(query), part)
-        with opened_library(self.location) as opened:
-            if opened.catalogue.rows_of([composed(query)]):
-                return Query(composed(query), None, part)
+        if cached_library(self.location).catalogue.rows_of([composed(query)]):
+            return Query(composed(query), None, part)
         file = Path(query).expanduser()
         if not file.exists():
             raise BadInput(

@@ -21,6 +21,10 @@ WAIT_S, INTERVAL_S = 0.6, 0.1
 _BAR, _TITLE = 24, 40
 
 
+#: Held while a workflow runs: what they keep loaded is not made for several threads.
+one_at_a_time = threading.RLock()
+
+
 def run(function: Callable[..., Any], *args: Any, shown: bool = True, **options: Any) -> Any:
     """``function(*args, reporter=..., **options)`` of the workflows, with a :class:`ProgressBar` if ``shown``.
 
@@ -32,7 +36,7 @@ def run(function: Callable[..., Any], *args: Any, shown: bool = True, **options:
 
     from semblance.core.threads import one_thread
 
-    with ProgressBar(shown=shown) as reporter, one_thread():
+    with one_at_a_time, ProgressBar(shown=shown) as reporter, one_thread():
         return function(*args, reporter=reporter, **options)
 
 

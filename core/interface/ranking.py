@@ -260,7 +260,10 @@ class Ranking(Sequence[RankedResult]):
 
         query = self.search.query
         name = query.case or ("a vector" if query.image is None else query.image.name)
-        lines = [f"Ranking of {len(self):,} cases for {visible(name)} by {visible(self.metric)}"]
+        by = {"place": "place", "both": f"place and {self.metric}"}.get(
+            self._searched.result.compared_by, self.metric
+        )
+        lines = [f"Ranking of {len(self):,} cases for {visible(name)} by {visible(by)}"]
         names = ("rank", "case_id", "distance", "finding")
         lines.append(repr(Columns({name: [getattr(one, name) for one in self[:_LINES]] for name in names})))
         hidden = self.hidden

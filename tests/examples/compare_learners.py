@@ -2,7 +2,7 @@
 
 Run ``python compare_learners.py TABLE.csv OUT``. The table has one row for each case: a column ``label`` with the
 finding, optionally ``case_id`` and ``patient_id``, and columns of numbers. It needs
-``pip install semblance pandas matplotlib``.
+``pip install semblance-retrieval pandas matplotlib``.
 """
 
 # %% Read the table

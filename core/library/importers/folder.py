@@ -73,7 +73,7 @@ class FolderImporter(Importer):
                 return None
             return Recognition(0.2, tr_lazy("Images without an image file name."))
         what = tr_lazy_n("{n} image", "{n} images", len(images))
-        lists = self._lists(source)
+        lists = self.lists(source)
         if lists:
             layout = layout_of(source, lists)
             named = f"{lists[0]} ({layout})" if layout else lists[0]
@@ -103,7 +103,7 @@ class FolderImporter(Importer):
         yield from ignored_files(source)
         images: list[str] = []
         others: list[RejectedFile] = []
-        lists = self._lists(source)
+        lists = self.lists(source)
         for number, entry in enumerate(source.entries()):
             if number % 100 == 0:
                 reporter.check_cancelled()
@@ -130,7 +130,7 @@ class FolderImporter(Importer):
         yield from listing.rejected
         yield from self.cases(source, images, listing)
 
-    def _lists(self, source: Source) -> list[str]:
+    def lists(self, source: Source) -> list[str]:
         """The lists of findings that are read in place of a ``labels.csv``: where there is none, where the settings
         say how, or where it names no images by a usual name."""
         if not set(LIST_PARAMETERS) <= set(self.parameters):

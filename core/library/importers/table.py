@@ -85,13 +85,15 @@ def _whole_table(file: TableFile, form: TableFormat | None) -> Table:
 @dataclass(frozen=True)
 class TablePreview:
     """The first rows of a table as they would be imported: its columns, what each is used as ("finding", "patient",
-    "case", "number", "text" or "" for none), and the cells. ``problem``: why it would be refused instead; the first row
-    is then among ``rows``, and ``uses`` is empty."""
+    "case", "number", "text" or "" for none; of a list of images as :mod:`.list_columns` names it), and the cells.
+    ``problem``: why it would be refused instead; the first row is then among ``rows``, and ``uses`` is empty.
+    ``note``: which table of several it is."""
 
     columns: tuple[str, ...]
     uses: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     problem: str = ""
+    note: str = ""
 
 
 def preview_table(file: BinaryIO, name: str, form: TableFormat, n_rows: int) -> TablePreview:

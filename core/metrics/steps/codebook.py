@@ -106,7 +106,7 @@ class Codebook(Step):
         self.n_words, self.n_merged, self.form = n_words, n_merged, form
         #: (w, v) centres, of whitened values where the form says so.
         self.words_: Floats = np.empty((0, 0), dtype=np.float32)
-        #: (v, v): whitened values are values @ whitening_.
+        #: (v, v): whitened values are ``values @ whitening_``.
         self.whitening_: Floats | None = None
         #: (w,) the word each centre counts for.
         self.merged_: npt.NDArray[np.int64] | None = None
