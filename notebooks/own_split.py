@@ -6,7 +6,6 @@
 
 # %%
 import csv
-import json
 from pathlib import Path
 
 import numpy as np
@@ -82,23 +81,22 @@ roc
 #
 # ## Check a number
 #
-# `export` writes what was measured, so that a reviewer can recompute every number without Semblance: each query with
-# its finding, its nearest cases and its hits, the split, the scores, and the versions of everything used.
+# `save` writes what was measured, so that a reviewer can recompute every number without Semblance: each query with its
+# finding, its nearest cases and its hits, the split, the scores, and the versions of everything used.
 
 # %%
-for file in scores.export("paper"):
+for file in scores.save("paper"):
     print(file.name)
-with Path("paper/per_query.csv").open(encoding="utf-8-sig") as file:
+with Path("paper/per_query.csv").open(newline="") as file:
     queries = [row for row in csv.DictReader(file) if row["learner"] == "lda" and row["k"] == "10"]
 by_fold: dict[str, list[float]] = {}
 for row in queries:
-    by_fold.setdefault(row["fold"], []).append(float(row["hits"]) / 10)
+    by_fold.setdefault(row["fold"], []).append(int(row["hits"]) / 10)
 recomputed = float(np.mean([np.mean(hits) for hits in by_fold.values()]))
 print(f"{recomputed:.6f} recomputed, {scores['lda']['retrieval_accuracy@10']:.6f} in the table")
 
 # %% [markdown]
-# `config.json` has what a methods section needs.
+# `methods.txt` is a draft of the paragraph that a journal asks for, from `config.json`.
 
 # %%
-config = json.loads(Path("paper/config.json").read_text())
-sorted(config)
+print(Path("paper/methods.txt").read_text())

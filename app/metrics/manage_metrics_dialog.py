@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 from semblance.app.shell import edit_operations
 from semblance.app.shell.actions import available
 from semblance.app.shell.context import Context
+from semblance.app.shell.file_dialogs import choose_target, report_saved_file
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import theme
 from semblance.app.widgets.dialog import Dialog, closing_row, dialog_button, dialog_layout, resize_dialog
@@ -26,6 +27,7 @@ from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.core.language import format_number, tr, tr_n, visible
 from semblance.core.library.records import unique_name
+from semblance.core.workflows.features import exchange_features
 from semblance.core.workflows.library import edit_metrics
 
 _COLUMNS = (tr("Name"), tr("Learner or extractor"), tr("Cases"))
@@ -48,10 +50,11 @@ class ManageMetricsDialog(Dialog):
         self.rename_button = dialog_button(tr("Rename"), self.tree.edit_current)
         self.duplicate_button = dialog_button(tr("Duplicate"), self.duplicate)
         self.delete_button = dialog_button(tr("Delete"), self.delete)
+        self.export_button = dialog_button(tr("Export features…"), self.export)
         self.undo_button = dialog_button(tr("Undo"), partial(edit_operations.undo, context))
         self.note = WrappedLabel(role="second")
         buttons = vbox(spacing=8)
-        for button in (self.rename_button, self.duplicate_button, self.delete_button):
+        for button in (self.rename_button, self.duplicate_button, self.delete_button, self.export_button):
             buttons.addWidget(button)
         buttons.addStretch(1)
         middle = hbox(spacing=12)
@@ -96,6 +99,7 @@ class ManageMetricsDialog(Dialog):
         writable = state.can_edit
         for button in (self.rename_button, self.duplicate_button, self.delete_button):
             button.setEnabled(chosen is not None and writable)
+        self.export_button.setEnabled(chosen is not None and not chosen[1])
         self.undo_button.setEnabled("edits" in available(state))
         self.tree.set_editable(writable)
         n = self._metrics_on(chosen[0]) if chosen is not None and not chosen[1] else 0
@@ -150,6 +154,30 @@ class ManageMetricsDialog(Dialog):
         new = unique_name(tr("{name} copy", name=name), known)
         workflow = edit_metrics.duplicate_metric if is_metric else edit_metrics.duplicate_features
         self._edit(workflow, name, new, then=partial(self.tree.choose, new, is_metric))
+
+    def export(self) -> None:
+        """Choose a file and write the chosen feature set into it, for other programs."""
+        context, chosen = self._context, self.tree.chosen()
+        library = context.state.location
+        if library is None or chosen is None or chosen[1]:
+            return
+        kinds = {".parquet": "Parquet (*.parquet)", ".npz": "NumPy (*.npz)", ".csv": "CSV (*.csv)"}
+        path, kind = choose_target(
+            self, tr("Export features"), f"{chosen[0]}.parquet", ";;".join(kinds.values())
+        )
+        if path:
+            if path.suffix.lower() not in kinds:
+                path = path.with_name(
+                    path.name + next((one for one in kinds if kinds[one] == kind), ".parquet")
+                )
+            job = context.jobs.run(
+                tr("Saving {name}", name=path.name),
+                exchange_features.export_features,
+                library,
+                chosen[0],
+                path,
+            )
+            report_saved_file(context, job, path)
 
     def delete(self) -> None:
         """Delete the chosen feature set or metric."""

@@ -16,12 +16,15 @@ from semblance.app.metrics.manage_metrics_dialog import ManageMetricsDialog
 from semblance.app.shell import file_dialogs, library_operations, search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_file, choose_target
-from semblance.core.language import tr, translate
+from semblance.core.language import tr, tr_n, translate
+from semblance.core.library.records import unique_name
 from semblance.core.reports.card_document import UNVERIFIED
+from semblance.core.workflows.features import exchange_features
 from semblance.core.workflows.metrics import metric_exchange
 from semblance.core.workflows.metrics.metric_exchange import SUFFIX
 from semblance.core.workflows.reports import metric_cards
 
+_FEATURE_FILES = tr("Features ({endings})", endings="*.npy *.npz *.parquet *.csv")
 _FILES = tr("Metric (*{ending})", ending=SUFFIX)
 
 
@@ -40,6 +43,8 @@ class MetricCommands(QObject):
             "export_metric": self.export,
             "import_metric": self.import_metric,
             "manage_metrics": self.manage,
+            "import_features": self.import_features,
+            "export_features": self.manage,
         }
 
     def manage(self) -> None:
@@ -103,6 +108,43 @@ class MetricCommands(QObject):
 
             if state.location == path:
                 library_operations.renew(context, rank_by_metric)
+
+        context.follow(job, show)
+
+    def import_features(self) -> None:
+        """Choose a file of embeddings and add them to the cases of the open library, as a set called like the file."""
+        context, state, library = self._context, self._context.state, self._context.state.library
+        file = choose_file(self._parent, tr("Import features"), f"{_FEATURE_FILES};;{tr('All files (*)')}")
+        if not file or library is None:
+            return
+        location, name = library.location, unique_name(file.stem, [one.name for one in library.feature_sets])
+        job = context.jobs.run(
+            tr("Importing {name}", name=file.name),
+            exchange_features.import_by_ids_or_paths,
+            location,
+            file,
+            name,
+        )
+
+        def show(added: exchange_features.AddedFeatures) -> None:
+            details = (
+                tr_n(
+                    "{n} case has none of them and is not found with them.",
+                    "{n} cases have none of them and are not found with them.",
+                    added.without_features,
+                )
+                if added.without_features
+                else ""
+            )
+            done = tr_n(
+                "{n} case has the features '{name}' now.",
+                "{n} cases have the features '{name}' now.",
+                added.cases,
+                name=added.features,
+            )
+            context.messages.info(done, details)
+            if state.location == location:
+                library_operations.renew(context)
 
         context.follow(job, show)
 

@@ -98,6 +98,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "polyps_and_lung",
             "visual_words",
             "own_encoder",
+            "own_features",
             "python",
             "plugins",
             "which_learner",

@@ -143,8 +143,8 @@ def cases_not_evaluated(library: LibraryLocation) -> dict[str, str]:
     with open_library(library) as opened:
         sealed = set(sealed_rows(opened).tolist())
         reasons = {
-            True: str(tr_lazy("they are sealed for the final test")),
-            False: str(tr_lazy("they have no features of this set")),
+            True: tr_lazy("they are sealed for the final test"),
+            False: tr_lazy("they have no features of this set"),
         }
         return {str(case.case_id): reasons[case.id in sealed] for case in opened.catalogue.all_cases()}
 

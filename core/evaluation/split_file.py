@@ -19,7 +19,7 @@ from semblance.core.csv_cells import csv_text
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.splits import HoldOut, patient_codes
-from semblance.core.language import tr_lazy
+from semblance.core.language import join_texts, tr_lazy
 from semblance.core.normal_text import composed, is_missing
 
 Rows = npt.NDArray[np.intp]
@@ -148,7 +148,7 @@ class SplitTable:
         Raises:
             BadInput: some cases have none, or some values are parts and others not.
         """
-        words = [str(value).strip() for value in values]
+        words = [_whole(str(value).strip()) for value in values]
         known = [word.lower() in _PART_OF_WORD for word in words]
         empty = [name for name, word in zip(case_ids, words, strict=True) if not word]
         if empty:
@@ -243,21 +243,22 @@ class SplitTable:
                     cases=_listed(list(twice)),
                 )
             )
-        wanted = set(names)
+        listed = list(names)
+        wanted = set(listed)
         missing: dict[str, None] = {}
         for split in self._keys(has_parts):
-            missing |= dict.fromkeys(name for name in wanted if (name, *split) not in seen)
+            missing |= dict.fromkeys(name for name in listed if (name, *split) not in seen)
         if missing:
             problems.append(
                 tr_lazy(
                     "{source} has no row in a split for {cases}.",
                     source=self.source,
-                    cases=_listed(sorted(missing)),
+                    cases=_listed(list(missing)),
                 )
             )
         if problems:
             raise BadInput(
-                tr_lazy("{problems}", problems=" ".join(str(one) for one in problems)),
+                join_texts(problems, " "),
                 "Give every case one row in each split; `semblance info` lists the case ids. A case that a split "
                 "leaves out has the part 'excluded'.",
             )
@@ -337,15 +338,12 @@ class SplitTable:
         )
 
     def _check(self, part: Rows, patients: Rows | None, data: EvaluationData, repeat: str, fold: str) -> None:
-        where = ", ".join(
-            str(text)
-            for text in (
-                tr_lazy("repeat {repeat}", repeat=repeat) if repeat else "",
-                tr_lazy("fold {fold}", fold=fold) if fold else "",
-            )
-            if text
+        named = (
+            tr_lazy("repeat {repeat}", repeat=repeat) if repeat else "",
+            tr_lazy("fold {fold}", fold=fold) if fold else "",
         )
-        place = f" ({where})" if where else ""
+        where = join_texts([text for text in named if text])
+        place = tr_lazy(" ({where})", where=where) if any(named) else ""
         for name in ("train", "test"):
             if not (part == _CODES[name]).any():
                 raise BadInput(
@@ -456,7 +454,7 @@ def split_table(
             )
         part_of = dict(zip(every, values_of_cases, strict=True))
         return SplitTable.of_values(wanted, [part_of[name] for name in wanted], "'splits'")
-    reasons = dict.fromkeys(every, str(_NOT_EVALUATED)) | dict(known or {}) | dict.fromkeys(wanted, "")
+    reasons = dict.fromkeys(every, _NOT_EVALUATED) | dict(known or {}) | dict.fromkeys(wanted, "")
     return SplitTable.of(splits).matched(reasons, wanted)
 
 

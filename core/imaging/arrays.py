@@ -49,6 +49,11 @@ class ArrayFile:
         """Names of the arrays, as in the file."""
         return [entry.removesuffix(".npy") for entry in self._package.entries if entry.endswith(".npy")]
 
+    @property
+    def refused(self) -> list[tuple[str, str]]:
+        """Entries that are not read, and why."""
+        return self._package.refused
+
     def header(self, array: str) -> ArrayHeader:
         """Shape and type, read without the array.
 

@@ -93,6 +93,19 @@ VALIDATION: float = parameter(
     minimum=0.0,
     maximum=0.5,
 )
+WHITEN: bool = parameter(
+    True,
+    "Even out first what varies within findings, shrunk as is best on cases set aside.",
+    paper=False,
+)
+PLAIN: float = parameter(
+    -1.0,
+    "Share of the plain distance mixed in; -1: chosen on cases set aside, up to all of it; 0: none.",
+    label="Plain share",
+    minimum=-1.0,
+    maximum=1.0,
+    paper=0.0,
+)
 TRAINING_CASES: int = parameter(
     4_000, "Train on a stratified sample of this many cases where there are more; 0: on all.", minimum=0
 )
@@ -227,6 +240,7 @@ class RCA(LearnerDeclaration):
     accepts = frozenset({"findings", "pairs"})
 
     shrinkage: float = SHRINKAGE
+    plain: float = PLAIN
     n_jobs: int | None = None
 
 
@@ -287,10 +301,17 @@ class ITML(LearnerDeclaration):
         paper=1.0,
     )
     draw: int = drawn_pairs(40)
-    passes: int = parameter(50, "How often all pairs are gone through at most.", minimum=1, maximum=10_000)
+    passes: int = parameter(
+        0,
+        "How often all pairs are gone through at most; 0: 50 times, or fewer beyond 60,000 pairs in all.",
+        minimum=0,
+        maximum=10_000,
+    )
     tolerance: float = parameter(
         1e-3, "Relative change at which it has converged.", minimum=0.0, maximum=1.0, paper=1e-3
     )
+    whiten: bool = WHITEN
+    plain: float = PLAIN
 
 
 @declared
@@ -345,10 +366,17 @@ class MMC(LearnerDeclaration):
     summary = "From pairs, for findings that form one cluster each; the classic to compare with."
     accepts = frozenset({"findings", "pairs"})
 
-    draw: int = drawn_pairs(200)
+    draw: int = parameter(
+        0,
+        "Pairs drawn from findings: this many for each two findings in either order; 0: all, or 20,000 of more.",
+        label="Pairs drawn",
+        minimum=0,
+        maximum=10_000,
+    )
     rounds: int = parameter(100, "Iterations at most.", minimum=1, maximum=10_000)
     shrinkage: float = SHRINKAGE
     validation: float = VALIDATION
+    plain: float = PLAIN
     n_jobs: int | None = None
 
 
@@ -389,6 +417,7 @@ class NCMC(LearnerDeclaration):
         1e-3, "Weight of keeping the map small, against overfitting.", minimum=0.0, maximum=10.0
     )
     rounds: int = parameter(100, "Iterations at most.", minimum=1, maximum=10_000)
+    plain: float = PLAIN
 
 
 @declared
@@ -431,6 +460,7 @@ class TripletHead(LearnerDeclaration):
     components: int = HEAD_COMPONENTS
     rounds: int = ROUNDS
     validation: float = VALIDATION
+    plain: float = PLAIN
 
 
 @declared
@@ -456,6 +486,7 @@ class ProxyAnchor(LearnerDeclaration):
     components: int = HEAD_COMPONENTS
     rounds: int = ROUNDS
     validation: float = VALIDATION
+    plain: float = PLAIN
 
 
 @declared
@@ -479,6 +510,7 @@ class SupCon(LearnerDeclaration):
     rounds: int = ROUNDS
     validation: float = VALIDATION
     training_cases: int = TRAINING_CASES
+    plain: float = PLAIN
 
 
 @declared
@@ -622,6 +654,8 @@ class MetricBoost(LearnerDeclaration):
         0, "Learn from the triplets of this many cases, drawn at random; 0 means all.", minimum=0, paper=0
     )
     training_cases: int = TRAINING_CASES
+    whiten: bool = WHITEN
+    plain: float = PLAIN
 
 
 @declared
@@ -671,6 +705,8 @@ class BoostMetric(LearnerDeclaration):
     slack: float = parameter(
         0.2, "The share of triplets that may lie within the margin (hinge).", minimum=1e-3, maximum=1.0
     )
+    whiten: bool = WHITEN
+    plain: float = PLAIN
 
 
 @declared
@@ -679,7 +715,7 @@ class PassiveAggressive(LearnerDeclaration):
     title = "Passive-aggressive"
     paper = "Perez-Suay et al. 2013, Passive-aggressive online distance metric learning and extensions"
     citations = ("perezsuay2013passive",)
-    summary = "Learns from pairs as they come, in milliseconds; for judgements and very large libraries."
+    summary = "Learns from pairs as they come, one after another; for judgements and very large libraries."
     accepts = frozenset({"findings", "pairs"})
 
     variant: str = parameter(
@@ -713,6 +749,8 @@ class PassiveAggressive(LearnerDeclaration):
         choices=("zero", "euclidean"),
         paper="zero",
     )
+    whiten: bool = WHITEN
+    plain: float = PLAIN
     n_jobs: int | None = None
 
 
@@ -740,6 +778,7 @@ class CCML(LearnerDeclaration):
     rounds: int = parameter(
         0, "Batches; 0: 90 or 120, or enough to see every case twice.", minimum=0, maximum=1_000_000
     )
+    plain: float = PLAIN
     n_jobs: int | None = None
 
 

@@ -57,6 +57,7 @@ class ShrunkLearner(LinearLearner):
             lambda: estimate() if moments.scatter.any() else 0.0,
         )
         L, used = self._maps(moments, estimate)(shrinkage)
+        self._shrinkage = used
         return LearntMap(L, (*self._notes(moments, L), *shrinkage_note(used, how)))
 
     @abc.abstractmethod

@@ -89,10 +89,12 @@ def known_learner(name: str) -> type[LearnerDeclaration] | None:
 
 
 def learner_title(name: str) -> str:
-    """The name on screen of the learner of a card, also of a metric refined by feedback; as on the card where this
-    program does not have it."""
+    """The name on screen of the learner of a card, also of a metric refined by feedback; marked where this program does
+    not have it."""
     known = known_learner(name)
-    return "Clicks" if name == CLICKS else name if known is None else known.title
+    if name == CLICKS:
+        return "Clicks"
+    return tr_lazy("{name} (learner unknown)", name=name) if known is None else known.title
 
 
 def make_learner(name: str, **parameters: Any) -> Learner:

@@ -124,7 +124,8 @@ def description(
     state: ExperimentState, results: Mapping[str, Any], spec: Mapping[str, Any], *, identified: bool
 ) -> str:
     """What the numbers depend on, and how they are computed from the files. ``spec`` names no folder."""
-    rows = [row for row in result_rows(state) if _complete(state, row)]
+    every = result_rows(state)
+    rows = [row for row in every if _complete(state, row)]
     splits: dict[tuple[int, int], list[NamedSplit]] = {}
     chosen = []
     searched: dict[str, None] = {}
@@ -155,6 +156,7 @@ def description(
             }
             for (protocol, cases), found in sorted(splits.items())
         ],
+        "without_queries": [row_names(state, row) for row in every if row not in rows],
         "searched": sorted(searched),
         "chosen": chosen,
         "t_quantile": t_quantiles(counts),

@@ -340,7 +340,7 @@ class ExperimentSpec:
             select_by=check_criterion(values.get("select_by", CRITERION)),
             inner_folds=_whole_number(values, "inner_folds", INNER_FOLDS, 2),
             name=str(values.get("name", "experiment")),
-            per_query=values.get("per_query", True) is not False,
+            per_query=_truth(values, "per_query"),
         )
         spec._check()
         return spec
@@ -403,6 +403,15 @@ def _whole_number(values: Mapping[str, Any], key: str, default: int, minimum: in
         raise BadArguments(
             tr_lazy("'{key}' cannot be {value}.", key=key, value=repr(value)),
             tr_lazy("Give a whole number from {least}.", least=minimum),
+        )
+    return value
+
+
+def _truth(values: Mapping[str, Any], key: str) -> bool:
+    value = values.get(key, True)
+    if not isinstance(value, bool):
+        raise BadArguments(
+            tr_lazy("'{key}' cannot be {value}.", key=key, value=repr(value)), "Give true or false."
         )
     return value
 

@@ -1,26 +1,22 @@
-"""The examples for researchers run: those of the help pages as they are printed, and the whole script."""
+"""The examples for researchers run: those of the help pages as they are printed; metrics of Python in a library."""
 
 from __future__ import annotations
 
-import json
 import re
-import runpy
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from semblance import resources
-from semblance.app.cli.main import run
 from semblance.core.errors import BadInput
 from semblance.core.library.importers.table import read_table
 from semblance.core.metrics import fit_metric, load_metric, make_learner
+from semblance.core.metrics.steps import parse_steps
+from semblance.core.searches.query import Query
 from semblance.core.workflows.metrics.metric_exchange import import_metric
 from semblance.core.workflows.metrics.score_metric import score_metric
-from tests.helpers.tables import table_library, write_table
-
-SCRIPT = Path(__file__).resolve().parents[1] / "examples" / "compare_learners.py"
+from semblance.core.workflows.searches.rank_cases import nearest_cases
+from tests.helpers.tables import table_library
 
 
 def test_the_examples_of_the_help_page_run(tmp_path, monkeypatch, capsys):
@@ -46,27 +42,24 @@ def test_the_examples_for_pairs_and_triplets_run(capsys):
         assert float(scores["triplets"]) > 0.85
 
 
-def test_the_script_ends_with_a_metric_that_a_library_searches_with(tmp_path, monkeypatch, capsys):
-    table = write_table(tmp_path / "cases.csv", n=80, missing=True)
-    monkeypatch.setattr(sys, "argv", [str(SCRIPT), str(table), str(tmp_path)])
-    runpy.run_path(str(SCRIPT), run_name="__main__")
-    said = capsys.readouterr().out
-    assert (tmp_path / "accuracy.png").read_bytes().startswith(b"\x89PNG")
-    commands = [line.split()[1:] for line in said.splitlines() if line.startswith("  semblance ")]
-    monkeypatch.chdir(tmp_path)
-    assert [run(words) for words in commands] == [0, 0, 0]
-    capsys.readouterr()
-    assert (
-        run(["search", "cases.semblance", "--metric", "best", "--case", "cases/c7", "-k", "5", "--json"]) == 0
+def test_a_metric_of_python_ranks_in_a_library_with_the_same_columns(tmp_path):
+    library = table_library(tmp_path / "a", n=80, missing=True)
+    table = read_table(tmp_path / "a" / "t.csv")
+    fitted = fit_metric(
+        make_learner("bdm_v", rounds=10, random_state=0),
+        table.X,
+        table.findings,
+        steps=parse_steps("impute,standardise"),
+        feature_names=table.columns,
     )
-    found = json.loads(capsys.readouterr().out)
-    rows = read_table(table).X
-    distances = load_metric(tmp_path / "best.semblance-metric").distances(rows[7:8], rows)[0]
-    for result in found["results"]:
-        number = int(result["case_id"].removeprefix("cases/c"))
-        assert result["distance"] == pytest.approx(distances[number], rel=1e-6)
+    fitted.save(tmp_path / "best.semblance-metric")
+    import_metric(library, tmp_path / "best.semblance-metric")
+    found = nearest_cases(library, "best", Query("t/c7"), k=5)
+    distances = load_metric(tmp_path / "best.semblance-metric").distances(table.X[7:8], table.X)[0]
+    for case in found.ranked:
+        assert case.distance == pytest.approx(distances[int(case.case_id.removeprefix("t/c"))], rel=1e-6)
     with pytest.raises(BadInput, match="No case was held out"):
-        score_metric(tmp_path / "cases.semblance", "best")
+        score_metric(library, "best")
 
 
 def test_a_metric_of_other_columns_or_of_none_is_refused_with_the_remedy(tmp_path):

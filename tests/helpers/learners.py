@@ -14,10 +14,18 @@ from typing import Any
 import numpy as np
 
 from semblance.core.metrics import learners, make_learner
+from semblance.core.metrics.registry import declared_learner
 from semblance.core.tasks import Cancelled, Reporter
 
 #: What a learner of findings cannot learn anything from.
 HOPELESS = frozenset({"one finding", "only one-case findings", "equal rows"})
+
+
+def of_paper(name: str, **settings: Any) -> Any:
+    """The learner without what its default puts before and after the method of the paper."""
+    exact = {"whiten": False, "plain": 0.0}
+    names = {parameter.name for parameter in declared_learner(name).parameters}
+    return make_learner(name, **{key: value for key, value in exact.items() if key in names}, **settings)
 
 
 @dataclass(frozen=True, eq=False)

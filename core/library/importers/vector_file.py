@@ -380,6 +380,14 @@ def _read_npz(file: Path, key: str, ids: list[str] | None) -> FeatureTable:
 
 
 def _vectors_in(arrays: ArrayFile) -> str:
+    if arrays.refused:
+        entry, reason = arrays.refused[0]
+        raise BadInput(
+            tr_lazy(
+                "'{entry}' of '{file}' is refused: {reason}.", entry=entry, file=arrays.name, reason=reason
+            ),
+            "Save the arrays again with numpy.savez, without compression.",
+        )
     named = [one for one in VECTOR_NAMES if one in arrays.names]
     others = [
         one

@@ -30,10 +30,10 @@ from semblance.core.metrics import declarations
 from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.distances.linear import LinearDistance
-from semblance.core.metrics.learner import Learner
 from semblance.core.metrics.linear_learner import RowSpace
 from semblance.core.metrics.numerics.eigenpairs import psd_root, top_eigenpair
 from semblance.core.metrics.numerics.minimise import Slopes, convex_minimum
+from semblance.core.metrics.prepared_learner import PreparedLearner
 from semblance.core.metrics.training import TrainingPoint, begin_card
 from semblance.core.metrics.training_data.rows import TrainingInput, check_features, check_memory
 from semblance.core.metrics.training_data.triplets import Rows, nearest_triplets, triplet_source
@@ -419,7 +419,7 @@ def _step(loss: MarginLoss, rho: Matrix, H: Matrix, regularisation: float) -> tu
     return found.place, found.bounded and found.place < most
 
 
-class BoostMetric(declarations.BoostMetric, Learner):
+class BoostMetric(declarations.BoostMetric, PreparedLearner):
     """Each round adds the direction along which impostors, those still too near most, lie farthest off.
 
     Where triplets are given, findings are only counted. The reporter receives a :class:`TrainingPoint` after every
@@ -443,7 +443,7 @@ class BoostMetric(declarations.BoostMetric, Learner):
         True
     """
 
-    def _fit(self, data: TrainingInput) -> None:
+    def _fit_exactly(self, data: TrainingInput) -> None:
         source = triplet_source(self.title, data.X, data.y, data.triplets)
         check_features(min(source.X.shape))
         triplets = source.triplets

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,8 @@ import numpy.typing as npt
 from semblance.core.language import tr_lazy
 from semblance.core.metrics import declarations
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, RowSpace, linear_point
+from semblance.core.metrics.linear_learner import LearntMap, RowSpace, linear_point
+from semblance.core.metrics.prepared_learner import PreparedLinearLearner
 from semblance.core.metrics.steps.pca import PCA
 from semblance.core.metrics.training_data.rows import LabelledRows, TrainingInput, labelled_rows
 from semblance.core.metrics.training_data.validation import (
@@ -358,10 +359,10 @@ def _start(X: Matrix, components: int, rng: np.random.Generator) -> Matrix:
     return start
 
 
-class CCML(declarations.CCML, LinearLearner):
+class CCML(declarations.CCML, PreparedLinearLearner):
     """Maximises the expected accuracy of class-conditional k-NN (Eq. 11) by Adam on mini-batches.
 
-    Chosen parameters are on the card. Fitted: ``choice_``.
+    Chosen parameters are on the card.
 
     Example:
         >>> from sklearn.datasets import load_wine
@@ -373,6 +374,9 @@ class CCML(declarations.CCML, LinearLearner):
         >>> learner.transform(X).shape
         (178, 2)
     """
+
+    def _choices(self) -> dict[str, Any]:
+        return self._choice._asdict()
 
     def _learn(self, data: TrainingInput) -> LearntMap:
         found = labelled_rows(self.title, data.X, data.y)
@@ -412,6 +416,7 @@ class CCML(declarations.CCML, LinearLearner):
         chosen = best_hyperparameters(
             rows, candidates, begin, groups=groups, seed=data.seed, tick=tick, n_jobs=self.n_jobs
         )
+        self._choice = chosen
         ascent = begin(rows, chosen)
         notes = [_described(chosen, len(candidates) > 1)]
         while ascent.round < rounds:

@@ -7,6 +7,7 @@ theirs.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -15,8 +16,9 @@ from semblance.core.language import tr_lazy
 from semblance.core.metrics import declarations
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.distances.linear import LinearDistance
-from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, RowSpace
+from semblance.core.metrics.linear_learner import LearntMap, RowSpace
 from semblance.core.metrics.numerics.eigenpairs import symmetric_root
+from semblance.core.metrics.prepared_learner import PreparedLinearLearner
 from semblance.core.metrics.training import TrainingPoint
 from semblance.core.metrics.training_data.pairs import FEWER_PAIRS, training_pairs
 from semblance.core.metrics.training_data.rows import TrainingInput, check_different, check_memory
@@ -24,11 +26,15 @@ from semblance.core.tasks import Reporter
 
 #: Pairs projected on together.
 _CHUNK = 32
+#: Passes where none are asked for: the usual number, or fewer where they would be more steps than this.
+_USUAL_PASSES, _FEWEST_PASSES, _MOST_STEPS = 50, 2, 60_000
+#: Passes of the fits on parts: what follows changes little.
+_PASSES_OF_PARTS = 10
 #: Arrays of pairs x features held at once.
 _COPIES = 3
 
 
-class ITML(declarations.ITML, LinearLearner):
+class ITML(declarations.ITML, PreparedLinearLearner):
     """Bregman projections on one pair after another (Algorithm 1) till they hardly change anything.
 
     Example:
@@ -44,6 +50,9 @@ class ITML(declarations.ITML, LinearLearner):
         >>> learner.get_mahalanobis_matrix().shape
         (13, 13)
     """
+
+    def _choices(self) -> dict[str, Any]:
+        return {"passes": min(self.passes or _PASSES_OF_PARTS, _PASSES_OF_PARTS)}
 
     def _learn(self, data: TrainingInput) -> LearntMap:
         source = training_pairs(self.title, len(data.X), data.y, data.pairs, draw=self.draw, seed=data.seed)
@@ -67,8 +76,9 @@ class ITML(declarations.ITML, LinearLearner):
     def _sweep(
         self, state: ProjectionState, z: Matrix, label: Matrix, space: RowSpace, reporter: Reporter
     ) -> str:
-        for done in range(self.passes):
-            reporter.progress(done, self.passes, self.title)
+        passes = self.passes or max(_FEWEST_PASSES, min(_USUAL_PASSES, _MOST_STEPS // len(z)))
+        for done in range(passes):
+            reporter.progress(done, passes, self.title)
             before = state.multiplier.copy()
             violated = 0
             for start in range(0, len(z), _CHUNK):
@@ -82,7 +92,7 @@ class ITML(declarations.ITML, LinearLearner):
                 return tr_lazy("Converged after {done} passes.", done=done + 1)
             if reporter.stop_requested:
                 return tr_lazy("Stopped on request after {done} passes.", done=done + 1)
-        return tr_lazy("All {passes} passes; not yet converged.", passes=self.passes)
+        return tr_lazy("All {passes} passes; not yet converged.", passes=passes)
 
 
 @dataclass(eq=False)

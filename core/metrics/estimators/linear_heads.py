@@ -15,7 +15,7 @@ Khosla, Teterwak, Wang, Sarna, Tian, Isola, Maschinot, Liu, Krishnan: Supervised
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,9 +24,10 @@ from semblance.core.constraints import sample_triplets
 from semblance.core.language import tr_lazy
 from semblance.core.metrics import declarations
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, linear_point
+from semblance.core.metrics.linear_learner import LearntMap, linear_point
 from semblance.core.metrics.numerics.minimise import Descent, minimise
 from semblance.core.metrics.numerics.pair_weights import gradient_of, median_distance, squared_distances
+from semblance.core.metrics.prepared_learner import PreparedLinearLearner
 from semblance.core.metrics.steps.pca import PCA
 from semblance.core.metrics.training_data.rows import LabelledRows, TrainingInput, check_memory, labelled_rows
 from semblance.core.metrics.training_data.triplets import triplet_source
@@ -50,12 +51,15 @@ class Loss(NamedTuple):
     further: Matrix
 
 
-class LinearHead(LinearLearner):
+class LinearHead(PreparedLinearLearner):
     """Minimises a loss by L-BFGS from the principal components, for as many rounds as do best on cases set aside."""
 
     components: int
     rounds: int
     validation: float
+
+    def _choices(self) -> dict[str, Any]:
+        return {"rounds": self._rounds, "validation": 0.0}
 
     def _minimised(
         self,
@@ -88,6 +92,7 @@ class LinearHead(LinearLearner):
 
         part = validation_part(X, codes, groups, self.validation, data.seed) if len(codes) else None
         rounds, notes = chosen_rounds(part, self.rounds, on_part)
+        self._rounds = rounds
         found = descent(
             np.arange(len(X)),
             rounds,

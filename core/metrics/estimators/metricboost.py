@@ -33,9 +33,9 @@ from semblance.core.metrics.estimators.stump_triplets import (
     best_stump_of,
     gaussian_threshold,
 )
-from semblance.core.metrics.learner import Learner
 from semblance.core.metrics.numerics.eigenpairs import top_eigenpair
 from semblance.core.metrics.numerics.minimise import CLOSE, Slopes, convex_minimum
+from semblance.core.metrics.prepared_learner import PreparedLearner
 from semblance.core.metrics.training import TrainingPoint, begin_card
 from semblance.core.metrics.training_data.rows import TrainingInput, check_features
 from semblance.core.metrics.training_data.triplets import Rows, TripletSource, triplet_source
@@ -369,7 +369,7 @@ class _WeakMetric(NamedTuple):
     threshold: float = 0.0
 
 
-class MetricBoost(declarations.MetricBoost, Learner):
+class MetricBoost(declarations.MetricBoost, PreparedLearner):
     """Each round adds the direction along which other findings lie farthest beyond a case's own.
 
     Where triplets are given, findings are only counted. The reporter receives a :class:`TrainingPoint` after
@@ -388,7 +388,10 @@ class MetricBoost(declarations.MetricBoost, Learner):
         True
     """
 
-    def _fit(self, data: TrainingInput) -> None:
+    def _can_prepare(self) -> bool:
+        return self.readout == "mahalanobis" and not self.allow_similarity
+
+    def _fit_exactly(self, data: TrainingInput) -> None:
         if self.readout == "votes" and self.weak != "binary":
             raise BadArguments(
                 tr_lazy("Only weak=binary votes, not weak={weak}.", weak=self.weak),

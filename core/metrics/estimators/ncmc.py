@@ -13,9 +13,10 @@ import numpy.typing as npt
 from semblance.core.language import tr_lazy
 from semblance.core.metrics import declarations
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, linear_point
+from semblance.core.metrics.linear_learner import LearntMap, linear_point
 from semblance.core.metrics.numerics.k_means import k_means
 from semblance.core.metrics.numerics.minimise import minimise
+from semblance.core.metrics.prepared_learner import PreparedLinearLearner
 from semblance.core.metrics.training_data.rows import LabelledRows, TrainingInput, check_memory, labelled_rows
 from semblance.core.tasks import Reporter
 
@@ -27,7 +28,7 @@ _K_MEANS_ROUNDS = 100
 _COPIES = 8
 
 
-class NCMC(declarations.NCMC, LinearLearner):
+class NCMC(declarations.NCMC, PreparedLinearLearner):
     """Maximises the likelihood of the findings under p(c|x) = softmax(-d(x, mean of c) / 2) (Eqs. 6, 8).
 
     Example:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterator
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -25,10 +25,11 @@ from semblance.core.metrics.estimators.margin_model import (
     StepRule,
     learn_by_each,
 )
-from semblance.core.metrics.learner import Learner, as_value_errors
+from semblance.core.metrics.learner import as_value_errors
 from semblance.core.metrics.linear_learner import RowSpace
 from semblance.core.metrics.metric import Metric
 from semblance.core.metrics.numerics.eigenpairs import psd_root
+from semblance.core.metrics.prepared_learner import PlainShare, PreparedLearner
 from semblance.core.metrics.training import TrainingPoint, begin_card
 from semblance.core.metrics.training_data.pairs import Pairs, as_pairs, training_pairs
 from semblance.core.metrics.training_data.rows import TrainingInput, check_different, check_features
@@ -49,7 +50,7 @@ _CHUNK = {"end": 4096, "always": 512}
 _POINTS = 50
 
 
-class PassiveAggressive(declarations.PassiveAggressive, Learner):
+class PassiveAggressive(declarations.PassiveAggressive, PreparedLearner):
     """Each pair on the wrong side of its margin moves the metric just far enough.
 
     It learns from r = ``draw`` c (c - 1) pairs of c findings (4.2), and from pairs that are given. The reporter
@@ -85,7 +86,19 @@ class PassiveAggressive(declarations.PassiveAggressive, Learner):
         self._start = (distance, threshold)
         return self
 
-    def _fit(self, data: TrainingInput) -> None:
+    def _can_prepare(self) -> bool:
+        return self._started is None and self.start == "zero"
+
+    def _choices(self) -> dict[str, Any]:
+        return {"C": self.C_}
+
+    def _take(self, before: Matrix | None, learnt: Matrix, plain: PlainShare) -> None:
+        if before is not None:
+            self._base_distance: Distance = LinearDistance(before.shape[1], before)
+        self._plain = plain
+
+    def _fit_exactly(self, data: TrainingInput) -> None:
+        self._plain, self._preparation = PlainShare(), ()
         rows, seed, reporter = data.X, data.seed, data.reporter
         source = training_pairs(self.title, len(rows), data.y, data.pairs, draw=self.draw, seed=seed)
         check_different(rows)
@@ -150,11 +163,16 @@ class PassiveAggressive(declarations.PassiveAggressive, Learner):
         self._store_model(state, base, C)
         card = self._card if fitted else begin_card(self, data)
         counts = {kind: card.constraints.get(kind, 0) + count for kind, count in source.counts().items()}
-        self._card = dataclasses.replace(card, constraints=counts, notes=self._notes(), rounds=state.n_pairs)
+        notes = (*self._notes(), *getattr(self, "_preparation", ()))
+        self._card = dataclasses.replace(card, constraints=counts, notes=notes, rounds=state.n_pairs)
 
     def metric(self) -> Metric:
         """M made positive semidefinite; C, b, updates and mistakes are on the card."""
-        return self._as_metric(_distance(self.model_.M, self._base_distance))
+        distance: Distance = _distance(self.model_.M, self._base_distance)
+        plain: PlainShare = getattr(self, "_plain", PlainShare())
+        if plain.share and isinstance(distance, LinearDistance) and distance.L is not None:
+            distance = LinearDistance(distance.n_features, plain.mixed(distance.L))
+        return self._as_metric(distance)
 
     @property
     def threshold_(self) -> float:
@@ -305,7 +323,10 @@ def _whole(state: MarginModel, space: RowSpace) -> MarginModel:
 
 def _distance(M: Matrix, base: Distance) -> Distance:
     L = psd_root(M)
-    return LinearDistance(len(M), L) if isinstance(base, LinearDistance) else LinearEmbeddingDistance(base, L)
+    if not isinstance(base, LinearDistance):
+        return LinearEmbeddingDistance(base, L)
+    # Without another start it is what whitens the features, if anything does.
+    return LinearDistance(base.n_features, L if base.L is None else L @ base.L)
 
 
 def _point(state: MarginModel, space: RowSpace, base: Distance) -> TrainingPoint:

@@ -130,7 +130,7 @@ class ShrunkRoots:
     def __init__(self, S: Matrix, estimate: Callable[[], float]) -> None:
         self._values, self._vectors = np.linalg.eigh(S)
         self._mean = float(np.trace(S)) / len(S)
-        self._estimate = estimate
+        self.estimate = estimate
 
     def root(self, shrinkage: float) -> tuple[Matrix, float]:
         """(d, d) L with L'L the inverse of the shrunk covariance, and the shrinkage it took.
@@ -141,7 +141,7 @@ class ShrunkRoots:
         if self._mean <= 0.0:
             return np.eye(len(self._values)), shrinkage
         if shrinkage == 0.0 and not self._values[0] > _SINGULAR * self._values[-1]:
-            shrinkage = max(_LEAST_SHRINKAGE, self._estimate())
+            shrinkage = max(_LEAST_SHRINKAGE, self.estimate())
         values = (1.0 - shrinkage) * self._values + shrinkage * self._mean
         L: Matrix = (self._vectors / np.sqrt(values)).T
         return L, shrinkage

@@ -43,6 +43,16 @@ class Pairs(NamedTuple):
         z: Matrix = X[self.i] - X[self.j]
         return z
 
+    def lengths(self, X: Matrix) -> Matrix:
+        """(p,) |x_i - x_j|^2, without an array of the differences."""
+        step = max(1, (1 << 22) // max(1, X.shape[1]))
+        out = np.empty(len(self))
+        for start in range(0, len(self), step):
+            part = slice(start, start + step)
+            z = X[self.i[part]] - X[self.j[part]]
+            out[part] = np.einsum("ij,ij->i", z, z)
+        return out
+
     def within(self, rows: npt.NDArray[np.intp], n: int) -> Pairs:
         """The pairs of two of these ``rows`` of ``n``."""
         present = np.zeros(n, dtype=np.bool_)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -212,29 +212,39 @@ class EarlyStopping:
         self._part = part
         self._least = np.inf
         self.best, self.latest = 1, 0
+        self.errors: list[float] = []
 
     def ended(self, L: Matrix) -> bool:
         """Take the map L (m, d) after the next round; true where there was no improvement for ten rounds."""
         self.latest += 1
         error = self._part.error(L)
+        self.errors.append(error)
         if error < self._least:
             self._least, self.best = error, self.latest
         return self.latest - self.best >= _PATIENCE
 
 
 def chosen_rounds(
-    part: Validation | None, rounds: int, run: Callable[[Rows, Callable[[Matrix], bool]], object]
+    part: Validation | Sequence[Validation] | None,
+    rounds: int,
+    run: Callable[[Rows, Callable[[Matrix], bool]], object],
 ) -> tuple[int, tuple[str, ...]]:
     """How many of ``rounds`` to run on all cases, and the card's sentence about it.
 
-    ``run(fitted, ended)`` learns from these rows and calls ``ended`` with the map after each round. So do the
-    authors of LMNN, whose code keeps the best round on a part of the cases.
+    Of several parts the mean error counts, one that has ended keeping its last. ``run(fitted, ended)`` learns from
+    these rows and calls ``ended`` with the map after each round. So do the authors of LMNN, whose code keeps the best
+    round on a part of the cases.
     """
-    if part is None:
-        return rounds, ()
-    best = EarlyStopping(part)
-    run(part.fitted, best.ended)
-    note = tr_lazy(
-        "{best} of at most {rounds} rounds, chosen on cases set aside.", best=best.best, rounds=rounds
-    )
-    return best.best, (note,)
+    parts = [] if part is None else [part] if isinstance(part, Validation) else list(part)
+    curves = []
+    for one in parts:
+        stopping = EarlyStopping(one)
+        run(one.fitted, stopping.ended)
+        curves.append(stopping.errors)
+    if not any(curves):
+        return (1 if parts else rounds), ()
+    length = max(map(len, curves))
+    errors = np.sum([curve + [curve[-1]] * (length - len(curve)) for curve in curves if curve], axis=0)
+    best = int(np.argmin(errors)) + 1
+    note = tr_lazy("{best} of at most {rounds} rounds, chosen on cases set aside.", best=best, rounds=rounds)
+    return best, (note,)

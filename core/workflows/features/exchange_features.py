@@ -179,6 +179,23 @@ def import_features(
     return _add(library, table, name, key, file.name, origin, reporter)
 
 
+def import_by_ids_or_paths(
+    library: LibraryLocation, file: Path, name: str, *, reporter: Reporter = SILENT
+) -> AddedFeatures:
+    """:func:`import_features` by ids of cases or, where these do not fit, by paths of images.
+
+    Raises:
+        BadArguments, BadInput, SemblanceError: as :func:`import_features` by ids, where neither fits.
+    """
+    try:
+        return import_features(library, file, name, CASE_ID, reporter=reporter)
+    except BadInput as by_ids:
+        try:
+            return import_features(library, file, name, PATH, reporter=reporter)
+        except BadInput:
+            raise by_ids from None
+
+
 def _add(
     library: LibraryLocation,
     table: FeatureTable,
@@ -338,8 +355,8 @@ def _rows_by_id(library: Library, table: FeatureTable) -> npt.NDArray[np.int64]:
     if unknown:
         raise BadInput(
             tr_lazy_n(
-                "{n:,} of {total:,} ids in {source} is no case of {library}: {ids}.",
-                "{n:,} of {total:,} ids in {source} are no cases of {library}: {ids}.",
+                "{n} of {total} ids in {source} is no case of {library}: {ids}.",
+                "{n} of {total} ids in {source} are no cases of {library}: {ids}.",
                 len(unknown),
                 total=len(table.ids),
                 source=table.source,
@@ -439,19 +456,25 @@ class CasePaths:
 
     def find(self, path: str) -> list[int]:
         """The cases whose image lies at ``path``: the whole path if one fits, else those whose path ends so, or whose
-        path within their source is the end of ``path``."""
+        path within their source is the end of ``path``; of several those that share the longest end with it."""
         parts = _parts(path)
         candidates = self._by_name.get(parts[-1], ()) if parts else ()
         exact = {row for whole, _, row in candidates if whole == parts}
         if exact:
             return sorted(exact)
-        return sorted(
-            {
-                row
-                for whole, n_within, row in candidates
-                if whole[-len(parts) :] == parts or parts[-n_within:] == whole[-n_within:]
-            }
-        )
+        shared = [
+            (_n_shared(whole, parts), row)
+            for whole, n_within, row in candidates
+            if whole[-len(parts) :] == parts or parts[-n_within:] == whole[-n_within:]
+        ]
+        longest = max((length for length, _ in shared), default=0)
+        return sorted({row for length, row in shared if length == longest})
+
+
+def _n_shared(a: tuple[str, ...], b: tuple[str, ...]) -> int:
+    """How many parts at their ends are equal."""
+    pairs = enumerate(zip(reversed(a), reversed(b), strict=False))
+    return next((place for place, (one, other) in pairs if one != other), min(len(a), len(b)))
 
 
 def _parts(path: str) -> tuple[str, ...]:

@@ -575,6 +575,8 @@ class LibraryPreparation:
         better = difference.ci95 is not None and difference.ci95[0] > 0.0
         enough = facts["held_out_units"] >= HELD_OUT_UNITS
         worse = [str(one) for one in facts.get("worse", ())]
+        # Of features that say nothing one metric may seem better than another, but none tells the findings apart.
+        at_chance = _prepared(trained).beats_chance is False
         details = [_difference_text(plain.name, facts)]
         if not enough:
             details.append(
@@ -584,9 +586,12 @@ class LibraryPreparation:
             details += [*worse, tr_lazy("So {metric} stays current.", metric=plain.name)]
         elif not better:
             details.append(tr_lazy("This may be chance, so {metric} stays current.", metric=plain.name))
+        elif at_chance:
+            note = _prepared(trained).chance_note
+            details += [*filter(None, [note]), tr_lazy("So {metric} stays current.", metric=plain.name)]
         elif self.may_select:
             details.insert(0, tr_lazy("{metric} was chosen to rank similar cases.", metric=trained.name))
-        confirmed = better and enough and not worse
+        confirmed = better and enough and not worse and not at_chance
         self._settle(
             library,
             trained.name if confirmed else plain.name,

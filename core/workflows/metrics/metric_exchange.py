@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
+from semblance.core.features.imported import DIGEST, Imported, origin_text
 from semblance.core.files import create_folder, open_private, replacing
 from semblance.core.language import tr_lazy
 from semblance.core.library.export_log import log_export
@@ -25,8 +26,9 @@ from semblance.core.library.open_library import open_library
 from semblance.core.library.records import FeatureSet, checked_name, unique_name
 from semblance.core.limits import allow_memory, max_text_bytes, memory_limit, size_text
 from semblance.core.metrics.card import MetricCard
+from semblance.core.metrics.declarations import CLICKS
 from semblance.core.metrics.metric import load_metric
-from semblance.core.metrics.registry import declared_learner
+from semblance.core.metrics.registry import known_learner
 from semblance.core.metrics.storage import DAMAGED, MANIFEST, save_metric
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.leakage import ELSEWHERE, contents_elsewhere
@@ -138,7 +140,7 @@ def import_metric(
         return _import_saved(library, file, name)
     about, packed, digest = _read(file)
     with open_library(library, writable=True) as opened:
-        feature_set = _matching(opened, about["features"], file)
+        feature_set, other_file = _matching(opened, about["features"], file)
         target = opened.new_metric_file()
         create_folder(target.parent)
         try:
@@ -166,6 +168,7 @@ def import_metric(
                 card |= {"scores": {}, "measured_on": ""}
             if not verified:
                 card |= {"unverified": True, "notes": []}
+            card["notes"] = [*card.get("notes", ()), *_unknown_learner(about["learner"]), *other_file]
             opened.add_metric(
                 called,
                 str(about["learner"]),
@@ -217,10 +220,8 @@ def _saved_in_python(file: Path) -> bool:
 def _import_saved(library: LibraryLocation, file: Path, name: str | None) -> str:
     """:func:`import_metric` of a file that ``Metric.save`` wrote."""
     metric = load_metric(file)
-    try:
-        declared_learner(metric.card.learner)
-    except BadArguments:
-        raise _damaged(file) from None
+    if _name_problem(metric.card.learner):
+        raise _damaged(file)
     with open_library(library, writable=True) as opened:
         feature_set = _with_columns(opened, metric, file)
         own = metric.card.learner if _name_problem(file.stem) else file.stem
@@ -233,7 +234,12 @@ def _import_saved(library: LibraryLocation, file: Path, name: str | None) -> str
             "as training cases."
         )
         card = dataclasses.replace(
-            metric.card, name=called, scores={}, measured_on="", notes=(note,), unverified=True
+            metric.card,
+            name=called,
+            scores={},
+            measured_on="",
+            notes=(note, *_unknown_learner(metric.card.learner)),
+            unverified=True,
         )
         try:
             save_metric(dataclasses.replace(metric, card=card), target)
@@ -308,10 +314,31 @@ def _file_sum(file: Path) -> str:
         return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
-def _matching(library: Library, required: Mapping[str, Any], file: Path) -> FeatureSet:
+def _unknown_learner(learner: str) -> tuple[str, ...]:
+    """What the card of a metric says whose learner this program does not have; its distance is enough to rank by."""
+    if learner == CLICKS or known_learner(learner) is not None:
+        return ()
+    return (
+        tr_lazy(
+            "Learner unknown: this program does not have '{learner}'. The metric ranks, and cannot be trained again.",
+            learner=learner,
+        ),
+    )
+
+
+def _matching(
+    library: Library, required: Mapping[str, Any], file: Path
+) -> tuple[FeatureSet, tuple[str, ...]]:
+    """The feature set that a metric takes, and what its card has to say of it.
+
+    Imported features are the same if their files were. If only their columns are called alike, whoever imported them
+    knows whether one model made both, and the card says so.
+    """
     for feature_set in library.features.all():
         if json.loads(json.dumps(_features(feature_set))) == required:
-            return feature_set
+            return feature_set, ()
+    if required["extractor"] == Imported.name:
+        return _matching_imported(library, required, file)
     settings = " ".join(f"--set {key}={value}" for key, value in dict(required["settings"]).items())
     command = f"semblance features LIB --extractor {required['extractor']} {settings}".strip()
     raise BadInput(
@@ -325,6 +352,37 @@ def _matching(library: Library, required: Mapping[str, Any], file: Path) -> Feat
             "Extract them first ({command}), with the version of Semblance that made the metric.",
             command=command,
         ),
+    )
+
+
+def _matching_imported(
+    library: Library, required: Mapping[str, Any], file: Path
+) -> tuple[FeatureSet, tuple[str, ...]]:
+    origin, columns = origin_text(required["settings"]), required.get("columns")
+    alike = [
+        one
+        for one in library.features.all()
+        if one.extractor == Imported.name and [list(column) for column in one.columns] == columns
+    ]
+    same = [one for one in alike if one.settings.get(DIGEST) == required["settings"].get(DIGEST)]
+    if same:
+        return same[0], ()
+    if alike:
+        note = tr_lazy(
+            "It was trained on imported features of the same names and number ({origin}). That one model made both is "
+            "not checked.",
+            origin=origin,
+        )
+        return alike[0], (note,)
+    raise BadInput(
+        tr_lazy(
+            "{file} compares cases by {n} imported features ({origin}) that {library} does not have.",
+            file=file.name,
+            n=len(columns) if isinstance(columns, list) else 0,
+            origin=origin,
+            library=library.name,
+        ),
+        "Import features of the same model under the same name first: semblance import-features.",
     )
 
 

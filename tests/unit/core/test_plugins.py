@@ -65,7 +65,7 @@ def test_a_learner_is_listed_without_import_and_fits_a_metric_that_opens_without
     plugins.forget_plugins()
     opened = load_metric(tmp_path / "m.metric")
     np.testing.assert_array_equal(opened.distances(X, X), metric.distances(X, X))
-    assert registry.learner_title("whiten") == "whiten"
+    assert registry.learner_title("whiten") == "whiten (learner unknown)"
     with pytest.raises(BadArguments, match="If you trust that: pip install semblance-whiten"):
         registry.declared_learner("whiten", opened.card.plugin["package"])
 

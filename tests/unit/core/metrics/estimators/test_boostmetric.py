@@ -9,7 +9,6 @@ import pytest
 from scipy.optimize import linprog
 
 from semblance.core.errors import BadInput
-from semblance.core.metrics import make_learner
 from semblance.core.metrics.estimators import boostmetric
 from semblance.core.metrics.estimators.boostmetric import (
     LOSSES,
@@ -25,6 +24,7 @@ from semblance.core.metrics.training import TrainingPoint
 from semblance.core.metrics.training_data.triplets import nearest_of_both, nearest_triplets
 from semblance.core.tasks import SILENT, Cancelled, Reporter
 from tests.helpers import naive_boostmetric as naive
+from tests.helpers.learners import of_paper
 from tests.helpers.naive_bdm import problem
 
 V = 1e-7
@@ -220,10 +220,10 @@ def test_hinge_rounds_gain_margin_until_no_direction_does():
 
 def test_a_second_pass_looks_up_neighbours_in_the_space_of_the_first():
     X, y = problem(n=45, d=5)
-    one = make_learner("boostmetric", rounds=5).fit(X, y)
-    both = make_learner("boostmetric", rounds=5, passes=2).fit(X, y)
+    one = of_paper("boostmetric", rounds=5).fit(X, y)
+    both = of_paper("boostmetric", rounds=5, passes=2).fit(X, y)
     L = one.distance_.L
-    again = make_learner("boostmetric", rounds=5).fit(X @ L.T, y)
+    again = of_paper("boostmetric", rounds=5).fit(X @ L.T, y)
     assert both.objectives_[0] == one.objectives_[0]
     # The second pass works at the scale the first left, a fit of its own at a spread of 1.
     rows = X @ L.T
@@ -237,10 +237,10 @@ def test_a_second_pass_looks_up_neighbours_in_the_space_of_the_first():
 
 def test_given_triplets_are_learnt_alone():
     X, codes, table, _ = small()
-    answer_by_findings = make_learner("boostmetric", rounds=4).fit(X, codes)
-    by_triplets = make_learner("boostmetric", rounds=4).fit(X, triplets=table)
+    answer_by_findings = of_paper("boostmetric", rounds=4).fit(X, codes)
+    by_triplets = of_paper("boostmetric", rounds=4).fit(X, triplets=table)
     assert by_triplets.objectives_[0] == pytest.approx(answer_by_findings.objectives_[0], rel=1e-9)
-    with_both = make_learner("boostmetric", rounds=4).fit(X, codes, triplets=table[:30])
+    with_both = of_paper("boostmetric", rounds=4).fit(X, codes, triplets=table[:30])
     assert with_both.metric().card.constraints == {"triplets": 30}
     assert with_both.metric().card.findings == {"0": 15, "1": 15, "2": 15}
 
@@ -249,8 +249,8 @@ def test_given_triplets_are_learnt_alone():
 @pytest.mark.parametrize("loss", ["logistic", "exponential", "hinge"])
 def test_the_scale_of_features_changes_nothing_but_the_scale(scale, loss):
     X, y = problem(n=45, d=5)
-    plain = make_learner("boostmetric", loss=loss, rounds=6).fit(X, y).metric().distances(X, X)
-    scaled = make_learner("boostmetric", loss=loss, rounds=6).fit(scale * X, y).metric()
+    plain = of_paper("boostmetric", loss=loss, rounds=6).fit(X, y).metric().distances(X, X)
+    scaled = of_paper("boostmetric", loss=loss, rounds=6).fit(scale * X, y).metric()
     assert scaled.distances(scale * X, scale * X) == pytest.approx(plain, rel=1e-6, abs=1e-8 * plain.max())
 
 
@@ -259,7 +259,7 @@ def test_learning_ends_with_a_direction_that_separates_all_triplets():
     y = np.repeat(["a", "b"], 20)
     X = np.column_stack([50.0 * (y == "a"), rng.normal(size=40)])
     for loss in LOSSES:
-        learner = make_learner("boostmetric", loss=loss).fit(X, y)
+        learner = of_paper("boostmetric", loss=loss).fit(X, y)
         assert "large margin" in learner.stopped_
         assert np.isfinite(learner.distance_.L).all()
 
@@ -268,10 +268,10 @@ def test_learning_ends_with_a_direction_that_separates_all_triplets():
 @pytest.mark.parametrize("loss", ["exponential", "logistic", "hinge"])
 def test_where_no_direction_helps_it_warns_and_is_the_plain_distance(loss, passes):
     X, y = np.array([[0.0, 0.0], [10.0, 3.0], [4.0, 1.0], [6.0, 2.0]]), ["a", "a", "b", "b"]
-    learner = make_learner("boostmetric", loss=loss, passes=passes)
+    learner = of_paper("boostmetric", loss=loss, passes=passes)
     with pytest.warns(UserWarning, match="BoostMetric: Nothing was learnt"):
         learner.fit(X, y)
-    metric, plain = learner.metric(), make_learner("euclidean").fit(X, y).metric()
+    metric, plain = learner.metric(), of_paper("euclidean").fit(X, y).metric()
     learnt, expected = metric.distances(X, X), plain.distances(X, X)
     assert learnt / learnt.max() == pytest.approx(expected / expected.max())
     assert metric.card.notes == (learner.stopped_,)
@@ -281,7 +281,7 @@ def test_too_many_triplets_for_the_linear_program_are_refused(monkeypatch):
     monkeypatch.setattr(boostmetric, "MOST_HINGE_TRIPLETS", 100)
     X, y = problem(n=45, d=5)
     with pytest.raises(BadInput, match=r"405 triplets are too many.*loss=logistic"):
-        make_learner("boostmetric", loss="hinge").fit(X, y)
+        of_paper("boostmetric", loss="hinge").fit(X, y)
 
 
 class Impatient(Reporter):
@@ -304,7 +304,7 @@ class Impatient(Reporter):
 def test_stopped_in_any_pass_it_keeps_what_it_has(after):
     X, y = problem(n=45, d=5)
     reporter = Impatient(stop_after=after)
-    learner = make_learner("boostmetric", rounds=5, passes=3).fit(X, y, reporter=reporter)
+    learner = of_paper("boostmetric", rounds=5, passes=3).fit(X, y, reporter=reporter)
     assert [point.round for point in reporter.points] == list(range(1, after + 1))
     assert all(isinstance(point, TrainingPoint) for point in reporter.points)
     assert (learner.distance_.L == reporter.points[-1].distance.L).all()
@@ -313,7 +313,7 @@ def test_stopped_in_any_pass_it_keeps_what_it_has(after):
 
 def test_cancelled_it_has_no_metric():
     X, y = problem(n=45, d=5)
-    learner = make_learner("boostmetric")
+    learner = of_paper("boostmetric")
     with pytest.raises(Cancelled):
         learner.fit(X, y, reporter=Impatient(cancel_after=2))
     assert not hasattr(learner, "distance_")
@@ -326,7 +326,7 @@ def test_lanczos_and_full_decomposition_agree():
         for beyond in (100, 10**9):
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr("semblance.core.metrics.numerics.eigenpairs._LANCZOS_FROM", beyond)
-                found.append(make_learner(name, rounds=4).fit(X, y).metric().distances(X[:20], X[:20]))
+                found.append(of_paper(name, rounds=4).fit(X, y).metric().distances(X[:20], X[:20]))
         fast, full = found
         assert fast == pytest.approx(full, rel=1e-6, abs=1e-9)
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from semblance.core.metrics import learner, make_learner
+from semblance.core.metrics import learner
 from semblance.core.metrics.estimators.ccml import (
     CCMLOptimiser,
     Hyperparameters,
@@ -18,6 +18,7 @@ from semblance.core.metrics.estimators.ccml import (
 from semblance.core.metrics.training_data.rows import LabelledRows
 from semblance.core.metrics.training_data.validation import error_of, hold_out_rows
 from tests.helpers import naive_bdm
+from tests.helpers.learners import of_paper
 
 
 def naive(A, X, codes, k, local):
@@ -158,10 +159,10 @@ def test_the_better_choice_is_found():
 
 def test_given_values_are_used_and_reported():
     X, y = naive_bdm.problem()
-    given = make_learner("ccml", k=2, rate=0.02, decay=0.0, components=3, rounds=10).fit(X, y).metric()
+    given = of_paper("ccml", k=2, rate=0.02, decay=0.0, components=3, rounds=10).fit(X, y).metric()
     assert given.card.notes == ("k = 2, rate 0.02, decay 0, 3 dimensions.", "All 10 rounds.")
     assert given.distance.L.shape == (3, 5)
-    chosen = make_learner("ccml", k=2, rounds=10).fit(X, y).metric()
+    chosen = of_paper("ccml", k=2, rounds=10).fit(X, y).metric()
     assert chosen.card.notes[0].startswith("k = 2, ")
     assert chosen.card.notes[0].endswith("chosen on cases set aside.")
 
@@ -175,6 +176,6 @@ def test_more_features_than_cases_give_what_their_span_gives(monkeypatch):
     values = {"k": 2, "rate": 0.02, "decay": 0.01, "components": 5, "rounds": 8}
     # Rows would be gone through in the order of their numbers, which differ.
     monkeypatch.setattr(learner, "in_content_order", lambda data, accepts: data)
-    a = make_learner("ccml", **values).fit(X, y).metric()
-    b = make_learner("ccml", **values).fit(X @ basis, y).metric()
+    a = of_paper("ccml", **values).fit(X, y).metric()
+    b = of_paper("ccml", **values).fit(X @ basis, y).metric()
     np.testing.assert_allclose(a.distances(X, X), b.distances(X @ basis, X @ basis), rtol=1e-6, atol=1e-9)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from semblance.core.metrics import make_learner
 from semblance.core.metrics.estimators.itml import project, start_of
 from tests.helpers.learner_checks import matrix_of
+from tests.helpers.learners import of_paper
 
 
 def naive_itml(z, label, gamma, passes):
@@ -48,6 +48,6 @@ def test_itml_leaves_directions_without_pairs_unchanged():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(10, 25))
     y = np.array(list("ab" * 5))
-    M = matrix_of(make_learner("itml", passes=5).fit(X, y).metric())
+    M = matrix_of(of_paper("itml", passes=5).fit(X, y).metric())
     beside = np.linalg.svd(X)[2][-1]
     np.testing.assert_allclose(M @ beside, beside, atol=1e-10)

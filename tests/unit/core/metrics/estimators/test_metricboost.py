@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from semblance.core.errors import BadArguments, BadInput
-from semblance.core.metrics import load_metric, make_learner
+from semblance.core.metrics import load_metric
 from semblance.core.metrics.estimators.metricboost import largest_squared_distance
 from semblance.core.metrics.storage import MANIFEST
 from semblance.core.tasks import SILENT, Cancelled
-from tests.helpers.learners import Listener
+from tests.helpers.learners import Listener, of_paper
 from tests.helpers.naive_bdm import problem
 
 FORMS = (
@@ -50,7 +50,7 @@ def overlapping(n=60, d=4):
 )
 @over_forms
 def test_what_it_cannot_learn_from_is_refused(settings, X, y, words):
-    learner = make_learner("metricboost", **settings)
+    learner = of_paper("metricboost", **settings)
     with pytest.raises(BadInput, match=words) as refusal:
         learner.fit(X, y)
     assert refusal.value.hint
@@ -70,13 +70,13 @@ def test_what_it_cannot_learn_from_is_refused(settings, X, y, words):
 )
 def test_triplets_without_information_are_refused(rows, words):
     with pytest.raises(BadInput, match=words):
-        make_learner("metricboost").fit(np.eye(4), triplets=np.array(rows))
+        of_paper("metricboost").fit(np.eye(4), triplets=np.array(rows))
 
 
 def test_a_single_case_of_its_finding_is_never_an_anchor():
     X, y = problem(n=45, d=5)
     lone = np.concatenate([X, X[:1] + 0.3])
-    learner = make_learner("metricboost", rounds=3).fit(lone, [*y.tolist(), "alone"])
+    learner = of_paper("metricboost", rounds=3).fit(lone, [*y.tolist(), "alone"])
     sizes = np.bincount(np.unique(y, return_inverse=True)[1])
     assert learner.metric().card.constraints["triplets"] == sum(s * (s - 1) * (46 - s) for s in sizes)
 
@@ -84,7 +84,7 @@ def test_a_single_case_of_its_finding_is_never_an_anchor():
 @over_forms
 def test_findings_farther_apart_inside_than_between_are_refused(settings):
     X, y = np.array([[0.0], [10.0], [4.0], [6.0]]), ["a", "a", "b", "b"]
-    learner = make_learner("metricboost", **settings)
+    learner = of_paper("metricboost", **settings)
     if settings == {"weak": "real", "allow_similarity": True}:
         # Its first weak model makes all distances 0.
         with pytest.raises(BadInput, match="learnt nothing"):
@@ -99,7 +99,7 @@ def test_findings_farther_apart_inside_than_between_are_refused(settings):
 
 def test_only_binary_weak_models_can_be_read_out_as_votes():
     with pytest.raises(BadArguments, match="weak=real"):
-        make_learner("metricboost", weak="real", readout="votes").fit(np.eye(4), ["a", "a", "b", "b"])
+        of_paper("metricboost", weak="real", readout="votes").fit(np.eye(4), ["a", "a", "b", "b"])
 
 
 @over_forms
@@ -107,7 +107,7 @@ def test_only_binary_weak_models_can_be_read_out_as_votes():
 def test_five_hundred_rounds_stay_finite_and_their_bound_never_rises(settings, apart):
     X, y = overlapping()
     X[:, 0] += apart * y
-    learner = make_learner("metricboost", rounds=500, **settings).fit(X, y)
+    learner = of_paper("metricboost", rounds=500, **settings).fit(X, y)
     bounds = np.array(learner.log_bounds_)
     assert np.isfinite(bounds).all()
     assert bounds[0] == 0.0
@@ -129,17 +129,17 @@ def test_memory_that_would_not_fit_is_refused_beforehand(monkeypatch):
     X, y = problem(n=90)
     monkeypatch.setattr("semblance.core.metrics.estimators.anchored_triplets._MOST_BYTES", 90 * 90 * 8 - 1)
     with pytest.raises(BadInput, match=r"pairs of 90 cases would take 0\.0 GB") as refusal:
-        make_learner("metricboost").fit(X, y)
+        of_paper("metricboost").fit(X, y)
     assert "anchors=1000" in refusal.value.hint
-    assert make_learner("metricboost", anchors=20).fit(X, y).metric().card.rounds
-    assert make_learner("metricboost", weak="real").fit(X, y).metric().card.rounds
+    assert of_paper("metricboost", anchors=20).fit(X, y).metric().card.rounds
+    assert of_paper("metricboost", weak="real").fit(X, y).metric().card.rounds
 
 
 def test_forty_thousand_cases_are_refused_before_memory_is_taken():
     X = np.zeros((40_000, 1))
     X[::2] = 1.0
     with pytest.raises(BadInput, match=r"40000 cases would take 6\.4 GB"):
-        make_learner("metricboost", training_cases=0).fit(X, np.arange(40_000) % 2)
+        of_paper("metricboost", training_cases=0).fit(X, np.arange(40_000) % 2)
 
 
 @over_forms
@@ -149,10 +149,10 @@ def test_cancelled_at_any_report_nothing_is_left(settings, given):
     table = np.array([[i, (i + 3) % 30, (i + 1) % 30] for i in range(30)])
     counting = Listener()
     extra = {"triplets": table} if given else {}
-    make_learner("metricboost", rounds=4, **settings).fit(X, y, reporter=counting, **extra)
+    of_paper("metricboost", rounds=4, **settings).fit(X, y, reporter=counting, **extra)
     assert counting.cancel_checks > 4
     for moment in range(1, counting.cancel_checks + 1):
-        learner = make_learner("metricboost", rounds=4, **settings)
+        learner = of_paper("metricboost", rounds=4, **settings)
         before = dict(vars(learner))
         with pytest.raises(Cancelled):
             learner.fit(X, y, reporter=Listener(cancel_at=moment), **extra)
@@ -205,7 +205,7 @@ SIGNED = [
 def test_stored_arrays_that_do_not_fit_are_refused(tmp_path, settings, change, words):
     X, y = overlapping()
     path = tmp_path / "m.metric"
-    metric = make_learner("metricboost", **settings).fit(X, y).metric()
+    metric = of_paper("metricboost", **settings).fit(X, y).metric()
     assert metric.distance.kind == ("votes" if "readout" in settings else "signed")
     metric.save(path)
     assert (load_metric(path).distances(X, X) == metric.distances(X, X)).all()

@@ -7,12 +7,12 @@ import functools
 import numpy as np
 import pytest
 
-from semblance.core.metrics import make_learner
 from semblance.core.metrics.estimators import stump_triplets
 from semblance.core.metrics.estimators.anchored_triplets import PrefixSums, memory_needed
 from semblance.core.metrics.estimators.stump_triplets import SortedPlaces, gaussian_threshold
 from tests.helpers import naive_metricboost as naive
 from tests.helpers.learner_checks import in_order_of_training
+from tests.helpers.learners import of_paper
 from tests.helpers.naive_bdm import problem
 
 ROUNDS = 4
@@ -34,7 +34,7 @@ def all_triplets():
 def fitted(request):
     form, given = request.param
     X, y, table = all_triplets()
-    learner = make_learner("metricboost", rounds=ROUNDS, **FORMS[form])
+    learner = of_paper("metricboost", rounds=ROUNDS, **FORMS[form])
     if given:
         learner.fit(X, triplets=np.array(table))
     else:
@@ -108,7 +108,7 @@ def test_the_bound_falls_and_bounds_the_training_error(fitted):
 
 def test_normalised_rounds_fall_at_least_as_their_bound_says():
     X, y, _ = all_triplets()
-    learner = make_learner("metricboost", weak="normalised", rounds=ROUNDS).fit(X, y)
+    learner = of_paper("metricboost", weak="normalised", rounds=ROUNDS).fit(X, y)
     diameter = max(((a - b) ** 2).sum() for a in X for b in X)
     for row, before, after in zip(
         learner.distance_.L, learner.log_bounds_, learner.log_bounds_[1:], strict=False
@@ -121,12 +121,12 @@ def test_some_anchors_give_what_their_triplets_give():
     X, y = in_order_of_training(*all_triplets()[:2])
     # Gaussians count a pair of two anchors twice.
     for form in (FORMS[name] for name in ("binary", "normalised", "real")):
-        some = make_learner("metricboost", anchors=7, rounds=ROUNDS, random_state=3, **form).fit(X, y)
+        some = of_paper("metricboost", anchors=7, rounds=ROUNDS, random_state=3, **form).fit(X, y)
         anchors = np.random.default_rng(3).choice(45, 7, replace=False)
         # The learner keeps cases by finding; the draw is among them in that order.
         order = np.argsort(y, kind="stable")
         table = np.array(naive.triplets(y, order[np.sort(anchors)].tolist()))
-        alone = make_learner("metricboost", rounds=ROUNDS, **form).fit(X, triplets=table)
+        alone = of_paper("metricboost", rounds=ROUNDS, **form).fit(X, triplets=table)
         assert some.log_bounds_ == pytest.approx(alone.log_bounds_, rel=1e-10, abs=1e-12)
         d = alone.metric().distances(X, X)
         assert some.metric().distances(X, X) == pytest.approx(d, rel=1e-9, abs=1e-9 * d.max())
@@ -143,7 +143,7 @@ def test_bounding_the_thresholds_finds_what_sorting_all_pairs_finds(monkeypatch,
             X = np.round(2 * X)
         if shape == "two values":
             X = (X > 0).astype(float)
-        learner = make_learner("metricboost", readout="votes", rounds=5, allow_similarity=similarity)
+        learner = of_paper("metricboost", readout="votes", rounds=5, allow_similarity=similarity)
         sorted_all = learner.fit(X, y).metric().distance, learner.log_bounds_
         for name, value in (("_FEW", 50), ("_MAX_RUNNING_SUMS", 0), ("_SAMPLED_LEAST", 5), ("_PLACES", 60)):
             monkeypatch.setattr(stump_triplets, name, value)
@@ -159,38 +159,38 @@ def test_bounding_the_thresholds_finds_what_sorting_all_pairs_finds(monkeypatch,
 def test_blocks_of_anchors_give_what_one_block_gives(monkeypatch):
     X, y = problem(n=90)
     for form in FORMS.values():
-        whole = make_learner("metricboost", rounds=3, **form).fit(X, y).log_bounds_
+        whole = of_paper("metricboost", rounds=3, **form).fit(X, y).log_bounds_
         monkeypatch.setattr("semblance.core.metrics.estimators.anchored_triplets._BLOCK", 1)
-        parts = make_learner("metricboost", rounds=3, **form).fit(X, y).log_bounds_
+        parts = of_paper("metricboost", rounds=3, **form).fit(X, y).log_bounds_
         monkeypatch.undo()
         assert parts == pytest.approx(whole, rel=1e-12, abs=1e-13)
 
 
 def test_single_precision_scores_change_next_to_nothing(monkeypatch):
     X, y = problem(n=90)
-    double = make_learner("metricboost").fit(X, y).log_bounds_
+    double = of_paper("metricboost").fit(X, y).log_bounds_
     monkeypatch.setattr("semblance.core.metrics.estimators.anchored_triplets._DOUBLE_PAIRS", 0)
-    assert make_learner("metricboost").fit(X, y).log_bounds_ == pytest.approx(double, rel=1e-6, abs=1e-6)
+    assert of_paper("metricboost").fit(X, y).log_bounds_ == pytest.approx(double, rel=1e-6, abs=1e-6)
 
 
 def test_a_sample_of_anchors_only_gives_the_start_of_the_search(monkeypatch):
     X, y = problem(n=90)
-    plain = make_learner("metricboost", weak="real", rounds=3).fit(X, y).log_bounds_
+    plain = of_paper("metricboost", weak="real", rounds=3).fit(X, y).log_bounds_
     monkeypatch.setattr("semblance.core.metrics.estimators.metricboost._SAMPLE_FROM", 10)
     monkeypatch.setattr("semblance.core.metrics.estimators.metricboost._SAMPLED_SHARE", 4)
-    again = make_learner("metricboost", weak="real", rounds=3).fit(X, y).log_bounds_
+    again = of_paper("metricboost", weak="real", rounds=3).fit(X, y).log_bounds_
     assert again == pytest.approx(plain, rel=1e-10, abs=1e-12)
 
 
 @pytest.mark.parametrize("settings", [{}, {"allow_similarity": True, "readout": "votes"}], ids=str)
 def test_recomputed_weights_equal_those_updated_by_multiplication(monkeypatch, settings):
     X, y = problem(n=90)
-    plain = make_learner("metricboost", rounds=8, **settings).fit(X, y).log_bounds_
+    plain = of_paper("metricboost", rounds=8, **settings).fit(X, y).log_bounds_
     monkeypatch.setattr(
         "semblance.core.metrics.estimators.anchored_triplets._MOST_GROWN",
         dict.fromkeys(map(np.dtype, ("f8", "f4")), 0.3),
     )
-    assert make_learner("metricboost", rounds=8, **settings).fit(X, y).log_bounds_ == pytest.approx(
+    assert of_paper("metricboost", rounds=8, **settings).fit(X, y).log_bounds_ == pytest.approx(
         plain, rel=1e-12, abs=1e-13
     )
 

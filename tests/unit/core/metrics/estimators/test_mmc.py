@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from semblance.core.metrics import make_learner
 from semblance.core.metrics.estimators.mmc import negative_spread
 from tests.helpers.learner_checks import labelled_problem, matrix_of, numeric_gradient
+from tests.helpers.learners import of_paper
 
 
 def test_mmc_meets_its_constraint_and_no_matrix_does_better():
@@ -18,7 +18,7 @@ def test_mmc_meets_its_constraint_and_no_matrix_does_better():
     i, j = np.triu_indices(n, 1)
     similar = y[i] == y[j]
     z = X[i] - X[j]
-    learner = make_learner("mmc", draw=1000, rounds=400, shrinkage=0, validation=0).fit(X, y)
+    learner = of_paper("mmc", draw=1000, rounds=400, shrinkage=0, validation=0).fit(X, y)
     M = matrix_of(learner.metric())
     assert dict(learner.metric().card.constraints) == {
         "similar": int(similar.sum()),
@@ -34,6 +34,23 @@ def test_mmc_meets_its_constraint_and_no_matrix_does_better():
     gap = top - np.trace(gradient @ M)
     assert gap > -1e-9
     assert gap < 1e-3 * length.mean()
+
+
+def test_mmc_of_findings_alone_does_not_depend_on_a_draw():
+    X, y, _ = labelled_problem(n=60)
+    settings = {"shrinkage": 0.1, "validation": 0, "rounds": 20}
+    first, second = (of_paper("mmc", random_state=seed, **settings).fit(X, y) for seed in (0, 1))
+    np.testing.assert_allclose(matrix_of(first.metric()), matrix_of(second.metric()), rtol=1e-6)
+
+
+def test_mmc_learns_along_the_directions_in_which_cases_differ_most_of_many_features():
+    rng = np.random.default_rng(0)
+    y = np.repeat(["a", "b"], 80)
+    X = rng.normal(size=(160, 140))
+    X[:, 0] += 6.0 * (y == "b")
+    M = matrix_of(of_paper("mmc", shrinkage=0.9, validation=0, rounds=3).fit(X, y).metric())
+    assert np.linalg.matrix_rank(M) <= 128
+    assert M[0, 0] > 5.0 * np.diag(M)[1:].max()
 
 
 def test_mmc_gradient():

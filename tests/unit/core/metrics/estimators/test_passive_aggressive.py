@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from semblance.core.errors import BadArguments, BadInput
-from semblance.core.metrics import fit_metric, load_metric, make_learner
+from semblance.core.metrics import fit_metric, load_metric
 from semblance.core.metrics.distances import LinearDistance, LinearEmbeddingDistance
 from semblance.core.metrics.estimators.margin_model import (
     VARIANTS,
@@ -20,6 +20,7 @@ from semblance.core.metrics.estimators.passive_aggressive import GRID, usual_pas
 from semblance.core.metrics.numerics.eigenpairs import LowestEigenpair
 from semblance.core.tasks import Cancelled, Reporter
 from tests.helpers import naive_bdm, naive_margin
+from tests.helpers.learners import of_paper
 
 PSD = ("end", "always")
 
@@ -126,8 +127,8 @@ def test_pairs_given_one_by_one_or_together_come_to_the_same(variant, psd):
     X, y = problem()
     pairs, labels = random_pairs(X, y, 90)
     table = np.column_stack([pairs, labels]).astype(np.int64)
-    together = make_learner("passive_aggressive", variant=variant, psd=psd, C=0.1)
-    one_by_one = make_learner("passive_aggressive", variant=variant, psd=psd, C=0.1)
+    together = of_paper("passive_aggressive", variant=variant, psd=psd, C=0.1)
+    one_by_one = of_paper("passive_aggressive", variant=variant, psd=psd, C=0.1)
     table = table[np.unique(table[:, :2] @ [100, 1], return_index=True)[1]]
     together.partial_fit(X, pairs=table)
     for pair in table:
@@ -144,10 +145,10 @@ def test_pairs_given_one_by_one_or_together_come_to_the_same(variant, psd):
 
 def test_fitting_is_passes_over_the_drawn_pairs_with_the_chosen_c():
     X, y = problem()
-    learner = make_learner("passive_aggressive", passes=2, random_state=4).fit(X, y)
+    learner = of_paper("passive_aggressive", passes=2, random_state=4).fit(X, y)
     assert learner.C_ in GRID
     assert learner.model_.n_pairs == 2 * 40 * 3 * 2
-    again = make_learner("passive_aggressive", passes=2, C=learner.C_, random_state=4).fit(X, y)
+    again = of_paper("passive_aggressive", passes=2, C=learner.C_, random_state=4).fit(X, y)
     assert (again.model_.M == learner.model_.M).all()
     assert "chosen on training pairs" in " ".join(learner.metric().card.notes)
     assert "chosen on training pairs" not in " ".join(again.metric().card.notes)
@@ -156,11 +157,11 @@ def test_fitting_is_passes_over_the_drawn_pairs_with_the_chosen_c():
 def test_given_pairs_alone_and_over_findings():
     X, y = problem()
     pairs = np.array([[0, 1, 1], [0, 3, -1], [1, 4, -1], [3, 6, 1], [7, 2, -1]])
-    learner = make_learner("passive_aggressive").fit(X, pairs=pairs)
+    learner = of_paper("passive_aggressive").fit(X, pairs=pairs)
     assert dict(learner.metric().card.constraints) == {"similar": 2, "dissimilar": 3}
     # Rows 0 and 3 have the same finding; the pair given says otherwise, and is heard.
-    both = make_learner("passive_aggressive", draw=1000).fit(X, y, pairs=np.array([[3, 0, -1]]))
-    alone = make_learner("passive_aggressive", draw=1000).fit(X, y)
+    both = of_paper("passive_aggressive", draw=1000).fit(X, y, pairs=np.array([[3, 0, -1]]))
+    alone = of_paper("passive_aggressive", draw=1000).fit(X, y)
     a, b = (dict(one.metric().card.constraints) for one in (both, alone))
     assert (a["similar"], a["dissimilar"]) == (b["similar"] - 1, b["dissimilar"] + 1)
 
@@ -172,8 +173,8 @@ def test_more_features_than_cases_give_what_the_full_space_gives(psd):
     y = np.arange(20) % 2
     X[:, 0] += 2 * y
     settings_of = {"psd": psd, "C": 0.01, "passes": 3}
-    reduced = make_learner("passive_aggressive", **settings_of).fit(X, y)
-    whole = make_learner("passive_aggressive", **settings_of)
+    reduced = of_paper("passive_aggressive", **settings_of).fit(X, y)
+    whole = of_paper("passive_aggressive", **settings_of)
     whole.start_from(LinearDistance(50, np.zeros((1, 50))), threshold=0.0).fit(X, y)
     scale = np.abs(whole.model_.M).max()
     np.testing.assert_allclose(reduced.model_.M, whole.model_.M, rtol=0, atol=1e-11 * scale)
@@ -182,8 +183,8 @@ def test_more_features_than_cases_give_what_the_full_space_gives(psd):
 
 def test_it_starts_from_any_metric_with_an_embedding(tmp_path):
     X, y = problem()
-    bits = make_learner("bdm", rounds=15).fit(X, y).metric()
-    metric = make_learner("passive_aggressive").start_from(bits.distance).fit(X, y).metric()
+    bits = of_paper("bdm", rounds=15).fit(X, y).metric()
+    metric = of_paper("passive_aggressive").start_from(bits.distance).fit(X, y).metric()
     assert isinstance(metric.distance, LinearEmbeddingDistance)
     assert metric.distance.ties
     path = tmp_path / "mapped.zip"
@@ -194,7 +195,7 @@ def test_it_starts_from_any_metric_with_an_embedding(tmp_path):
         again.distances(X[:1], X[1:2])[0, 0], rel=1e-9
     )
     # And on from there, over the same bits.
-    further = make_learner("passive_aggressive").start_from(metric.distance)
+    further = of_paper("passive_aggressive").start_from(metric.distance)
     further.partial_fit(X, pairs=np.array([[0, 1, -1]]))
     assert further.metric().distance.base is metric.distance.base
 
@@ -202,15 +203,15 @@ def test_it_starts_from_any_metric_with_an_embedding(tmp_path):
 def test_a_start_is_scaled_to_the_margin_and_nearly_unchanged_by_a_small_cost():
     X, y = problem()
     L = np.random.default_rng(3).normal(size=(2, 5))
-    learner = make_learner("passive_aggressive", C=1e-6, variant="pa1", passes=1)
+    learner = of_paper("passive_aggressive", C=1e-6, variant="pa1", passes=1)
     learner.start_from(LinearDistance(5, L)).fit(X, y)
     M = learner.model_.M
     cosine = (M * (L.T @ L)).sum() / np.linalg.norm(M) / np.linalg.norm(L.T @ L)
     assert cosine > 0.98
-    plain = make_learner("passive_aggressive", start="euclidean", C=1e-6, variant="pa1", passes=1).fit(X, y)
+    plain = of_paper("passive_aggressive", start="euclidean", C=1e-6, variant="pa1", passes=1).fit(X, y)
     assert np.abs(plain.model_.M / plain.model_.M[0, 0] - np.eye(5)).max() < 0.1
     with pytest.raises(BadInput, match="takes 5 features, not 4"):
-        make_learner("passive_aggressive").start_from(LinearDistance(5)).fit(X[:, :4], y)
+        of_paper("passive_aggressive").start_from(LinearDistance(5)).fit(X[:, :4], y)
 
 
 @pytest.mark.parametrize("psd", PSD)
@@ -219,7 +220,7 @@ def test_it_separates_findings_that_a_linear_map_separates(psd):
     y = np.arange(120) % 2
     X = rng.normal(size=(120, 6)) * [1, 5, 5, 5, 5, 5]
     X[:, 0] += 8 * y
-    learner = make_learner("passive_aggressive", psd=psd, draw=200, passes=20)
+    learner = of_paper("passive_aggressive", psd=psd, draw=200, passes=20)
     d = fit_metric(learner, X, y).distances(X, X)
     np.fill_diagonal(d, np.inf)
     assert (y[d.argmin(axis=1)] == y).mean() > 0.97
@@ -247,7 +248,7 @@ class Stopping(Reporter):
 @pytest.mark.parametrize("psd", PSD)
 def test_progress_is_reported_and_cancelling_changes_nothing(psd):
     X, y = problem()
-    learner = make_learner("passive_aggressive", psd=psd, passes=60)
+    learner = of_paper("passive_aggressive", psd=psd, passes=60)
     full = Stopping()
     learner.fit(X, y, reporter=full)
     before = learner.metric().card.content_hash
@@ -264,7 +265,7 @@ def test_progress_is_reported_and_cancelling_changes_nothing(psd):
         with pytest.raises(Cancelled):
             learner.partial_fit(X, y, reporter=Stopping(cancel_at=1))
         assert learner.metric().card.content_hash == before
-    stopped = make_learner("passive_aggressive", psd=psd, passes=60)
+    stopped = of_paper("passive_aggressive", psd=psd, passes=60)
     stopped.fit(X, y, reporter=Stopping(stop_at=full.checks // 2))
     assert 0 < stopped.model_.n_pairs < learner.model_.n_pairs
     assert "Stopped on request" in stopped.metric().card.notes[0]
@@ -273,7 +274,7 @@ def test_progress_is_reported_and_cancelling_changes_nothing(psd):
 @pytest.mark.parametrize("scale", [1e-48, 1e-20, 1e8, 1e30, 1e48])
 def test_very_small_and_very_large_features(scale):
     X, y = problem()
-    d = make_learner("passive_aggressive").fit(X * scale, y).metric().distances(X * scale, X * scale)
+    d = of_paper("passive_aggressive").fit(X * scale, y).metric().distances(X * scale, X * scale)
     assert np.isfinite(d).all()
     assert (d >= 0).all()
 
@@ -296,13 +297,13 @@ def test_very_small_and_very_large_features(scale):
 def test_what_it_cannot_learn_from_is_refused(y, pairs, words):
     X = np.random.default_rng(0).normal(size=(6, 3))
     with pytest.raises(BadInput, match=words):
-        make_learner("passive_aggressive").fit(X, y, pairs=None if pairs is None else np.array(pairs))
+        of_paper("passive_aggressive").fit(X, y, pairs=None if pairs is None else np.array(pairs))
 
 
 def test_values_out_of_range_are_refused():
     for name, value in (("C", -1.0), ("variant", "pa3"), ("psd", "never"), ("passes", -1), ("draw", 0)):
         with pytest.raises(BadArguments, match=name):
-            make_learner("passive_aggressive", **{name: value})
+            of_paper("passive_aggressive", **{name: value})
 
 
 @pytest.mark.parametrize(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from semblance.core.metrics import make_learner
 from semblance.core.metrics.estimators.rca import about_chunklets, chunklets_of
 from tests.helpers.learner_checks import labelled_problem, matrix_of
+from tests.helpers.learners import of_paper
 
 
 def test_rca_whitens_what_varies_within_chunklets():
     X, y, codes = labelled_problem()
-    metric = make_learner("rca", shrinkage=0).fit(X, y).metric()
+    metric = of_paper("rca", shrinkage=0).fit(X, y).metric()
     within = np.zeros((5, 5))
     for x, c in zip(X, codes, strict=True):
         z = x - X[codes == c].mean(axis=0)
@@ -29,7 +29,7 @@ def test_chunklets_are_joined_by_findings_and_similar_pairs():
     centred = about_chunklets(np.arange(16.0).reshape(8, 2), chunklets)
     assert centred.shape == (7, 2)
     np.testing.assert_allclose(centred.sum(axis=0), 0.0, atol=1e-12)
-    only_pairs = make_learner("rca").fit(np.random.default_rng(0).normal(size=(8, 2)), pairs=pairs)
+    only_pairs = of_paper("rca").fit(np.random.default_rng(0).normal(size=(8, 2)), pairs=pairs)
     assert "1 groups" in only_pairs.metric().card.notes[0]
 
 

@@ -113,6 +113,23 @@ def test_a_metric_that_is_not_better_never_becomes_current(imported, monkeypatch
     assert "may be chance" in done.details
 
 
+def test_a_metric_that_beats_the_plain_distance_but_not_chance_never_becomes_current(imported, monkeypatch):
+    library = imported(separation=0.0)
+    monkeypatch.setattr(
+        module.LearnerValidation, "best", property(lambda self: choose_learner.Candidate("lda"))
+    )
+    compared = module.LibraryPreparation._compare
+
+    def lucky(self, *arguments):
+        return {**compared(self, *arguments), "difference": {"mean": 0.1, "ci95": [0.02, 0.2]}, "worse": []}
+
+    monkeypatch.setattr(module.LibraryPreparation, "_compare", lucky)
+    done = prepare_library(library)
+    assert done.difference.ci95[0] > 0.0
+    assert done.current == current_metric(library) == PLAIN
+    assert "do not tell the findings apart" in done.details
+
+
 def test_nothing_is_trained_where_validation_prefers_the_plain_distance(imported, monkeypatch):
     library = imported()
     shares = choose_learner._TrainingPart.shares

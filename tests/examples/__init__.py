@@ -1,1 +1,0 @@
-"""Scripts for researchers, in cells that notebooks and editors run one by one; tests run them whole."""
