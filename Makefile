@@ -57,7 +57,7 @@ format: setup-test ## format the sources and sort their imports
 translations: setup-test ## find new and changed texts, update resources/translations, list what is to be translated
 	$(BIN)/python -m tests.translations
 
-docs: setup-test ## build the documentation site in English and German: build/docs/index.html. ARGS=--strict: a warning is an error
+docs: setup-test ## build the documentation site in English and German: build/docs/index.html. ARGS="--notebooks --strict": run the notebooks too; a warning is an error
 	$(BIN)/python packaging/docs/build.py $(ARGS)
 
 hooks: setup-test ## run the checks before every commit (.pre-commit-config.yaml; needs pre-commit)

@@ -100,6 +100,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "own_encoder",
             "own_features",
             "python",
+            "plugins",
             "which_learner",
             "metric_learn",
         ),

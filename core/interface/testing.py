@@ -133,7 +133,7 @@ def check_learner(learner: str | type[Learner] | Learner) -> None:
         _check_cancelling(clone(made), X, y, given, where)
     _require(fitted > 0, who, "refuses every problem", "It must learn from some labelled rows.")
     _require(
-        pickle.loads(pickle.dumps(made)).get_params() == made.get_params(),
+        _sent(made, who).get_params() == made.get_params(),
         who,
         "loses its parameters on the way to another process",
         "Keep them in the declared fields.",
@@ -252,15 +252,16 @@ def check_extractor(extractor: str | type[Extractor] | Extractor) -> None:
     for other in images:
         _measured_or_refused(made, other, None, who)
     _require(np.array_equal(first, kept), who, "changes numbers that it gave before", "Return a new array.")
-    for what, again in (
-        ("for the same image after others", made.extract(image)),
-        ("made anew", type(made)(**made.settings).extract(image)),
-        ("in another process", pickle.loads(pickle.dumps(made)).extract(image)),
-        ("prepared and then measured", made.measure([made.prepare(image)])[0]),
-        ("measured together with others", made.extract_many([images[0], image])[1]),
-    ):
+    once_more: tuple[tuple[str, Callable[[], Numbers]], ...] = (
+        ("for the same image after others", lambda: made.extract(image)),
+        ("made anew", lambda: type(made)(**made.settings).extract(image)),
+        ("in another process", lambda: _sent(made, who).extract(image)),
+        ("prepared and then measured", lambda: made.measure([made.prepare(image)])[0]),
+        ("measured together with others", lambda: made.extract_many([images[0], image])[1]),
+    )
+    for what, again in once_more:
         _require(
-            np.allclose(again, kept, rtol=1e-6, atol=1e-7),
+            np.allclose(again(), kept, rtol=1e-6, atol=1e-7),
             who,
             f"gives other numbers {what}",
             "They may depend on this image and the settings alone.",
@@ -498,6 +499,17 @@ def _made(given: Any, kind: str) -> Any:
 
 def _who(made: Any) -> str:
     return type(made).__name__
+
+
+def _sent(made: Any, who: str) -> Any:
+    """``made`` as another process gets it."""
+    try:
+        return pickle.loads(pickle.dumps(made))
+    except Exception as error:
+        raise AssertionError(
+            f"{who} cannot be sent to another process: {error}. Write its class at the top of a module, and keep no "
+            "open files or functions in it."
+        ) from error
 
 
 def _check_names(made: Any, who: str, name: str, texts: tuple[str, ...]) -> None:

@@ -36,13 +36,17 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("folder", type=Path, nargs="?", default=OUT)
     parser.add_argument("--strict", action="store_true", help="a warning is an error")
     parser.add_argument("--language", choices=LANGUAGES, help="only this language")
+    parser.add_argument(
+        "--notebooks", action="store_true", help="run the notebooks first, which takes minutes"
+    )
     given = parser.parse_args(arguments)
     if given.language:
         if current_language() != given.language:
             raise SystemExit(f"Set {LANGUAGE_VARIABLE}={given.language}: texts are translated on import.")
         return build(given.folder.resolve(), given.strict)
     started = time.monotonic()
-    run_notebooks()
+    if given.notebooks:
+        run_notebooks()
     builds = [
         subprocess.Popen(
             [sys.executable, __file__, *arguments, "--language", language],
@@ -60,8 +64,6 @@ def main(arguments: list[str]) -> int:
 def run_notebooks() -> None:
     """Run the notebooks, unless neither they nor the program changed since."""
     script = TOP / "packaging" / "notebooks.py"
-    if not script.is_file():
-        return
     digest = hashlib.sha256()
     for folder in ("notebooks", "packaging", "core"):
         for file in sorted((TOP / folder).rglob("*.py")):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -25,7 +26,7 @@ def pip(*arguments: object) -> None:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory) -> Path:
-    """Built from a copy of the sources without the files that the build makes."""
+    """Built from the source distribution of a copy of the sources without the files that the build makes."""
     work = tmp_path_factory.mktemp("wheel")
     source = work / "my source"
     unwanted = shutil.ignore_patterns("__pycache__", "*.mo", "CHANGELOG.md")
@@ -35,14 +36,20 @@ def wheel(tmp_path_factory) -> Path:
     copied = (
         "pyproject.toml",
         "setup.py",
+        "MANIFEST.in",
         "README.md",
         "CHANGELOG.md",
+        "CITATION.cff",
         "LICENSE",
         "packaging/build_resources.py",
+        "packaging/constraints.txt",
     )
     for file in copied:
         shutil.copy(TOP / file, source / file)
-    pip("wheel", "--no-deps", "--no-build-isolation", "--no-index", "-w", work, source)
+    build = "from setuptools import build_meta; build_meta.build_sdist('..')"
+    subprocess.run([sys.executable, "-c", build], cwd=source, capture_output=True, check=True)
+    (distribution,) = work.glob("*.tar.gz")
+    pip("wheel", "--no-deps", "--no-build-isolation", "--no-index", "-w", work, distribution)
     (made,) = work.glob("*.whl")
     return made
 
@@ -56,16 +63,32 @@ def site(wheel, tmp_path_factory) -> Path:
 
 
 def files(top: Path) -> set[str]:
-    found = (path for folder in SOURCES for path in (top / folder).rglob("*") if path.is_file())
-    return {path.relative_to(top).as_posix() for path in found if "__pycache__" not in path.parts}
+    found = (path.relative_to(top) for path in top.rglob("*") if path.is_file())
+    return {path.as_posix() for path in found if "__pycache__" not in path.parts}
 
 
 def test_every_file_of_the_program_is_in_the_wheel(wheel, site):
-    expected = {name for name in files(TOP) if not name.startswith(NOT_SHIPPED) and not name.endswith(".mo")}
-    assert files(site / "semblance") == expected | {"resources/translations/de/LC_MESSAGES/semblance.mo"}
+    sources = {f"{folder}/{name}" for folder in SOURCES for name in files(TOP / folder)}
+    shipped = {name for name in sources if not name.startswith(NOT_SHIPPED) and not name.endswith(".mo")}
+    # Where the sources are no repository the commit is not known.
+    shipped -= {"resources/COMMIT"}
+    expected = {name.removeprefix("core/interface/") for name in shipped}
+    made = {"resources/translations/de/LC_MESSAGES/semblance.mo"}
+    assert files(site / "semblance") - {"resources/COMMIT"} == expected | made
     with zipfile.ZipFile(wheel) as archive:
         names = {name.partition("/")[0] for name in archive.namelist()}
     assert {name for name in names if not name.endswith(".dist-info")} == {"semblance"}
+
+
+def test_a_package_index_can_show_its_readme(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        (metadata,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        text = archive.read(metadata).decode()
+    head, _, readme = text.partition("\n\n")
+    assert "Description-Content-Type: text/markdown" in head
+    assert readme.startswith("# Semblance")
+    assert re.findall(r"\]\((?!https?:)[^)]*\)", readme) == []
+    assert "semblance search" in readme
 
 
 @pytest.fixture
