@@ -1,8 +1,8 @@
 """Run the notebooks and write what they show: ``python packaging/notebooks.py OUT [NAME ...]``.
 
 A notebook is a Python file in ``resources/help/notebooks`` in cells: ``# %%`` begins code, ``# %% [markdown]`` text in
-comments. Editors and Jupytext open it as a notebook. For each one OUT gets ``NAME.md``, the page of the documentation with the
-results, its images beside it, and ``NAME.ipynb`` for Jupyter. Needs no Jupyter.
+comments. Editors and Jupytext open it as a notebook. For each one OUT gets ``NAME.md``, the page of the documentation
+with the results, its images beside it, and ``NAME.ipynb`` for Jupyter. Needs no Jupyter.
 """
 
 from __future__ import annotations
