@@ -149,7 +149,7 @@ def _notebook(name: str) -> Iterator[tuple[str, str | bytes]]:
     title, _, rest = page.partition("\n")
     offered = f"[Python]({name}.py) · [Jupyter]({name}.ipynb)"
     yield f"notebooks/{name}.md", f"{title}\n\nDownload: {offered}\n{rest}"
-    yield f"notebooks/{name}.py", (TOP / "notebooks" / f"{name}.py").read_bytes()
+    yield f"notebooks/{name}.py", (TOP / "resources" / "help" / "notebooks" / f"{name}.py").read_bytes()
     yield f"notebooks/{name}.ipynb", (NOTEBOOKS / f"{name}.ipynb").read_bytes()
 
 
