@@ -764,10 +764,9 @@ class Library:
         from semblance.core.errors import BadInput
         from semblance.core.evaluation.protocols.protocol import AUTO
         from semblance.core.language import tr_lazy
-        from semblance.core.metrics.registry import learners
         from semblance.core.workflows.metrics.train_request import stored_request
 
-        if isinstance(what, str) and (what == AUTO or what in [one.name for one in learners()]):
+        if isinstance(what, str) and (what == AUTO or _is_learner(what)):
             return _Recipe(what)
         metric = what if isinstance(what, Metric) else self.metric(what)
         request = stored_request(metric.record)
@@ -891,6 +890,18 @@ def _listed(metrics: Any) -> list[str | Metric]:
 
 def _path(path: str | Path) -> Path:
     return Path(path).expanduser()
+
+
+def _is_learner(name: str) -> bool:
+    """Whether a learner of the program or of a plug-in has this name."""
+    from semblance.core.errors import BadArguments
+    from semblance.core.metrics.registry import declared_learner
+
+    try:
+        declared_learner(name)
+    except BadArguments:
+        return False
+    return True
 
 
 def _names_file(splits: SplitsLike) -> bool:

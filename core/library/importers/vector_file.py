@@ -11,6 +11,7 @@ import hashlib
 import io
 import json
 import math
+import mmap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -332,7 +333,7 @@ def _read_npy(file: Path, key: str, ids: list[str] | None) -> FeatureTable:
     if ids is None:
         ids = _ids_beside(file, key)
     _check_count(len(ids), len(array), _quoted(file))
-    return FeatureTable(_quoted(file), ids, array.shape[1], lambda: _rows(array))
+    return FeatureTable(_quoted(file), ids, array.shape[1], lambda: _mapped_rows(array))
 
 
 def _ids_beside(file: Path, key: str) -> list[str]:
@@ -711,6 +712,14 @@ def _rows(array: npt.NDArray[Any]) -> Blocks:
     step = _rows_of_block(array.shape[1], array.dtype.itemsize)
     for start in range(0, len(array), step):
         yield array[start : start + step]
+
+
+def _mapped_rows(array: npt.NDArray[Any]) -> Blocks:
+    for block in _rows(array):
+        yield block
+        # Else all of the file that was read counts as memory of this program.
+        if isinstance(array.base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+            array.base.madvise(mmap.MADV_DONTNEED)
 
 
 def _rows_of_block(width: int, itemsize: int = 4) -> int:

@@ -49,6 +49,8 @@ def test_the_names_of_scripts_are_there():
     assert set(sb.__all__) < set(dir(sb))
     for name in sb.__all__:
         assert inspect.getdoc(getattr(sb, name)), name
+    for name in ("check_learner", "check_extractor", "check_importer"):
+        assert callable(getattr(importlib.import_module("semblance.testing"), name))
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = sb.nothing
 

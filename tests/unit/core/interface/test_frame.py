@@ -1,9 +1,11 @@
+import doctest
 import sys
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from semblance import frame
 from semblance.frame import Columns, data_frame
 
 TABLE = {"case_id": ["b", "a", None], "distance": [0.5, 2.0, 1.25], "rank": np.arange(3)}
@@ -26,6 +28,10 @@ def test_a_table_without_pandas_works_as_a_data_frame_does():
         ours[1]
     with pytest.raises(ValueError, match="different lengths"):
         Columns({"a": [1], "b": [1, 2]})
+
+
+def test_the_example_runs():
+    assert doctest.testmod(frame).failed == 0
 
 
 def test_a_long_or_wide_table_prints_in_one_screen():
