@@ -1,8 +1,8 @@
 """Run the notebooks and write what they show: ``python packaging/notebooks.py OUT [NAME ...]``.
 
-A notebook is a Python file in ``notebooks/`` in cells: ``# %%`` begins code, ``# %% [markdown]`` text in comments.
-Editors and Jupytext open it as a notebook. For each one OUT gets ``NAME.md``, the page of the documentation with the
-results, its images beside it, and ``NAME.ipynb`` for Jupyter. Needs no Jupyter.
+A notebook is a Python file in ``resources/help/notebooks`` in cells: ``# %%`` begins code, ``# %% [markdown]`` text in
+comments. Editors and Jupytext open it as a notebook. For each one OUT gets ``NAME.md``, the page of the documentation
+with the results, its images beside it, and ``NAME.ipynb`` for Jupyter. Needs no Jupyter.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-FOLDER = Path(__file__).resolve().parent.parent / "notebooks"
+FOLDER = Path(__file__).resolve().parent.parent / "resources" / "help" / "notebooks"
 #: In the order of a reader.
 NAMES = ("first_search", "own_embeddings", "own_split", "own_learner", "marks_and_questions")
 _CELL = re.compile(r"^# %%(.*)$", re.MULTILINE)
@@ -80,13 +80,16 @@ def run(file: Path, folder: Path) -> list[Cell]:
     """
     module = ModuleType("__main__")
     found = cells(file)
-    before = Path.cwd()
+    before, main_module = Path.cwd(), sys.modules["__main__"]
     os.chdir(folder)
+    # The classes of a notebook are found by pickle, as in Jupyter.
+    sys.modules["__main__"] = module
     try:
         for number, cell in enumerate(found, start=1):
             if cell.is_code:
                 _run_cell(cell, module, f"{file.name}, cell {number}")
     finally:
+        sys.modules["__main__"] = main_module
         os.chdir(before)
     return found
 

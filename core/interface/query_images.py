@@ -10,6 +10,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from semblance.core.language import tr_lazy
+
 _HINT = "Give the id of a case, the path of an image file, an image as an array or PIL image, or a vector of features."
 
 
@@ -79,7 +81,11 @@ def _pixels(image: Any) -> Any:
         if grey or (pixels.ndim == 3 and pixels.shape[2] == 3 and pixels.dtype == np.uint8):
             return pixels
         raise BadArguments(
-            f"An array of shape {pixels.shape} and type {pixels.dtype} is no image.",
-            "Give (h, w) or (h, w, 3) as uint8, or with values from 0 to 1; (h, w) may be uint16. " + _HINT,
+            tr_lazy(
+                "An array of shape {shape} and type {dtype} is no image.",
+                shape=str(pixels.shape),
+                dtype=str(pixels.dtype),
+            ),
+            "Give (h, w) or (h, w, 3) as uint8, or with values from 0 to 1; (h, w) may be uint16.",
         )
-    raise BadArguments(f"A query cannot be a {type(image).__name__}.", _HINT)
+    raise BadArguments(tr_lazy("A query cannot be a {type}.", type=type(image).__name__), _HINT)

@@ -65,7 +65,7 @@ def run_notebooks() -> None:
     """Run the notebooks, unless neither they nor the program changed since."""
     script = TOP / "packaging" / "notebooks.py"
     digest = hashlib.sha256()
-    for folder in ("notebooks", "packaging", "core"):
+    for folder in ("resources/help/notebooks", "packaging", "core"):
         for file in sorted((TOP / folder).rglob("*.py")):
             digest.update(file.read_bytes())
     stamp = sources.NOTEBOOKS / "digest"

@@ -72,8 +72,9 @@ class Texts:
     explanation_for: str
     questions: str
     picture: str
-    #: Raw HTML: the pages are in the tree of English.
+    #: Before the links to the pages that are only in the tree of English; empty there.
     only_english: str
+    command_line: str
 
 
 TEXTS = {
@@ -92,6 +93,7 @@ TEXTS = {
         "Asked often",
         "A query and its similar cases",
         "",
+        "Command line",
     ),
     "de": Texts(
         "Semblance findet medizinische Fälle, die ähnlich aussehen und dieselbe Bedeutung haben. Es ist ein Programm "
@@ -107,8 +109,8 @@ TEXTS = {
         "Warum es so arbeitet, und wie weit man ihm trauen kann.",
         "Häufig gefragt",
         "Eine Anfrage und ihre ähnlichen Fälle",
-        'Nur auf Englisch: <a href="../api/index.html">Python</a>, <a href="../command_line.html">Kommandozeile</a>, '
-        '<a href="../notebooks/first_search.html">Notebooks</a>.',
+        "Nur auf Englisch",
+        "Kommandozeile",
     ),
 }
 #: Pages that answer what is asked most, and the question in each language.
@@ -149,7 +151,7 @@ def _notebook(name: str) -> Iterator[tuple[str, str | bytes]]:
     title, _, rest = page.partition("\n")
     offered = f"[Python]({name}.py) · [Jupyter]({name}.ipynb)"
     yield f"notebooks/{name}.md", f"{title}\n\nDownload: {offered}\n{rest}"
-    yield f"notebooks/{name}.py", (TOP / "notebooks" / f"{name}.py").read_bytes()
+    yield f"notebooks/{name}.py", (TOP / "resources" / "help" / "notebooks" / f"{name}.py").read_bytes()
     yield f"notebooks/{name}.ipynb", (NOTEBOOKS / f"{name}.ipynb").read_bytes()
 
 
@@ -226,7 +228,7 @@ def _contents() -> Iterator[tuple[str, str]]:
         for (title, documents), meaning in zip(parts(), meanings, strict=True)
     )
     questions = "\n".join(f"- [{asked[language]}]({page}.md)" for page, asked in QUESTIONS.items())
-    english = f"\n{text.only_english}\n" if text.only_english else ""
+    english = f"\n{text.only_english}: {_english_links()}.\n" if text.only_english else ""
     yield (
         "index.md",
         f'# Semblance\n\n{text.lead}\n\n<div class="parts">{cards}</div>\n\n'
@@ -234,6 +236,13 @@ def _contents() -> Iterator[tuple[str, str]]:
         f"![{text.picture}](images/asked.png)\n\n"
         + "\n".join(_toctree(pages, title) for title, pages in parts()),
     )
+
+
+def _english_links() -> str:
+    """Raw HTML: links from the first page of another language into the tree of English, to pages that are there."""
+    notebooks = [(f"notebooks/{name}", "Notebooks") for name in notebook_names()[:1]]
+    links = [("api/index", "Python"), ("command_line", TEXTS[current_language()].command_line), *notebooks]
+    return ", ".join(f'<a href="../{document}.html">{title}</a>' for document, title in links)
 
 
 def _toctree(pages: Iterator[str] | list[str], caption: str = "") -> str:

@@ -11,6 +11,7 @@ import hashlib
 import io
 import json
 import math
+import mmap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -109,8 +110,18 @@ class FeatureTable:
             BadInput: not (n, d) real numbers, or not n ids.
         """
         source = source or tr_lazy("the array")
-        array = np.asarray(vectors)
+        try:
+            array = np.asarray(vectors)
+        except ValueError:
+            raise BadInput(
+                tr_lazy("The rows of {source} have different lengths.", source=source),
+                "Give one row of the same length for each case.",
+            ) from None
         _check_form(array.shape, array.dtype, source)
+        if not len(array):
+            raise BadInput(
+                tr_lazy("There are no vectors in {source}.", source=source), "Give a row for each case."
+            )
         named = [id_text(one) for one in ids]
         _check_count(len(named), len(array), source)
         return cls(source, named, array.shape[1], lambda: _rows(array), names=names)
@@ -322,7 +333,7 @@ def _read_npy(file: Path, key: str, ids: list[str] | None) -> FeatureTable:
     if ids is None:
         ids = _ids_beside(file, key)
     _check_count(len(ids), len(array), _quoted(file))
-    return FeatureTable(_quoted(file), ids, array.shape[1], lambda: _rows(array))
+    return FeatureTable(_quoted(file), ids, array.shape[1], lambda: _mapped_rows(array))
 
 
 def _ids_beside(file: Path, key: str) -> list[str]:
@@ -427,6 +438,7 @@ def _parquet_table(opened: ParquetVectors, file: Path, key: str, ids: list[str] 
             found = index
         else:
             raise _no_ids(file.name, key, names)
+        column = names.index(found) if found in names else column
         ids = [id_text(one) for one in opened.texts(found)]
     lists = opened.lists()
     if lists:
@@ -700,6 +712,15 @@ def _rows(array: npt.NDArray[Any]) -> Blocks:
     step = _rows_of_block(array.shape[1], array.dtype.itemsize)
     for start in range(0, len(array), step):
         yield array[start : start + step]
+
+
+def _mapped_rows(array: npt.NDArray[Any]) -> Blocks:
+    mapped: Any = array.base
+    for block in _rows(array):
+        yield block
+        # Else all of the file that was read counts as memory of this program.
+        if isinstance(mapped, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+            mapped.madvise(mmap.MADV_DONTNEED)
 
 
 def _rows_of_block(width: int, itemsize: int = 4) -> int:

@@ -279,6 +279,7 @@ def _verify_images(
 def _verify_features(
     library: Library, result: VerificationResult, repairer: Repairer | None, reporter: Reporter
 ) -> None:
+    from semblance.core.features.registry import stored_extractor
     from semblance.core.library.feature_checks import feature_damage
 
     feature_sets = library.features.every()
@@ -305,7 +306,11 @@ def _verify_features(
                     cases=state.cases,
                     total=total,
                 ),
-                tr_lazy("Repair (--repair) extracts them again from their images."),
+                tr_lazy("Repair (--repair) extracts them again from their images.")
+                if stored_extractor(feature_set.extractor, feature_set.package).can_measure
+                else tr_lazy(
+                    "Repair (--repair) moves what is damaged aside. Then import the features again."
+                ),
                 files=tuple(f"{relative_path}/c/{number}/0" for number in state.damaged),
             )
             lost = state.cases

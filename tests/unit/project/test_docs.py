@@ -108,6 +108,14 @@ def test_the_first_page_has_texts_in_every_language_of_the_program(sources):
     assert all(asked.keys() == LANGUAGES.keys() for asked in sources.QUESTIONS.values())
 
 
+@pytest.mark.parametrize("notebooks", [[], ["first_search", "own_split"]])
+def test_the_first_page_in_german_links_to_the_notebooks_that_were_run(sources, monkeypatch, notebooks):
+    monkeypatch.setattr(sources, "current_language", lambda: "de")
+    monkeypatch.setattr(sources, "notebook_names", lambda: notebooks)
+    links = re.findall(r'href="\.\./([\w/]+)\.html"', sources._english_links())
+    assert links == ["api/index", "command_line", *[f"notebooks/{name}" for name in notebooks[:1]]]
+
+
 def test_unchanged_pages_are_not_written_again(sources, tmp_path, monkeypatch):
     monkeypatch.setattr(sources, "source_files", lambda: [("a.md", "one"), ("b/c.md", "two")])
     sources.write_sources(tmp_path)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 CORE = Path(__file__).resolve().parents[3] / "core"
-#: Files that write into the library itself, not for the user.
-INTERNAL = {"measuring_order.py", "query_features.py"}
+#: Files that write into the library itself, and one that writes a plug-in's first files, with nothing of a library.
+INTERNAL = {"measuring_order.py", "new_plugin.py", "query_features.py"}
 WRITES = ("write_file(", "write_report(", "write_backup(")
 
 

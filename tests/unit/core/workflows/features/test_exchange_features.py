@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -337,3 +338,46 @@ def test_a_metric_goes_where_features_are_called_alike_and_ranks_without_its_lea
         document = document_of(called, record.card, record.scores)
     assert any("my_learner (learner unknown)" in text for _, text in document.lines())
     assert "Learner unknown: this program does not have 'my_learner'" in json.dumps(document.values)
+
+
+def test_imported_features_stay_with_a_library_on_a_server_and_home_again(searched, tmp_path, database):
+    import semblance as sb
+    from semblance.core.library.location import library_location
+    from semblance.core.searches.query import Query
+    from semblance.core.workflows.library.edit_cases import remove_cases
+    from semblance.core.workflows.library.local_copies import renew_copy
+    from semblance.core.workflows.library.undo_edits import undo
+    from semblance.core.workflows.maintenance.backup import back_up, restore
+    from semblance.core.workflows.maintenance.move_library import move_library
+    from semblance.core.workflows.maintenance.verify_library import verify_library
+    from semblance.core.workflows.searches.rank_cases import nearest_cases
+
+    folder, ids, vectors, _ = searched
+    server = library_location(database)
+    move_library(folder / "lib", server)
+    with sb.open_library(database, progress=False) as opened:
+        assert len(opened) == 24
+        assert opened.features("dinov2").shape == (23, 6)
+        ranked = [one.case_id for one in opened.search(ids[4], k=5)]
+        opened.add_features("second", vectors, ids)
+    export_features(server, "second", tmp_path / "f.parquet")
+    assert import_features(server, tmp_path / "f.parquet", "third").added == len(ids)
+    remove_cases(server, ids[:2])
+    assert len(read_features(server, "dinov2").ids) == 21
+    undo(server)
+    renew_copy(server)
+    restore(Path(back_up(server, tmp_path / "b.zip")["file"]), home := tmp_path / "home.semblance")
+    for library in (server, home):
+        assert not verify_library(library).findings
+        read = read_features(library, "dinov2")
+        assert dict(zip(read.ids, read.vectors.tolist(), strict=True)) == dict(
+            zip(ids[:-1], vectors[:-1].tolist(), strict=True)
+        )
+        assert [one.case_id for one in nearest_cases(library, "mine", Query(ids[4]), k=5).ranked] == ranked
+    # Damaged features cannot be measured again: the doctor says so, and the same file mends them.
+    next((home / "features").glob("*.zarr/c/0/0")).write_bytes(b"damaged")
+    (problem,) = verify_library(home).findings
+    assert problem.remedy.endswith("Then import the features again.")
+    verify_library(home, repair=True)
+    add_features(home, "dinov2", vectors[:-1], ids[:-1])
+    np.testing.assert_array_equal(read_features(home, "dinov2").vectors, read.vectors)
