@@ -79,7 +79,8 @@ class ArrayFile:
                     array=array,
                     name=self.name,
                 ),
-                "Save it again as numbers (numpy.savez without objects).",
+                "Save it again as numbers (numpy.savez without objects); ids and names as text: "
+                "numpy.array(ids, dtype=str).",
             )
         declared = start.tell() + math.prod(shape) * dtype.itemsize
         if any(side < 0 for side in shape) or declared != self._package.entries[entry].file_size:

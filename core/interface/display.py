@@ -418,10 +418,11 @@ def scores_html(result: EvaluationResult, notes: Sequence[str] = ()) -> str:
         # The longer side goes down the page.
         header, *rows = [list(column) for column in zip(header, *rows, strict=True)]
         header[0] = tr("Score")
-    title = tr(
-        "Scores by the protocol {protocol}, {n} repeats, on {measured_on} cases",
+    title = tr_n(
+        "Scores by the protocol {protocol}, {n} split, on {measured_on} cases",
+        "Scores by the protocol {protocol}, {n} splits, on {measured_on} cases",
+        result.repeats,
         protocol=result.protocol,
-        n=result.repeats,
         measured_on=result.measured_on,
     )
     first = next((name for name in names if not is_chance(name)), "")

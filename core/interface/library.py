@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -401,6 +402,7 @@ class Library:
         from semblance.core.workflows.metrics.train_request import TrainRequest
         from semblance.core.workflows.searches.index_candidates import index_if_large
 
+        seed = _whole("seed", seed, 0)
         request = TrainRequest(
             learner,
             name or "-".join(filter(None, (learner, features))),
@@ -469,6 +471,11 @@ class Library:
         from semblance.progress import one_at_a_time
         from semblance.ranking import Ranking, case_ids
 
+        k = _whole("k", k, 1)
+        diverse = _share("diverse", diverse)
+        no_match_rate = _share("no_match_rate", no_match_rate)
+        candidates = None if candidates is None else _whole("candidates", candidates, 0)
+        slice = None if slice is None else _whole("slice", slice, 1)
         if keep_order and match != PLACE:
             raise BadArguments("Slices are compared by place only.", "Add match='place'.")
         with one_at_a_time:
@@ -577,7 +584,8 @@ class Library:
         from semblance.progress import run
         from semblance.scores import Scores
 
-        listed = [metric] if metric is None or isinstance(metric, str | Metric) else list(metric)
+        listed = [metric] if metric is None or isinstance(metric, str | Metric) else _listed(metric)
+        seed = _whole("seed", seed, 0)
         recipes = [self._recipe(one) for one in listed]
         request = EvaluateRequest(
             tuple(recipe.learner for recipe in recipes),
@@ -825,6 +833,61 @@ def _location(location: str | Path | LibraryLocation) -> LibraryLocation:
     return found.expanduser() if isinstance(found, Path) else found
 
 
+def _whole(what: str, value: Any, least: int) -> int:
+    """``value`` as a whole number from ``least``.
+
+    Raises:
+        BadArguments: it is none.
+    """
+    import operator
+
+    from semblance.core.errors import BadArguments
+    from semblance.core.language import tr_lazy
+
+    with contextlib.suppress(TypeError):
+        if (found := operator.index(value)) >= least:
+            return found
+    raise BadArguments(
+        tr_lazy("{what} cannot be {value}.", what=what, value=repr(value)),
+        tr_lazy("Give a whole number from {least}.", least=least),
+    )
+
+
+def _share(what: str, value: Any) -> float:
+    """``value`` as a number from 0 to 1.
+
+    Raises:
+        BadArguments: it is none.
+    """
+    from semblance.core.errors import BadArguments
+    from semblance.core.language import tr_lazy
+
+    with contextlib.suppress(TypeError, ValueError):
+        if 0 <= (found := float(value)) <= 1:
+            return found
+    raise BadArguments(
+        tr_lazy("{what} cannot be {value}.", what=what, value=repr(value)), "Give a number from 0 to 1."
+    )
+
+
+def _listed(metrics: Any) -> list[str | Metric]:
+    """
+    Raises:
+        BadArguments: neither metrics nor names.
+    """
+    from semblance.core.errors import BadArguments
+    from semblance.core.language import tr_lazy
+
+    found = list(metrics) if isinstance(metrics, Iterable) else [metrics]
+    for one in found:
+        if one is not None and not isinstance(one, str | Metric):
+            raise BadArguments(
+                tr_lazy("{value} is no metric.", value=repr(one)),
+                "Give a metric, the name of a metric or learner, or a list of them.",
+            )
+    return found
+
+
 def _path(path: str | Path) -> Path:
     return Path(path).expanduser()
 
@@ -898,8 +961,13 @@ def _warn(failed: Sequence[Mapping[str, str]], name: str, what: str) -> None:
 
 
 def _warn_text(text: str) -> None:
+    import sys
     import warnings
 
     from semblance.core.language import visible
 
-    warnings.warn(visible(text), UserWarning, stacklevel=4)
+    # The line of the caller's program, however deep the call lies.
+    own, level, frame = Path(__file__).parent, 1, sys._getframe()
+    while frame.f_back is not None and Path(frame.f_code.co_filename).parent == own:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(visible(text), UserWarning, stacklevel=level)

@@ -285,8 +285,20 @@ class Ranking(Sequence[RankedResult]):
 
 
 def case_ids(cases: str | RankedResult | Iterable[str | RankedResult]) -> tuple[str, ...]:
-    """The ids of one or several cases, each once."""
-    listed = [cases] if isinstance(cases, str | RankedResult) else cases
+    """The ids of one or several cases, each once.
+
+    Raises:
+        BadArguments: something else.
+    """
+    from semblance.core.errors import BadArguments
+    from semblance.core.language import tr_lazy
+
+    listed: Iterable[str | RankedResult] = [cases] if isinstance(cases, str | RankedResult) else cases
+    if not isinstance(listed, Iterable):
+        raise BadArguments(
+            tr_lazy("{value} is no case.", value=repr(cases)),
+            "Give the id of a case, a result of a ranking, or a list of them.",
+        )
     return tuple(dict.fromkeys(one.case_id if isinstance(one, RankedResult) else str(one) for one in listed))
 
 

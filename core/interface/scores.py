@@ -179,8 +179,9 @@ class Scores:
         columns: dict[str, list[Any]] = {"learner": [one.learner for one in result.results]}
         for name in names_beside_chance(result.compared, known):
             columns[name] = [_text(one.scores.get(name)) for one in result.results]
+        splits = "1 split" if result.repeats == 1 else f"{result.repeats} splits"
         lines = [
-            f"Scores by the protocol {result.protocol}, {result.repeats} repeats, on {result.measured_on} cases",
+            f"Scores by the protocol {result.protocol}, {splits}, on {result.measured_on} cases",
             repr(Columns(columns)),
             *(f"failed: {name}: {reason}" for name, reason in self.failed.items()),
             *(visible(str(note)) for note in self._document.get("notes", ())),

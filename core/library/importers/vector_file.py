@@ -110,8 +110,18 @@ class FeatureTable:
             BadInput: not (n, d) real numbers, or not n ids.
         """
         source = source or tr_lazy("the array")
-        array = np.asarray(vectors)
+        try:
+            array = np.asarray(vectors)
+        except ValueError:
+            raise BadInput(
+                tr_lazy("The rows of {source} have different lengths.", source=source),
+                "Give one row of the same length for each case.",
+            ) from None
         _check_form(array.shape, array.dtype, source)
+        if not len(array):
+            raise BadInput(
+                tr_lazy("There are no vectors in {source}.", source=source), "Give a row for each case."
+            )
         named = [id_text(one) for one in ids]
         _check_count(len(named), len(array), source)
         return cls(source, named, array.shape[1], lambda: _rows(array), names=names)
@@ -428,6 +438,7 @@ def _parquet_table(opened: ParquetVectors, file: Path, key: str, ids: list[str] 
             found = index
         else:
             raise _no_ids(file.name, key, names)
+        column = names.index(found) if found in names else column
         ids = [id_text(one) for one in opened.texts(found)]
     lists = opened.lists()
     if lists:
@@ -704,11 +715,12 @@ def _rows(array: npt.NDArray[Any]) -> Blocks:
 
 
 def _mapped_rows(array: npt.NDArray[Any]) -> Blocks:
+    mapped: Any = array.base
     for block in _rows(array):
         yield block
         # Else all of the file that was read counts as memory of this program.
-        if isinstance(array.base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
-            array.base.madvise(mmap.MADV_DONTNEED)
+        if isinstance(mapped, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+            mapped.madvise(mmap.MADV_DONTNEED)
 
 
 def _rows_of_block(width: int, itemsize: int = 4) -> int:

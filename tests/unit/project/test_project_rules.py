@@ -11,6 +11,8 @@ import scipy.sparse.csgraph
 
 TOP = Path(__file__).resolve().parents[3]
 ROOTS = ("core", "app", "resources", "tests")
+#: Scripts that are run, not imported: the tests, and the notebooks, which the wheel has as files of the help.
+SCRIPTS = (TOP / "tests", TOP / "resources" / "help" / "notebooks")
 
 
 def folders_with_code() -> list[Path]:
@@ -20,7 +22,7 @@ def folders_with_code() -> list[Path]:
 
 def test_every_folder_with_code_of_the_program_is_a_package():
     """Import contracts, types and the wheel pass over folders without ``__init__.py`` in silence."""
-    program = [folder for folder in folders_with_code() if not folder.is_relative_to(TOP / "tests")]
+    program = [folder for folder in folders_with_code() if not any(map(folder.is_relative_to, SCRIPTS))]
     assert [str(folder) for folder in program if not (folder / "__init__.py").exists()] == []
 
 

@@ -8,6 +8,7 @@ from PIL import Image
 
 import semblance as sb
 from semblance.app.cli.main import run
+from semblance.core.errors import BadArguments
 from semblance.core.imaging import open_image
 from semblance.core.library.open_library import open_library
 from semblance.core.searches.query import Query
@@ -50,9 +51,10 @@ def command(capsys):
 
 def test_import_says_what_became_of_every_file_and_can_be_repeated(made, lib):
     assert (made.imported["added"], len(made.imported["failed"])) == (24, 1)
-    with pytest.warns(UserWarning, match="broken"):
+    with pytest.warns(UserWarning, match="broken") as warned:
         again = sb.create_library(str(lib.location), str(lib.location.parent / "images"), extract=False)
     assert (again.imported["added"], again.imported["unchanged"]) == (0, 24)
+    assert warned[0].filename == __file__, "A warning names the line of the caller's program."
 
 
 def test_a_source_of_nothing_is_an_error_with_the_reason(tmp_path):
@@ -144,6 +146,30 @@ def test_what_is_no_query_is_refused_in_words(lib, query, message):
 def test_a_region_is_four_numbers(lib):
     with pytest.raises(sb.SemblanceError, match="four whole numbers"):
         lib.search(lib.cases["case_id"][0], region=(1, 2, 3))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"k": 0},
+        {"k": 2.5},
+        {"k": "5"},
+        {"diverse": 5},
+        {"no_match_rate": -1},
+        {"candidates": -1},
+        {"like": 5},
+    ],
+)
+def test_an_option_out_of_its_range_is_refused_as_on_the_command_line(lib, wrong):
+    with pytest.raises(BadArguments, match=r"cannot be|is no case"):
+        lib.search(lib.cases["case_id"][0], **wrong)
+
+
+def test_what_is_no_metric_and_no_seed_is_refused_in_words(lib):
+    with pytest.raises(BadArguments, match="5 is no metric"):
+        lib.evaluate(5)
+    with pytest.raises(BadArguments, match="seed cannot be -1"):
+        lib.train("euclidean", seed=-1)
 
 
 def test_marks_make_a_new_ranking(lib):

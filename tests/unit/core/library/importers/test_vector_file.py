@@ -64,7 +64,7 @@ HOSTILE = {
     ),
     "ids.npz": (
         lambda f: np.savez(f, features=VECTORS, ids=np.array([Trap()] * 3, dtype=object)),
-        "does not consist of numbers",
+        r"does not consist of numbers.*ids and names as text: numpy.array\(ids, dtype=str\)",
     ),
     "promise.npy": (promised, "promises 4 TB"),
     "bomb.npz": (bomb, "made to fill the memory"),
@@ -119,6 +119,21 @@ def test_any_real_type_is_taken(tmp_path):
         file = tmp_path / "f.npy"
         npy(file, VECTORS.astype(kind))
         np.testing.assert_array_equal(read_vectors(file).vectors, VECTORS.astype(kind).astype(np.float32))
+
+
+def test_an_array_without_rows_or_of_unequal_rows_is_refused_in_words():
+    with pytest.raises(BadInput, match="different lengths"):
+        FeatureTable.of_array([[1, 2], [3]], ["a", "b"])
+    with pytest.raises(BadInput, match="no vectors"):
+        FeatureTable.of_array(np.zeros((0, 3)), [])
+
+
+def test_the_index_that_names_the_rows_is_not_left_out(tmp_path):
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    pd.DataFrame({"x": [1.0, 2.0]}, index=["a", "b"]).to_parquet(tmp_path / "f.parquet")
+    table = read_vectors(tmp_path / "f.parquet")
+    assert (table.ids, table.names, table.left_out) == (["a", "b"], ("x",), ())
 
 
 def test_ids_of_whole_numbers_are_texts():
