@@ -80,13 +80,16 @@ def run(file: Path, folder: Path) -> list[Cell]:
     """
     module = ModuleType("__main__")
     found = cells(file)
-    before = Path.cwd()
+    before, main_module = Path.cwd(), sys.modules["__main__"]
     os.chdir(folder)
+    # The classes of a notebook are found by pickle, as in Jupyter.
+    sys.modules["__main__"] = module
     try:
         for number, cell in enumerate(found, start=1):
             if cell.is_code:
                 _run_cell(cell, module, f"{file.name}, cell {number}")
     finally:
+        sys.modules["__main__"] = main_module
         os.chdir(before)
     return found
 

@@ -210,12 +210,14 @@ def import_metric(
     from semblance.core.workflows.metrics.metric_exchange import import_file
 
     with ConsoleReporter() as reporter:
-        called, unverified = import_file(library, file, name, reporter=reporter)
+        called, unverified, unknown = import_file(library, file, name, reporter=reporter)
 
     def show(_document: Any) -> None:
         echo(f"metric: {called}")
         if unverified:
             echo(f"unverified: {UNVERIFIED}")
+        for note in unknown:
+            echo(note)
 
     # Scripts know the name alone.
     print_document({"metric": called} | ({"unverified": True} if unverified else {}), as_json, show)

@@ -75,6 +75,6 @@ def origin_text(settings: Mapping[str, Any]) -> str:
     file, date, origin = (str(settings.get(name, "")) for name in (FILE, DATE, ORIGIN))
     return tr_lazy(
         "{origin} (imported on {date})",
-        origin=", ".join(one for one in (origin, file) if one) or "–",
+        origin=", ".join(one for one in (origin, file) if one) or tr_lazy("origin not stated"),
         date=date,
     )

@@ -715,11 +715,12 @@ def _rows(array: npt.NDArray[Any]) -> Blocks:
 
 
 def _mapped_rows(array: npt.NDArray[Any]) -> Blocks:
+    mapped: Any = array.base
     for block in _rows(array):
         yield block
         # Else all of the file that was read counts as memory of this program.
-        if isinstance(array.base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
-            array.base.madvise(mmap.MADV_DONTNEED)
+        if isinstance(mapped, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+            mapped.madvise(mmap.MADV_DONTNEED)
 
 
 def _rows_of_block(width: int, itemsize: int = 4) -> int:

@@ -201,11 +201,12 @@ def import_metric(
 
 def import_file(
     library: LibraryLocation, file: Path, name: str | None = None, *, reporter: Reporter = SILENT
-) -> tuple[str, bool]:
-    """:func:`import_metric`; also returns whether the metric is unverified."""
+) -> tuple[str, bool, tuple[str, ...]]:
+    """:func:`import_metric`; also returns whether the metric is unverified, and that its learner is unknown if so."""
     called = import_metric(library, file, name, reporter=reporter)
     with open_library(library) as opened:
-        return called, bool(opened.metric(called).card.get("unverified"))
+        card = opened.metric(called).card
+        return called, bool(card.get("unverified")), _unknown_learner(card["learner"])
 
 
 def _saved_in_python(file: Path) -> bool:

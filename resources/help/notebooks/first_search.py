@@ -11,7 +11,7 @@ import semblance as sb
 from semblance.core.demo import generate
 
 images = generate(Path("images"), patients=4, per_category=8)
-sorted(folder.name for folder in images.radiographs.iterdir())
+sorted(folder.name for folder in images.radiographs.iterdir() if folder.is_dir())
 
 # %% [markdown]
 # ## Make a library

@@ -71,9 +71,12 @@ for number in range(1, 6):
 # ## Do marks help on your data?
 #
 # The protocol `feedback` simulates a person who marks the first results of each query by their findings, and counts
-# what is right among the cases that were *not* marked, the residual collection. `residual_precision@20:0` is without
-# marks. By default the finding of a
-# query needs 45 cases. This small library makes do with 20.
+# what is right among the cases that were *not* marked, the residual collection. The more cases are marked, the fewer
+# right ones are left to find. So compare `residual_precision@20:5`, after 5 marks, not with `residual_precision@20:0`
+# but with `residual_precision@20:5:no_feedback`: the same cases in the order without marks. `gain@20:5` is the
+# difference.
+#
+# By default the finding of a query needs 45 cases. This small library makes do with 20.
 
 # %%
 scores = lib.evaluate("euclidean", protocol="feedback", repeats=2, settings={"protocol": {"cases": 20}})

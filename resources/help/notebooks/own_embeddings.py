@@ -75,8 +75,9 @@ lib.search(gradients[3], k=5)
 # ## Which embeddings are better?
 #
 # `evaluate` splits the patients several times and fits anew on each training part. The interval shows how far the mean
-# moves between splits of these cases. A difference is worth a sentence in a paper only if the paired test below the
-# tables of one evaluation says so, or if the intervals are far apart.
+# moves between splits of these cases. A difference between learners is worth a sentence in a paper only if the paired
+# test finds it: it then stands below the table. Between two evaluations, as here, look for intervals that are far
+# apart.
 
 # %%
 scores = {
