@@ -103,11 +103,11 @@ class MetricCommands(QObject):
             tr("Importing {name}", name=file.name), metric_exchange.import_file, path, file
         )
 
-        def show(imported: tuple[str, bool]) -> None:
-            name, unverified = imported
-            context.messages.info(
-                tr("{name} is in the library.", name=name), translate(UNVERIFIED) if unverified else ""
-            )
+        def show(imported: tuple[str, bool, tuple[str, ...]]) -> None:
+            name, unverified, unknown = imported
+            hints = [translate(UNVERIFIED)] if unverified else []
+            hints += [translate(one) for one in unknown]
+            context.messages.info(tr("{name} is in the library.", name=name), " ".join(hints))
 
             def rank_by_metric() -> None:
                 state.set_metric(name)

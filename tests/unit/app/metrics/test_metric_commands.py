@@ -58,3 +58,13 @@ def test_ids_of_no_case_are_named_and_change_nothing(commands, context, tmp_path
     shown = context.messages.history[-1].what
     assert "other 0" in shown and "and 4 more" in shown
     assert read_snapshot(context.state.location).feature_sets == sets
+
+
+def test_an_imported_metric_says_that_its_learner_is_unknown(commands, context, tmp_path, monkeypatch):
+    monkeypatch.setattr(metric_commands, "choose_file", lambda *_: tmp_path / "m.semblance-metric")
+    answer = ("m", True, ("Learner unknown: 'quantum'.",))
+    monkeypatch.setattr(metric_commands.metric_exchange, "import_file", lambda *_, **__: answer)
+    commands.import_metric()
+    context.jobs.run_pending()
+    said = [one for one in context.messages.history if one.what == "m is in the library."]
+    assert said and "Learner unknown: 'quantum'." in said[0].hint
