@@ -40,7 +40,7 @@ _NEAREST = 10
 #: Share of the cases held out in a split, and the fewest; cases that are fitted at most.
 _HELD_OUT, _FEWEST, _MOST_FITTED = 0.35, 12, 800
 #: Splits, by the number of cases up to which there are so many.
-_SPLITS = ((200, 8), (400, 5))
+_SPLITS = ((200, 4), (400, 3))
 _SPLITS_OF_MANY = 2
 
 
