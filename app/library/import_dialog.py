@@ -30,6 +30,7 @@ from semblance.app.widgets.tables import make_read_only
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr, tr_n, translate, visible
 from semblance.core.library.importers.encodings import ENCODINGS
+from semblance.core.library.importers.finding_rules import MOST_COMBINATIONS
 from semblance.core.library.importers.folder import FolderImporter
 from semblance.core.library.importers.importer import Recognition
 from semblance.core.library.importers.registry import get_importer
@@ -251,6 +252,17 @@ _LIST_FIELDS: dict[str, tuple[str, tuple[tuple[str, str], ...]]] = {
     "patient": (tr("Patients"), ()),
     "image": (tr("Images"), ()),
 }
+#: Why a choice is there and what it is without one.
+_TIPS = {
+    "several": tr(
+        "The finding of a case with several. Automatic: all together where at most {n} different combinations occur, "
+        "else the first. All of them stay in the attributes.",
+        n=MOST_COMBINATIONS,
+    ),
+    "uncertain": tr(
+        "What a finding counts as that the list calls uncertain. Automatic: nothing is known about it."
+    ),
+}
 _USES = {
     "finding": tr("finding"),
     "patient": tr("patient"),
@@ -267,6 +279,7 @@ _USES = {
 }
 #: Columns that the preview shows.
 _SHOWN = 12
+_DECISIVE = frozenset(("finding", "flag", "patient", "case", "image"))
 _FIELDS_A_ROW = 3
 
 
@@ -291,6 +304,8 @@ class TableSettings(QWidget):
             for value, text in (("", _AUTO), *choices):
                 box.addItem(text, value)
             box.setAccessibleName(title)
+            if name in _TIPS:
+                box.setToolTip(plain_tip(_TIPS[name]))
             box.currentIndexChanged.connect(lambda _index: self.changed.emit())
             label = QLabel(title)
             label.setBuddy(box)
@@ -304,6 +319,10 @@ class TableSettings(QWidget):
         make_read_only(self._table)
         self._table.setHorizontalScrollMode(QTableWidget.ScrollMode.ScrollPerPixel)
         self._table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        # The paths of a list are long, and begin alike. The tip shows all of one.
+        self._table.horizontalHeader().setMaximumSectionSize(theme().px(300))
+        self._table.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        self._table.setWordWrap(False)
         self._table.setFixedHeight(theme().px(216))
         column_of_all = vbox(self, spacing=8)
         column_of_all.addLayout(grid)
@@ -323,14 +342,18 @@ class TableSettings(QWidget):
                 if name in self._fields:
                     self._offer_columns(name, preview)
         uses = preview.uses or ("",) * len(preview.columns)
-        shown = list(zip(preview.columns, uses, strict=True))[:_SHOWN]
+        order = list(range(len(uses)))
+        if len(order) > _SHOWN:
+            # What findings, patients and images are read from is always among those shown.
+            order = sorted(order, key=lambda place: uses[place] not in _DECISIVE)[:_SHOWN]
+        shown = [(preview.columns[place], uses[place]) for place in order]
         self._table.setColumnCount(len(shown))
         self._table.setRowCount(len(preview.rows))
         for place, (column, use) in enumerate(shown):
             text = f"{visible(column)}\n{_USES[use]}" if preview.uses else visible(column)
             self._table.setHorizontalHeaderItem(place, QTableWidgetItem(text))
             for row, cells in enumerate(preview.rows):
-                cell = QTableWidgetItem(visible(cells[place]) if place < len(cells) else "")
+                cell = QTableWidgetItem(visible(cells[order[place]]) if order[place] < len(cells) else "")
                 cell.setToolTip(plain_tip(cell.text()))
                 if use == "number":
                     cell.setTextAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
@@ -373,4 +396,7 @@ class TableSettings(QWidget):
 def _auto_text(use: str, preview: TablePreview) -> str:
     """The entry of a field that recognises a column, with the column that it recognised."""
     found = [column for column, its_use in zip(preview.columns, preview.uses, strict=True) if its_use == use]
+    flags = preview.uses.count("flag") if use == "finding" else 0
+    if not found and flags:
+        return tr_n("automatic: {n} column", "automatic: {n} columns", flags)
     return tr("automatic: {column}", column=visible(found[0])) if found else _AUTO

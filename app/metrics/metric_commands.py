@@ -44,7 +44,7 @@ class MetricCommands(QObject):
             "import_metric": self.import_metric,
             "manage_metrics": self.manage,
             "import_features": self.import_features,
-            "export_features": self.manage,
+            "export_features": self.export_features,
         }
 
     def manage(self) -> None:
@@ -55,6 +55,13 @@ class MetricCommands(QObject):
             self._manage = ManageMetricsDialog(self._context, self._parent)
         self._manage.show()
         self._manage.raise_()
+
+    def export_features(self) -> None:
+        """Show the feature sets and metrics with the current set chosen, which can be exported there."""
+        self.manage()
+        if self._manage is not None:
+            self._manage.tree.choose(self._context.state.features, is_metric=False)
+            self._manage.export_button.setFocus()
 
     def show_card(self) -> None:
         """Show the card of the current metric. It can be compared with another one."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from PySide6.QtCore import Signal
@@ -47,6 +47,7 @@ from semblance.core.workflows.metrics.training_data import check_accepts_judgeme
 
 if TYPE_CHECKING:
     from semblance.app.widgets.plots.live_curve import LiveCurve
+    from semblance.core.workflows.library.library_snapshot import FeatureSetFacts
 
 #: The learner that is ticked first, and the one that is ticked if there are too few findings.
 DEFAULT_LEARNER, UNSUPERVISED_LEARNER = "bdm_v", "euclidean"
@@ -337,16 +338,26 @@ class TrainPanel(Panel):
         extractor = self._extractor()
         if extractor:
             labelled = bool(self._state.columns.findings)
-            self.steps_box.setCurrentText(steps_text(default_steps(extractor, labelled=labelled)))
+            suitable = default_steps(extractor, self._settings(), labelled=labelled)
+            self.steps_box.setCurrentText(steps_text(suitable))
             self._update_split_label()
 
     def _extractor(self) -> str:
         """The extractor of the chosen features; "" without any."""
         if self.further_sets.ticked:
             return Fusion.name
+        chosen = self._feature_set()
+        return chosen.extractor if chosen is not None else ""
+
+    def _settings(self) -> Mapping[str, Any]:
+        """The settings that the chosen features were extracted or imported with."""
+        chosen = None if self.further_sets.ticked else self._feature_set()
+        return chosen.settings if chosen is not None else {}
+
+    def _feature_set(self) -> FeatureSetFacts | None:
         library, chosen = self._state.library, self._features.currentText()
         sets = library.feature_sets if library is not None else ()
-        return next((one.extractor for one in sets if one.name == chosen), "")
+        return next((one for one in sets if one.name == chosen), None)
 
     def _follow_state(self, change: Change) -> None:
         if change & (Change.LIBRARY | Change.CASES):

@@ -73,7 +73,7 @@ __all__ = [
 #: Columns up to this number are each explained by themselves; more of them together, as those of an encoder are.
 _MOST_GROUPS = 100
 #: Ids that a message lists.
-_LISTED = 20
+_LISTED = 5
 #: Bytes of vectors that are written in one transaction.
 _WRITTEN_BYTES = 64 << 20
 #: Vectors of so many bytes are put into the order of the catalogue for an export.

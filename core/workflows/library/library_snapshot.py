@@ -37,6 +37,7 @@ class FeatureSetFacts:
 
     ``part_of``: the name of the set it was described with, "" for a set of its own. ``incomplete``: cases that have it
     and lack what its extractor describes besides: they were measured before there was such a description.
+    ``settings``: those of the extractor.
     """
 
     name: str
@@ -46,6 +47,7 @@ class FeatureSetFacts:
     failed: int
     part_of: str = ""
     incomplete: int = 0
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,6 +185,7 @@ def read_snapshot(library: LibraryLocation, *, reporter: Reporter = SILENT) -> L
                     len(features.failures(s)),
                     by_id.get(s.part_of, ""),
                     _count_incomplete(features, s),
+                    s.settings,
                 )
                 for s in sets
             ),

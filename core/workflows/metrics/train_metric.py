@@ -16,7 +16,7 @@ from semblance.core.evaluation.evaluate_metric import card_scores, chance_note, 
 from semblance.core.features.fusion import clinical_columns
 from semblance.core.features.imported import Imported, origin_text
 from semblance.core.json_document import JsonDocument
-from semblance.core.language import as_lazy, join_texts, tr_lazy
+from semblance.core.language import as_lazy, join_texts, tr_lazy, tr_lazy_n
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import checked_name
@@ -212,12 +212,16 @@ def _origin_note(library: Library, data: TrainingData) -> str:
     feature_set = data.feature_set
     if feature_set.extractor != Imported.name:
         return ""
+    origin = origin_text(feature_set.settings)
     lacking = len(library.catalogue.case_rows()) - len(library.features.cases_of(feature_set))
-    return tr_lazy(
-        "The features '{name}' were imported: {origin}. {n:,} cases of the library have none of them.",
+    if not lacking:
+        return tr_lazy("The features '{name}' were imported: {origin}.", name=feature_set.name, origin=origin)
+    return tr_lazy_n(
+        "The features '{name}' were imported: {origin}. {n} case of the library has none of them.",
+        "The features '{name}' were imported: {origin}. {n} cases of the library have none of them.",
+        lacking,
         name=feature_set.name,
-        origin=origin_text(feature_set.settings),
-        n=lacking,
+        origin=origin,
     )
 
 

@@ -330,6 +330,14 @@ def test_steps_follow_the_chosen_features(panel, context):
     raw = replace(LIBRARY.feature_sets[0], name="numbers", extractor="raw")
     context.state.set_library(replace(LIBRARY, metrics=(), feature_sets=(raw,)))
     assert panel.steps_box.currentText() == "standardise"
+    for extractor, settings, steps in (
+        ("imported", {"form": "embedding"}, "l2,pca:64"),
+        ("imported", {"form": "columns"}, "standardise"),
+        ("encoder", {"description": "levels"}, "levels:generalised,l2,pca:64"),
+    ):
+        one = replace(raw, name=f"{extractor} {steps}", extractor=extractor, settings=settings)
+        context.state.set_library(replace(LIBRARY, metrics=(), feature_sets=(one,)))
+        assert panel.steps_box.currentText() == steps, "as the commands propose for these settings"
 
 
 def test_several_feature_sets_are_trained_as_on_the_command_line(panel, context, requests, jobs):

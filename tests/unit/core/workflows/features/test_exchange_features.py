@@ -247,7 +247,7 @@ def searched(tmp_path_factory):
 def test_the_card_says_where_the_features_came_from_and_the_steps_are_those_of_embeddings(searched):
     _, _, _, made = searched
     assert "DINOv2 ViT-B/14" in made.card["notes"][0]
-    assert "1 cases of the library have none" in made.card["notes"][0]
+    assert "1 case of the library has none" in made.card["notes"][0]
     assert made.card["steps"][0] == "l2"
 
 
