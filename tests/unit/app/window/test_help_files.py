@@ -67,7 +67,8 @@ def test_a_translation_has_the_links_images_and_headings_of_its_page():
         assert text, f"{page} is noted and not there"
         if help_files.is_older(page, code):
             continue
-        for pattern in (r"\]\(([^)]*)\)", r"`([^`\n]+)`"):
+        # A heading is linked to in its own language: test_docs.py finds links to headings that are not there.
+        for pattern in (r"\]\(([^)#]*)", r"`([^`\n]+)`"):
             assert sorted(re.findall(pattern, text)) == sorted(re.findall(pattern, original)), page
         for pattern in (r"^#+ ", r"^\|", r"^- ", r"^\d\. "):
             count = [len(re.findall(pattern, one, re.MULTILINE)) for one in (text, original)]

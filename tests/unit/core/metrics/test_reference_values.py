@@ -39,7 +39,7 @@ COMPARED = (
 #: The paper's Mahalanobis is not shrunk.
 PARAMETERS = {
     "boostmetric": {"loss": "exponential"},
-    "metricboost": {"rounds": 20},
+    "metricboost": {"rounds": 20, "whiten": False, "plain": 0.0},
     "mahalanobis": {"shrinkage": 0.0},
 }
 CASES = [(protocol, table, name) for protocol, table, _, names in COMPARED for name in names]
