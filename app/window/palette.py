@@ -20,6 +20,7 @@ from PySide6.QtCore import (
 )
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
+    QApplication,
     QFrame,
     QLabel,
     QLineEdit,
@@ -168,6 +169,7 @@ class CommandPalette(QWidget):
         set_look(self.no_match, role="third")
         self.panel = self._frame()
         window.installEventFilter(self)
+        QApplication.instance().focusChanged.connect(self._keep_focus)  # type: ignore[union-attr]
         self.hide()
 
     def open(self, entries: Sequence[CommandEntry]) -> None:
@@ -194,6 +196,13 @@ class CommandPalette(QWidget):
         if self._focus_before is not None and isValid(self._focus_before):
             self._focus_before.setFocus(Qt.FocusReason.PopupFocusReason)
         self._focus_before = None
+
+    def _keep_focus(self, _before: QWidget | None, now: QWidget | None) -> None:
+        """While this is open, what loads behind it may take the focus: its keys would then act there, unseen."""
+        if self.isHidden() or now is None or now.window() is not self._window or self.isAncestorOf(now):
+            return
+        self._focus_before = now
+        self.field.setFocus(Qt.FocusReason.PopupFocusReason)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if watched is self._window:

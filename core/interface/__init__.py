@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from semblance.core.errors import SemblanceError
+    from semblance.core.errors import BadArguments, BadInput, SemblanceError
     from semblance.features import Features
     from semblance.library import Library, create_library, open_library
     from semblance.metric import Metric
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 #: Name -> the module that has it.
 _MODULES = {
+    "BadArguments": "core.errors",
+    "BadInput": "core.errors",
     "Features": "features",
     "Library": "library",
     "create_library": "library",
@@ -30,6 +32,8 @@ _MODULES = {
     "SemblanceError": "core.errors",
 }
 __all__ = [
+    "BadArguments",
+    "BadInput",
     "Features",
     "Library",
     "Metric",

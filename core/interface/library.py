@@ -579,6 +579,8 @@ class Library:
             BadInput: cases that the protocol cannot use; splits that name unknown cases, name one twice, miss one, or
                 put a patient into two parts (the message lists them); or ``out`` holds files of something else.
         """
+        from semblance.core.errors import BadInput
+        from semblance.core.language import tr_lazy
         from semblance.core.workflows.evaluation.evaluate_learners import EvaluateRequest, measure
         from semblance.core.workflows.evaluation.write_evaluation import check_folder, write_evaluation
         from semblance.progress import run
@@ -616,6 +618,12 @@ class Library:
         if out is not None:
             check_folder(_path(out))
         found = run(measure, request, shown=self._progress)
+        if not found.result.results and found.result.failed:
+            first = found.result.failed[0]
+            raise BadInput(
+                tr_lazy("{learner} could not be evaluated.", learner=first.learner),
+                tr_lazy("The reason: {reason}", reason=first.reason),
+            )
         if out is not None:
             run(write_evaluation, found, _path(out), shown=self._progress)
         return Scores(found)

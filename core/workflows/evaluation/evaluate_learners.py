@@ -243,6 +243,8 @@ def _evaluated(
             reporter=reporter,
             cluster=cluster,
         )
+    if request.splits is not None:
+        notes.append(tr_lazy("Split: {rule}.", rule=result.split.rule))
     learners = tuple(protocol.as_in_the_paper(spec) for spec in specs)
     return Evaluation(request, protocol, learners, data, extractor, result, tuple(left_out), tuple(notes))
 

@@ -174,3 +174,17 @@ def test_it_fits_a_small_window_and_follows_it(qtbot, window: Window) -> None:
     panel = window.palette_.panel
     assert window.rect().contains(panel.geometry())
     assert not window.palette_.grab().isNull()
+
+
+def test_what_takes_the_focus_meanwhile_gets_it_when_the_palette_closes(qtbot) -> None:
+    window = QWidget()
+    behind = QLineEdit(window)
+    palette = CommandPalette(window)
+    show_widget(qtbot, window, 400, 300)
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
+    palette.open([entry("Train")])
+    behind.setFocus()
+    assert window.focusWidget() is palette.field
+    palette.dismiss()
+    assert window.focusWidget() is behind
