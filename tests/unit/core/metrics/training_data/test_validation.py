@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from semblance.core.metrics import make_learner
 from semblance.core.metrics.training_data.validation import (
