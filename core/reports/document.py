@@ -36,6 +36,8 @@ from semblance.core.searches.similar_cases import RankedCase, Vote
 
 #: The name of an image that is not in the library, whose file name often contains the patient's name.
 QUERY_IMAGE = tr_lazy("Query image")
+#: In place of an image where the query is numbers that another program made.
+GIVEN_VECTOR = tr_lazy("a given vector")
 FINDING_COLOURS = tuple(PALETTE.values())
 #: Cases shown large on the first page: the nearest, then those a person marked, then the next nearest. Without
 #: images as many as vote are listed.
@@ -214,8 +216,7 @@ class ReportDocument:
             # In this order: the query is the first case of its report.
             for case in files.values():
                 names(case)
-            # A query without an image is a vector, which names nobody.
-            if self.query.image is not None and self.query.thumbnail is not None:
+            if self.query.image not in (None, str(GIVEN_VECTOR)):
                 object.__setattr__(self, "query", replace(self.query, image=QUERY_IMAGE))
         # A library may have very many patients; few of them occur in one report.
         texts = "\n".join(texts_of(self)).casefold()

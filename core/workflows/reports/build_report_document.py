@@ -25,6 +25,7 @@ from semblance.core.reports.card_document import card_facts
 from semblance.core.reports.case_attributes import attribute_title, shown_attributes
 from semblance.core.reports.curves import ACCURACY, ACCURACY_K, ROC, Curve, RocCurve
 from semblance.core.reports.document import (
+    GIVEN_VECTOR,
     JudgementRow,
     LabelledValue,
     ReportDocument,
@@ -341,7 +342,7 @@ def _query_facts(
         else (LabelledValue(tr_lazy("Features"), tr_lazy("{n} given numbers", n=len(query.vector))),)
     )
     if query.case is None and query.image is None:
-        return ReportedQuery(None, str(tr_lazy("a given vector")), facts=given)
+        return ReportedQuery(None, str(GIVEN_VECTOR), facts=given)
     if query.case is None:
         assert query.image is not None
         image = images.windowed(images.open(ImageAddress(query.image), query.region), is_query=True)
