@@ -47,6 +47,13 @@ def csv_line(cells: Iterable[str], delimiter: str = ",") -> str:
     return line.getvalue().removesuffix("\n")
 
 
+def csv_lines(rows: Iterable[Sequence[str]]) -> str:
+    """Lines of cells that :func:`safe_text` made, each with a line feed; quicker than one by one."""
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()
+
+
 def _cells_of_formulas(text: str) -> list[int]:
     """Where cells begin that hold a formula after what is dropped."""
     places, after_sign = [], 0

@@ -5,9 +5,7 @@ Every score can be computed again from them; :data:`FORMULAS` and :data:`COLUMNS
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from semblance.core.csv_cells import safe_text
+from semblance.core.csv_cells import csv_lines, safe_text
 from semblance.core.errors import SemblanceError
 from semblance.core.evaluation.intervals import t_quantile
 from semblance.core.evaluation.query_records import QueryRecords
@@ -41,7 +39,7 @@ QUERY_HEADER = (
 SEPARATOR = ";"
 
 
-def write_text(path: Path, parts: Iterable[str], check_cancelled: Callable[[], None]) -> str:
+def write_parts(path: Path, parts: Iterable[str], check_cancelled: Callable[[], None]) -> str:
     """Write the parts of a text one after another, and return their SHA-256.
 
     Raises:
@@ -49,7 +47,7 @@ def write_text(path: Path, parts: Iterable[str], check_cancelled: Callable[[], N
     """
     digest = hashlib.sha256()
     try:
-        with replacing(path, private=False) as made, made.open("wb") as file:
+        with replacing(path, private=False) as temporary, temporary.open("wb") as file:
             for part in parts:
                 check_cancelled()
                 content = part.encode()
@@ -202,13 +200,6 @@ def _number(value: float) -> str:
     if value != value:  # noqa: PLR0124
         return ""
     return str(int(value)) if value == int(value) else repr(float(value))
-
-
-def csv_lines(rows: Iterable[Sequence[str]]) -> str:
-    """Lines of cells that were made safe for a spreadsheet."""
-    text = io.StringIO(newline="")
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue()
 
 
 FORMULAS = {

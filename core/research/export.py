@@ -12,7 +12,7 @@ from typing import Any
 from semblance.core.csv_cells import csv_text
 from semblance.core.errors import SemblanceError
 from semblance.core.evaluation.chance import is_chance, names_beside_chance
-from semblance.core.evaluation.evaluation_files import CONFIG, METHODS, write_text
+from semblance.core.evaluation.evaluation_files import CONFIG, METHODS, write_parts
 from semblance.core.evaluation.friedman import smaller_is_better
 from semblance.core.files import make_folder, write_file
 from semblance.core.language import tr_lazy
@@ -305,7 +305,7 @@ def export_results(
     written = []
     for name, parts in query_files(state, identified=identified).items():
         reporter.progress(0, None, "Writing queries")
-        write_text(folder / name, parts, reporter.check_cancelled)
+        write_parts(folder / name, parts, reporter.check_cancelled)
         written.append(folder / name)
     for name, text in texts.items():
         reporter.check_cancelled()

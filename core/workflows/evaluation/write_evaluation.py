@@ -35,7 +35,7 @@ from semblance.core.evaluation.evaluation_files import (
     splits_csv,
     splits_json,
     t_quantiles,
-    write_text,
+    write_parts,
 )
 from semblance.core.evaluation.result import EvaluationResult
 from semblance.core.evaluation.split_file import case_names
@@ -97,7 +97,7 @@ def write_evaluation(evaluation: Evaluation, folder: Path, *, reporter: Reporter
     digests: dict[str, str] = {}
     for name, parts in texts.items():
         reporter.progress(len(digests), len(FILES), "Writing the evaluation")
-        digests[name] = write_text(folder / name, parts, reporter.check_cancelled)
+        digests[name] = write_parts(folder / name, parts, reporter.check_cancelled)
     if evaluation.request.library is not None:
         log_export(evaluation.request.library, "evaluation", "per query", identified=True, files=len(FILES))
     config = {**configuration(evaluation), "files": digests}

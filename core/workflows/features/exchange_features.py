@@ -690,19 +690,19 @@ def _write_npz(stored: _StoredSet, file: Path, reporter: Reporter) -> int:
     return n_cases
 
 
-def _write_csv(stored: _StoredSet, file: Path, reporter: Reporter) -> int:
+def _write_csv(stored: _StoredSet, temporary: Path, reporter: Reporter) -> int:
     n_rows = 0
     # Nine digits are a number of single precision to the bit, seventeen one of double precision.
     of_number = "%.9g" if stored.dtype == np.float32 else "%.17g"
     pattern = ",".join([of_number] * len(stored.names))
-    with file.open("w", encoding="utf-8", newline="") as out:
-        out.write(csv_line([CASE_ID, *map(safe_text, stored.names), _FINDING]) + "\n")
+    with temporary.open("w", encoding="utf-8", newline="") as out:
+        out.write(csv_line(map(safe_text, [CASE_ID, *stored.names, _FINDING])) + "\n")
         for ids, findings, values in _progress(stored, reporter):
             for case_id, finding, row in zip(ids, findings, values.tolist(), strict=True):
                 numbers = pattern % tuple(row)
                 if "nan" in numbers:
                     numbers = ",".join("" if one == "nan" else one for one in numbers.split(","))
-                begin, end = csv_line([safe_text(case_id)]), csv_line([safe_text(finding)])
+                begin, end = csv_line(map(safe_text, [case_id])), csv_line(map(safe_text, [finding]))
                 out.write(f"{begin},{numbers},{end}\n")
             n_rows += len(ids)
     return n_rows

@@ -194,9 +194,7 @@ def creations(tree: ast.AST) -> list[str]:
             "write_text",
             "write_bytes",
             "touch",
-            "memmap",
-            "open_memmap",
-        )
+        ) or (name in ("memmap", "open_memmap") and "r" not in texts)
         copies = owner == "shutil" and name.startswith("copy") and name != "copyfileobj"
         if (creates or copies or (name == "open" and writes)) and owner not in _NO_FILES:
             found.append(ast.unparse(node))
@@ -226,6 +224,7 @@ def test_a_call_that_creates_a_file_is_found():
         "a.open(mode='a')",
         "shutil.copy2(a, b)",
         "a.write_text('')",
+        "np.memmap(a, float, 'w+')",
     ]:
         assert len(creations(ast.parse(line))) == 1, line
 
