@@ -240,7 +240,6 @@ class RCA(LearnerDeclaration):
     accepts = frozenset({"findings", "pairs"})
 
     shrinkage: float = SHRINKAGE
-    plain: float = PLAIN
     n_jobs: int | None = None
 
 

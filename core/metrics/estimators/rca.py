@@ -7,7 +7,6 @@ Machine Learning Research 6, 2005.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,13 +18,12 @@ from semblance.core.metrics import declarations
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.moment_learner import Maps, ShrunkLearner
 from semblance.core.metrics.numerics.covariance import Codes, Moments, ShrunkRoots
-from semblance.core.metrics.prepared_learner import PreparedLinearLearner
 from semblance.core.metrics.training_data.rows import TrainingInput, codes_of_findings
 
 Rows = npt.NDArray[np.int64]
 
 
-class RCA(declarations.RCA, PreparedLinearLearner, ShrunkLearner):
+class RCA(declarations.RCA, ShrunkLearner):
     """M = C^-1, C the covariance about the means of chunklets: cases known to be similar (Eq. 2).
 
     The paper puts a PCA in front where C is nearly singular (section 3); here C is shrunk as the covariance of
@@ -42,9 +40,6 @@ class RCA(declarations.RCA, PreparedLinearLearner, ShrunkLearner):
         >>> make_learner("rca").fit(X, pairs=similar).metric().distances(X[:2], X).shape
         (2, 178)
     """
-
-    def _choices(self) -> dict[str, Any]:
-        return {"shrinkage": self._shrinkage}
 
     def _classes(self, data: TrainingInput) -> Codes:
         return chunklets_of(self.title, len(data.X), data.y, data.pairs)

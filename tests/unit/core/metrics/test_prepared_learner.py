@@ -11,7 +11,7 @@ from semblance.core.metrics.prepared_learner import SHARES, PreparedLinearLearne
 from tests.helpers.learners import of_paper
 
 
-class Misled(declarations.RCA, PreparedLinearLearner):
+class Misled(declarations.MMC, PreparedLinearLearner):
     """Learns to look at one column alone, and keeps what it was fitted on."""
 
     column = 0
