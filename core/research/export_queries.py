@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from semblance.core.csv_cells import csv_lines
 from semblance.core.evaluation.evaluation_files import (
     COLUMNS,
     FORMULAS,
@@ -14,7 +15,6 @@ from semblance.core.evaluation.evaluation_files import (
     SPLITS,
     CaseCells,
     chosen_json,
-    csv_lines,
     program_json,
     queries_csv,
     splits_csv,

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from semblance.core.csv_cells import csv_text
+from semblance.core.csv_cells import csv_lines, csv_text
 from semblance.core.errors import BadInput
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.data_sources import PREFIX
@@ -28,7 +28,6 @@ from semblance.core.evaluation.evaluation_files import (
     SPLITS,
     CaseCells,
     chosen_json,
-    csv_lines,
     more_columns,
     program_json,
     queries_csv,

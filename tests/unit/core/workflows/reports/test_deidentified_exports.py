@@ -22,8 +22,11 @@ from semblance.core.reports.options import ReportOptions
 from semblance.core.searches.feedback.judgements import likeness_judgement
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
+from semblance.core.workflows.evaluation import write_evaluation
+from semblance.core.workflows.evaluation.evaluate_learners import EvaluateRequest, measure
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.imaging import deidentify_files, describe_image
+from semblance.core.workflows.library import export_library
 from semblance.core.workflows.library.audit_log import list_exports
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.metrics import metric_exchange
@@ -125,6 +128,15 @@ def of_answered_reports(made: Made) -> list[Path]:
     return files
 
 
+def of_library(made: Made) -> list[Path]:
+    return export_library.export_library(made[0], made[2] / "library", features=["colour_edge_texture"])
+
+
+def of_evaluation(made: Made) -> list[Path]:
+    request = EvaluateRequest(("euclidean",), "bdm", library=made[0], repeats=1, keeps_queries=True)
+    return write_evaluation.write_evaluation(measure(request), made[2] / "evaluation")
+
+
 #: Workflow -> what writes its files, by kind.
 EXPORTS: dict[str, dict[str, Callable[[Made], list[Path]]]] = {
     "write_reports": {
@@ -136,6 +148,8 @@ EXPORTS: dict[str, dict[str, Callable[[Made], list[Path]]]] = {
     "export_plots": {suffix: of_plots(suffix) for suffix in (".png", ".svg", ".pdf", ".csv")},
     "deidentify_files": {"files": of_deidentified},
     "answer_requests": {"search": of_answers, "report": of_answered_reports},
+    "export_library": {"files": of_library},
+    "write_evaluation": {"files": of_evaluation},
 }
 #: Not here, and why.
 ELSEWHERE = {
