@@ -240,7 +240,7 @@ class ExperimentsDialog(ResultDialog):
                     folder=target,
                 )
             )
-            # The message bar of the main window is behind this window.
+            # The messages of the main window are behind this window.
             self.state_label.setText(
                 tr("Wrote {files} files into {folder}", files=len(files), folder=target.name)
             )
