@@ -62,6 +62,10 @@ class _BaseHeader(QFrame):
         """Add a button before the title."""
         self._row.insertWidget(0, widget)
 
+    def show_help_button(self, shown: bool) -> None:
+        """Whether the question mark is shown. F1 does the same."""
+        self.help_button.setVisible(shown)
+
     def add_button(self, name: str, tip: str) -> QToolButton:
         """A button with the icon ``name`` at the right; connect its ``clicked``."""
         button = header_button(name, tip)

@@ -102,6 +102,11 @@ class Dock(QDockWidget):
         self.setFeatures(feature.DockWidgetMovable | feature.DockWidgetFloatable | feature.DockWidgetClosable)
         self.toggleViewAction().triggered.connect(self._set_open)
 
+    def show_help_button(self, shown: bool) -> None:
+        """Whether its header has the question mark, where the header is not the panel's own."""
+        if isinstance(self._bar, _DockTitle):
+            self._bar.show_help_button(shown)
+
     def bring_to_front(self) -> None:
         """Show it in front of other docks in the same place."""
         self.is_open = True
@@ -190,6 +195,7 @@ class DockLayout(QObject):
         }
         for dock in docks.values():
             dock.help_requested.connect(panels.help_requested)
+            dock.show_help_button(not self._workspace.plain)
         # The name of its tab where docks lie over each other.
         side.header.changed.connect(lambda _tab: docks["side"].setWindowTitle(side.title))
         self._arrangement = self._fitting_arrangement()
@@ -404,6 +410,7 @@ class DockLayout(QObject):
         is_open = self._context.state.library is not None
         for name, dock in docks.items():
             dock.is_open = name in self._workspace.docks
+            dock.show_help_button(not self._workspace.plain)
         self._arrange(docks, self._workspace.docks if is_open else (), are_shown=is_open)
         self._show_saved_tab()
         if is_open and (focus is None or not focus.isVisible()):

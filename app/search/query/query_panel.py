@@ -60,7 +60,7 @@ class QueryPanel(Panel):
         self._context, self._state = context, context.state
         self._source: QuerySource | None = None
         self._loaded: ViewedImage | None = None
-        self._failed = False
+        self._failed = self._is_plain = False
         self._job: Job | None = None
         self.setObjectName("query-panel")
 
@@ -143,7 +143,14 @@ class QueryPanel(Panel):
     def set_plain(self, plain: bool) -> None:
         """Show the image and its facts only, without histogram and judgements."""
         self.pane.set_histogram_shown(not plain)
+        self.tools.set_plain(plain)
+        self._is_plain = plain
+        self._show_full_size()
         self._footer_area.setVisible(not plain)
+
+    def _show_full_size(self) -> None:
+        """The button beside the menu, which has it too, as has a double click."""
+        self.full_size.setVisible(self._loaded is not None and not self._is_plain)
 
     def set_tool(self, name: str) -> None:
         """One of :data:`semblance.app.viewer.tools.ALL`; the image gets the keyboard."""
@@ -279,7 +286,7 @@ class QueryPanel(Panel):
         self.header.set_subtitle(self._source.label(self._state.columns) if self._source else "")
         self._outside.setVisible(has_query and self._source is not None and self._source.case is None)
         self.more.setVisible(has_query)
-        self.full_size.setVisible(self._loaded is not None)
+        self._show_full_size()
         self.tools.setVisible(has_query)
         self._search_with_row.setVisible(self._loaded is not None)
         self.tools.setEnabled(self._loaded is not None)

@@ -8,7 +8,7 @@ from functools import cache, partial
 import numpy as np
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QStackedWidget, QToolButton, QWidget
+from PySide6.QtWidgets import QMenu, QStackedWidget, QToolButton, QWidget
 
 from semblance.app.search.feedback.mark_cards import CardFeedback
 from semblance.app.search.similar.card_images import CardSlices, RankingThumbnails
@@ -131,6 +131,7 @@ class RankingPanel(Panel):
         self._refresh()
 
     def _fill_header(self) -> None:
+        self._is_plain = False
         self._switches = QWidget()
         switches = hbox(self._switches, spacing=8)
         switches.addWidget(self.same_patient)
@@ -143,6 +144,26 @@ class RankingPanel(Panel):
         for widget in (header_part, self.options.button, self.window_level, self.report, self.view):
             self.header.add_action(widget)
         self._place_switches()
+
+    def set_plain(self, plain: bool) -> None:
+        """Whether the switches of the header are in its menu, so that few controls stand around the images."""
+        self._is_plain = plain
+        self.header.show_help_button(not plain)
+        for widget in (self._switches, self.window_level, self.view):
+            widget.setVisible(not plain)
+        self.options.menu_filler = self._fill_options if plain else None
+        self._place_switches()
+
+    def _fill_options(self, menu: QMenu) -> None:
+        """Add what is in the header otherwise."""
+        for command in ("same_patient", "alike"):
+            menu.addAction(self._context.actions[command])
+        window_level = menu.addAction(self.window_level.toolTip(), self.window_level.toggle)
+        window_level.setCheckable(True)
+        window_level.setChecked(self.window_level.isChecked())
+        menu.addSeparator()
+        self.view.fill_menu(menu)
+        menu.addSeparator()
 
     def current_case(self) -> str | None:
         """The id of the current case."""
@@ -334,7 +355,7 @@ class RankingPanel(Panel):
         if line.indexOf(self._switches) < 0:
             (self._in_header if below else self._below_header).removeWidget(self._switches)
             line.insertWidget(0, self._switches)
-        self._second_line.setVisible(below)
+        self._second_line.setVisible(below and not self._is_plain)
 
     def _show_hidden_counts(self) -> None:
         """Show how many cases the two switches hide in the current ranking."""
