@@ -34,7 +34,7 @@ from semblance.app.widgets.cards.case_model import CaseModel
 from semblance.app.widgets.fields import SearchField
 from semblance.app.widgets.finding_chips import chip_pixmap
 from semblance.app.widgets.labels import ElidedLabel
-from semblance.app.widgets.layouts import PanelScrollArea, hbox, vbox
+from semblance.app.widgets.layouts import EDGE, PanelScrollArea, hbox, vbox
 from semblance.app.widgets.menus import Menu
 from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
@@ -109,7 +109,7 @@ class LibraryPanel(Panel):
         )
 
         top = QWidget()
-        top_layout = vbox(top, spacing=8, margins=(8, 8, 8, 4))
+        top_layout = vbox(top, spacing=8, margins=(EDGE, 8, EDGE, 4))
         top_layout.addWidget(self.search)
         top_layout.addWidget(self._findings)
         top_layout.addWidget(self._split)

@@ -449,7 +449,9 @@ class DockLayout(QObject):
         self.set_default_sizes(
             orientations=[one for one in _BOTH if not is_restored or str(one.value) in defaults]
         )
-        for dock in self.docks.values():
+        for name, dock in self.docks.items():
+            if name not in self._workspace.docks:
+                dock.hide()
             dock.is_open = not dock.isHidden()
 
     @property

@@ -30,7 +30,7 @@ from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.viewer.tool_row import ToolRow
 from semblance.app.widgets.buttons import KeyTip
 from semblance.app.widgets.drop_target import DropTarget
-from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.layouts import EDGE, hbox, vbox
 from semblance.app.widgets.panel import Panel, PanelHeader
 from semblance.app.widgets.tables import NAMES
 from semblance.core.errors import SemblanceError
@@ -103,7 +103,7 @@ class QueryPanel(Panel):
 
         body = QWidget()
         self._body = vbox(body, spacing=8)
-        self._body.setContentsMargins(8, 5, 8, 8)
+        self._body.setContentsMargins(EDGE, 5, EDGE, 8)
         self._footer_area = QWidget()
         self._footer = vbox(self._footer_area)
         for widget in (

@@ -15,7 +15,7 @@ from semblance.app.shell.state import Change
 from semblance.app.shell.theme import plain_tip, set_look, theme, theme_signals
 from semblance.app.widgets.estimate_caution import TRAINED_ON_QUERY
 from semblance.app.widgets.labels import ElidedLabel, IconLabel, WrappedLabel
-from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.layouts import EDGE, hbox, vbox
 from semblance.core.language import count_label, join_texts, tr, tr_n, translate
 from semblance.core.reports.formatting import distance_text
 from semblance.core.retrieval.match_distance import NEAREST
@@ -62,7 +62,7 @@ class ChangeBar(RankingBar):
         self.change = QPushButton()
         self.change.clicked.connect(self._change)
         set_look(self.change, quiet=True)
-        row = hbox(self, spacing=8, margins=(12, 0, 8, 0))
+        row = hbox(self, spacing=8, margins=(EDGE, 0, EDGE, 0))
         row.addWidget(IconLabel("info"))
         row.addWidget(self._text, 1)
         row.addWidget(self.change)
@@ -88,7 +88,7 @@ class MarksBar(RankingBar):
         self.undo.clicked.connect(lambda: mark_cards.undo(context))
         self.start_again.clicked.connect(lambda: mark_cards.clear_marks(context))
         row = QHBoxLayout(self)
-        row.setContentsMargins(12, 0, 8, 0)
+        row.setContentsMargins(EDGE, 0, EDGE, 0)
         row.setSpacing(12)
         row.addWidget(self._text, 1)
         for button in (self.before, self.undo, self.start_again):
@@ -232,7 +232,7 @@ class NoMatchNotice(QFrame):
         texts = vbox(spacing=2)
         texts.addWidget(self.title)
         texts.addWidget(self.detail)
-        row = hbox(self, spacing=8, margins=(10, 6, 8, 6))
+        row = hbox(self, spacing=8, margins=(EDGE - 3, 6, EDGE, 6))
         row.addWidget(IconLabel("warning"), 0, Qt.AlignmentFlag.AlignTop)
         row.addLayout(texts, 1)
         row.addWidget(self.change, 0, Qt.AlignmentFlag.AlignTop)

@@ -26,7 +26,7 @@ from semblance.app.widgets.cards.card_view import NONE
 from semblance.app.widgets.cards.case_grid import CaseGrid
 from semblance.app.widgets.cards.case_model import JUDGEMENT_TEXTS, CaseModel
 from semblance.app.widgets.empty_state import EmptyState, extraction_message
-from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.layouts import EDGE, hbox, vbox
 from semblance.app.widgets.panel import Panel, PanelHeader, header_button
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import format_number, tr, tr_n, tr_name
@@ -139,7 +139,7 @@ class RankingPanel(Panel):
         # The switches are in the header or, if it has no space for them, in a line below it.
         header_part, self._second_line = QWidget(), QWidget(self)
         self._in_header = hbox(header_part)
-        self._below_header = hbox(self._second_line, margins=(12, 6, 8, 0))
+        self._below_header = hbox(self._second_line, margins=(EDGE, 6, EDGE, 0))
         self._below_header.addStretch(1)
         for widget in (header_part, self.options.button, self.window_level, self.report, self.view):
             self.header.add_action(widget)
