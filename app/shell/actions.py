@@ -221,7 +221,7 @@ COMMANDS = (
     Command("relink", tr("Find moved images…"), "File", "", "relink", "editable"),
     Command("back_up", tr("Back up library…"), "File", "", "save", "library", separator=True, research=True),
     Command("restore", tr("Restore library…"), "File", "", "undo", research=True),
-    Command("check_library", tr("Verify library…"), "File", "", "check", "library", research=True),
+    Command("check_library", tr("Verify library…"), "File", "", "check", "library"),
     Command(
         "update_indexes",
         tr("Update search indexes"),
@@ -345,7 +345,7 @@ COMMANDS = (
         research=True,
     ),
     Command("no_good_match", tr("Set match threshold…"), "Search", "", "settings", "library", research=True),
-    Command("set_prevalence", tr("Set prevalence…"), "Search", "", "", "editable", research=True),
+    Command("set_prevalence", tr("Set prevalence…"), "Search", "", "", "editable"),
     Command("judge_alike", tr("More like this"), "Refine", "U", "plus", "can judge"),
     Command("judge_not_alike", tr("Less like this"), "Refine", "D", "minus", "can judge"),
     Command("judge_closer", tr("Mark as closer than…"), "Refine", "T", "target", "can judge"),

@@ -222,7 +222,7 @@ class RankingPanel(Panel):
         if ranking is not None:
             tip = tr("Ranked in {ms:.0f} ms", ms=1000 * sum(ranking.seconds.values()))
         if compared_text:
-            tip = tr("The others have no features. Choose Metric > Extract features….")
+            tip = tr("The others have no features. Choose Research > Metric > Extract features….")
         if compared_text and ranking is not None and ranking.sealed:
             tip = tr_n(
                 "{n} case is in the sealed test vault and is never shown as a similar case.",

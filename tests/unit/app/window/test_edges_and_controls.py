@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from semblance.app.screenshot import wait_until_idle
-from semblance.app.shell.actions import COMMANDS, MENUS, menu_entries
+from semblance.app.shell.actions import COMMANDS
 from semblance.app.shell.messages import FAILED_SEARCH, Message
 from semblance.app.widgets.buttons import Segmented
 from semblance.app.widgets.cards.card_layout import MARGIN
@@ -33,8 +33,8 @@ from tests.helpers.isolation import redirect_user_folders
 from tests.helpers.prompt_jobs import PromptJobs
 from tests.helpers.windows import open_window, search_first_case
 
-#: Controls of Read besides + and - on the cards, and entries of its menus.
-MOST_CONTROLS, MOST_ENTRIES = 30, 60
+#: Controls of Read besides + and - on the cards.
+MOST_CONTROLS = 30
 SIZES = ((1280, 800), (1440, 900), (2560, 1440), (1200, 1600))
 #: Controls that hold others.
 _WHOLE = (QAbstractSpinBox, QComboBox, QLineEdit)
@@ -83,18 +83,6 @@ def controls(window: QWidget) -> list[str]:
 def test_few_controls_stand_around_the_images_of_read(window):
     found = controls(window)
     assert len(found) <= MOST_CONTROLS, "\n".join(found)
-
-
-def test_the_menus_of_read_are_short_and_nothing_is_lost():
-    read = [command.id for menu in MENUS for group in menu_entries(menu, research=False) for command in group]
-    research = [
-        command.id for menu in MENUS for group in menu_entries(menu, research=True) for command in group
-    ]
-    assert len(read) <= MOST_ENTRIES
-    assert sorted(research) == sorted(command.id for command in COMMANDS)
-    assert {command.menu for command in COMMANDS if command.id in read}.isdisjoint(
-        ("Refine", "Metric", "Research")
-    )
 
 
 def test_each_command_can_be_run_in_read_by_the_palette_or_a_key(window):
@@ -151,11 +139,8 @@ def ends(column: QWidget) -> list[tuple[str, int, int]]:
     return edges
 
 
-@pytest.mark.parametrize(
-    ("workspace", "size"), [*itertools.product([READ.name], SIZES), (RESEARCH.name, (1440, 900))]
-)
-def test_what_is_seen_in_a_column_begins_and_ends_on_one_line(window, workspace, size):
-    window.workspaces.choose(workspace)
+@pytest.mark.parametrize("size", SIZES)
+def test_what_is_seen_in_a_column_begins_and_ends_on_one_line(window, size):
     window.resize(*size)
     wait_until_idle(window)
     off = [
@@ -164,7 +149,6 @@ def test_what_is_seen_in_a_column_begins_and_ends_on_one_line(window, workspace,
         for what, left, right in ends(column)
         if (left < 2 * EDGE and left != EDGE) or right < EDGE
     ]
-    window.workspaces.choose(READ.name)
     assert off == []
 
 
