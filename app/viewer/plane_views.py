@@ -6,6 +6,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from semblance.app.shell.jobs import SHOW_AFTER_MS, Job, Jobs, WorkerPool
+from semblance.app.viewer.figure_values import FigureValues
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.viewer.image_view import ImageView
 from semblance.app.viewer.window_level import same_values
@@ -54,8 +55,13 @@ class PlaneViews(QStackedWidget):
             view.scrolled.connect(lambda steps, axis=axis: self._step(axis, steps))
             view.window_changed.connect(lambda _, axis=axis: self._copy_window(axis))
             view.inverted_changed.connect(lambda on, axis=axis: self._copy_inverted(axis, on))
+            view.measure.changed.connect(lambda view=view: self._store_figures(view))
         self.addWidget(self.notice)
         self.addWidget(both)
+        self._values = {
+            axis: FigureValues(jobs, view, lambda: self.source) for axis, view in self.views.items()
+        }
+        pane.view.measure.changed.connect(self._show_figures)
         self.on = False
         self.voxel: Voxel = (0, 0, 0)
         self._used = False
@@ -222,8 +228,23 @@ class PlaneViews(QStackedWidget):
             n=n,
         )
         view.show_cross(self._point(viewed.axis))
+        view.measure.go_to(None, (viewed.axis, viewed.place))
+        self._show_figures()
         if len(self._shown) == len(_OTHER_AXES):
             self.setCurrentIndex(1)
+
+    # What is measured
+
+    def _store_figures(self, view: ImageView) -> None:
+        """The planes measure for the pane, which stores it."""
+        self._pane.measure(view.measure.figures)
+
+    def _show_figures(self) -> None:
+        for axis, view in self.views.items():
+            if axis in self._shown:
+                view.measure.show(self._pane.view.measure.figures)
+                self._values[axis].request()
+                view.update()
 
     def _request_next(self) -> None:
         self._job = None

@@ -8,8 +8,9 @@ Algorithms for computing the sample variance. The American Statistician 37 (1983
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -95,6 +96,23 @@ class Figure:
         except (KeyError, TypeError, ValueError, IndexError, OverflowError):
             pass
         raise BadInput("A stored measurement is damaged.", "Draw it again.")
+
+
+def figures_to_json(figures: Iterable[Figure]) -> tuple[dict[str, Any], ...]:
+    """Figures with their kinds and slices."""
+    return tuple({"kind": one.kind, "slice": one.slice, **one.to_json()} for one in figures)
+
+
+def figures_from_json(stored: Iterable[Mapping[str, Any]]) -> tuple[Figure, ...]:
+    """The inverse of :func:`figures_to_json`, without those that are damaged."""
+    found = []
+    for one in stored:
+        with contextlib.suppress(BadInput):
+            data, number = dict(one), one.get("slice")
+            found.append(
+                Figure.from_json(str(data.get("kind")), data, None if number is None else int(number))
+            )
+    return tuple(found)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from semblance.core.imaging import ImageAddress
 from semblance.core.imaging.cut_planes import CutPlane, cut_planes
 from semblance.core.imaging.display import DisplayImage, display_image
+from semblance.core.imaging.image import Image
 from semblance.core.imaging.memory import check_fits
 from semblance.core.imaging.slice_grid import SliceGrid
 from semblance.core.imaging.volume import Volume
@@ -84,6 +85,16 @@ def view_planes(
         reporter.check_cancelled()
         image = display_image(planes[axis].image(volume, place), like=like)
         reporter.partial(ViewedPlane(axis, place, image, grid))
+
+
+def plane_image(address: ImageAddress, axis: int, place: int, *, reporter: Reporter = SILENT) -> Image:
+    """Plane ``place`` across ``axis`` of the volume at ``address``, as :func:`view_planes` shows it.
+
+    Raises:
+        BadInput: as :func:`view_planes`.
+    """
+    volume, planes, _ = _cached_volume.get(address, reporter)
+    return planes[axis].image(volume, place)
 
 
 def forget_volume(_library: LibraryLocation | None = None, *, reporter: Reporter = SILENT) -> None:
