@@ -97,6 +97,11 @@ class Slices(QObject):
         self._request_slices()
 
     @property
+    def image(self) -> DisplayImage | None:
+        """The current slice, if it is loaded."""
+        return self._images.get(self.place)
+
+    @property
     def loaded(self) -> frozenset[int]:
         return frozenset(self._images)
 

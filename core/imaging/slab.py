@@ -84,8 +84,8 @@ def _projected(
         return out
     extreme = np.maximum if mode is SlabMode.MAXIMUM else np.minimum
     if axis < 2:
-        out = extreme.reduce(voxels, axis=axis)
-        return out
+        reduced: npt.NDArray[Any] = extreme.reduce(voxels, axis=axis)
+        return reduced
     # Along the fastest axis NumPy takes five times as long as halves that are compared with each other.
     found: npt.NDArray[Any] = voxels
     while found.shape[2] > 1:
@@ -94,8 +94,7 @@ def _projected(
         if is_odd:
             extreme(halves[..., 0], found[..., -1], out=halves[..., 0])
         found = halves
-    out = found[..., 0]
-    return out
+    return np.asarray(found[..., 0])
 
 
 def _sum(voxels: npt.NDArray[Any], axis: int) -> npt.NDArray[Any]:
