@@ -21,6 +21,7 @@ from semblance.core.imaging.cut_planes import Edges
 from semblance.core.imaging.display import DisplayImage
 from semblance.core.imaging.in_plane_shift import InPlaneShift
 from semblance.core.imaging.region import Region
+from semblance.core.imaging.slice_plane import Point
 from semblance.core.language import tr
 
 
@@ -104,6 +105,8 @@ class ImageDisplay(QWidget):
         self.edges: Edges | None = None
         #: A point of the image that lines cross at; clicks and drags of the lines move it.
         self.cross: tuple[float, float] | None = None
+        #: The lines in which linked images cut this one.
+        self.cut_lines: tuple[tuple[Point, Point], ...] = ()
         #: Where the mouse points in a linked image.
         self.linked_cursor: LinkedCursor | None = None
         #: The image pixel under the mouse.
@@ -145,6 +148,7 @@ class ImageDisplay(QWidget):
         self.marks = ()
         self.place_marks = NO_PLACE_MARKS
         self.edges = self.cross = self.linked_cursor = None
+        self.cut_lines = ()
         self.slab_text = ""
         if image is None:
             self.region.begin(0, 0)
@@ -188,6 +192,12 @@ class ImageDisplay(QWidget):
         """Show where the mouse points in a linked image, or nothing."""
         if cursor != self.linked_cursor:
             self.linked_cursor = cursor
+            self.update()
+
+    def show_cut_lines(self, lines: tuple[tuple[Point, Point], ...]) -> None:
+        """Show the lines in which linked images cut this one."""
+        if lines != self.cut_lines:
+            self.cut_lines = lines
             self.update()
 
     def show_second(self, second: SecondImage | None) -> None:

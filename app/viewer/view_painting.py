@@ -50,6 +50,7 @@ def paint_view(painter: QPainter, view: ImageDisplay, pointer: Pointer, renderer
         draw_place_marks(painter, view.place_marks, view.viewport.to_widget)
     if view.cross is not None:
         paint_cross(painter, view.cross, view.viewport)
+    paint_cut_lines(painter, view)
     if view.linked_cursor is not None:
         paint_linked_cursor(painter, view.linked_cursor, view.viewport)
     pointer.paint(painter)
@@ -86,6 +87,17 @@ def paint_cross(painter: QPainter, at: tuple[float, float], view: Viewport) -> N
     for pen in (QPen(colour("#000000", 0.5), 3), QPen(colour(theme().region, 0.8), 1)):
         painter.setPen(pen)
         painter.drawLines(lines)
+
+
+def paint_cut_lines(painter: QPainter, view: ImageDisplay) -> None:
+    """Paint the lines in which linked images cut the one of ``view``."""
+    path = QPainterPath()
+    for begin, end in view.cut_lines:
+        path.moveTo(QPointF(*view.viewport.to_widget(*begin)))
+        path.lineTo(QPointF(*view.viewport.to_widget(*end)))
+    if view.cut_lines:
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+        stroke(painter, path, theme().region)
 
 
 def paint_linked_cursor(painter: QPainter, cursor: LinkedCursor, view: Viewport) -> None:

@@ -112,9 +112,12 @@ def _without_padding(
     some = voxels.take(0, axis=axis)
     if mode is SlabMode.AVERAGE:
         counts = np.maximum((~padded).sum(axis=axis), 1)
-        return np.where(everywhere, some, _sum(np.where(padded, 0, voxels), axis) / counts)
+        means: npt.NDArray[Any] = np.where(everywhere, some, _sum(np.where(padded, 0, voxels), axis) / counts)
+        return means
     is_maximum = mode is SlabMode.MAXIMUM
     limits = np.iinfo(voxels.dtype) if voxels.dtype.kind in "iu" else np.finfo(voxels.dtype)
     neutral = np.array(limits.min if is_maximum else limits.max, voxels.dtype)
     kept = np.where(padded, neutral, voxels)
-    return np.where(everywhere, some, kept.max(axis=axis) if is_maximum else kept.min(axis=axis))
+    extremes = kept.max(axis=axis) if is_maximum else kept.min(axis=axis)
+    found: npt.NDArray[Any] = np.where(everywhere, some, extremes)
+    return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -91,6 +91,11 @@ class StackLocation:
 
     first: SlicePlane
     step: Vector
+
+    def plane(self, place: int) -> SlicePlane:
+        """That of slice ``place``, if the slices follow each other evenly."""
+        x, y, z = (at + place * step for at, step in zip(self.first.position, self.step, strict=True))
+        return replace(self.first, position=(x, y, z))
 
     @property
     def rise(self) -> float:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 GAP = 0.05
 #: What :func:`slice_plane` reads.
 PLANE_TAGS = (
+    "ImageType",
+    "Modality",
     "FrameOfReferenceUID",
     "ImagePositionPatient",
     "ImageOrientationPatient",
