@@ -29,6 +29,7 @@ from semblance.core.imaging.measurements import (
     outlined,
 )
 from semblance.core.imaging.region import Region
+from semblance.core.imaging.slab import Slab
 from semblance.core.reports.measurement_text import label_lines
 
 SHADE = "#FFFFFF"
@@ -76,8 +77,8 @@ class MeasureTool(QObject):
         self._roi = RegionTool(self)
         self._roi.shade = SHADE
         self._calibrations: tuple[Calibration, ...] = ()
-        self._slice: int | None = None
-        self._plane: tuple[int, int] | None = None
+        #: A figure without a shape, where new ones are drawn.
+        self._here = Figure("")
         self._drag: _Drag | None = None
         self._kind = ""
         self._pressed = QPointF()
@@ -94,7 +95,7 @@ class MeasureTool(QObject):
         self._calibrations = tuple(calibrations)
         self.values.clear()
         self._undo.clear()
-        self._slice = self._plane = None
+        self._here = Figure("")
         self._before = None
         self.show(())
         self._undo.clear()
@@ -106,12 +107,14 @@ class MeasureTool(QObject):
             self._undo.append(self.figures)
             self.figures, self.selected = tuple(figures), None
 
-    def go_to(self, slice: int | None, plane: tuple[int, int] | None = None) -> None:
-        """Another slice or plane is shown."""
-        if (slice, plane) != (self._slice, self._plane):
+    def go_to(
+        self, slice: int | None, plane: tuple[int, int] | None = None, slab: Slab | None = None
+    ) -> None:
+        """Another slice, plane or slab is shown."""
+        if (here := self._here.placed(slice, plane, slab)) != self._here:
             self.cancel()
             self.selected = None
-            self._slice, self._plane = slice, plane
+            self._here = here
 
     def set_calibrations(self, calibrations: Sequence[Calibration]) -> None:
         """What the pixels of the slice shown measure."""
@@ -133,7 +136,7 @@ class MeasureTool(QObject):
         """The figures on the slice or plane shown, with their numbers."""
         if not self.is_shown:
             return []
-        return [(n, one) for n, one in enumerate(self.figures) if one.on(self._slice, self._plane)]
+        return [(n, one) for n, one in enumerate(self.figures) if one == self._placed_here(one)]
 
     @property
     def active(self) -> bool:
@@ -407,7 +410,7 @@ class MeasureTool(QObject):
 
     def _placed_here(self, figure: Figure) -> Figure:
         """``figure`` on the slice or plane shown."""
-        return replace(figure, slice=self._slice if self._plane is None else None, plane=self._plane)
+        return figure.placed(self._here.slice, self._here.plane, self._here.slab)
 
     def paint(self, painter: QPainter, view: Viewport) -> None:
         """The figures of the slice shown, and what is drawn just now."""

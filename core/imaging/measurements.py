@@ -21,6 +21,7 @@ from semblance.core.errors import BadInput
 from semblance.core.imaging.image import LUMA, Calibration, Image
 from semblance.core.imaging.outline import Ellipse
 from semblance.core.imaging.region import Region
+from semblance.core.imaging.slab import Slab, SlabMode
 
 #: What is drawn to measure. A line has two points, an angle three (the middle one is the vertex) or four (two lines, of
 #: which the smaller angle is meant), a probe one; the others are regions.
@@ -39,13 +40,15 @@ Point = tuple[float, float]
 class Figure:
     """What a person drew on an image to measure it. ``points``: (x, y) in pixels of the image as stored, from its upper
     left corner; or a ``region``. ``slice``: of a volume, from 0. ``plane``: the axis (1, 2) and the number of a plane
-    across the slices on which it is drawn in place of a slice."""
+    across the slices on which it is drawn in place of a slice; ``slab``: it is the middle of one. A slab of slices
+    has the axis 0."""
 
     kind: str
     points: tuple[Point, ...] = ()
     region: Region | None = None
     slice: int | None = None
     plane: tuple[int, int] | None = None
+    slab: Slab | None = None
 
     @staticmethod
     def of_region(region: Region) -> Figure:
@@ -53,9 +56,11 @@ class Figure:
         kind = {type(None): RECTANGLE, Ellipse: ELLIPSE}.get(type(region.outline), OUTLINE)
         return Figure(kind, region=replace(region, z=None, depth=1))
 
-    def on(self, slice: int | None, plane: tuple[int, int] | None = None) -> bool:
-        """Whether it is drawn on this slice or plane; ``None``: on an image that is no volume."""
-        return self.plane == plane and (plane is not None or self.slice == slice)
+    def placed(
+        self, slice: int | None, plane: tuple[int, int] | None = None, slab: Slab | None = None
+    ) -> Figure:
+        """The same figure on a slice, or on a plane or slab; ``None``: on an image that is no volume."""
+        return replace(self, slice=slice if plane is None else None, plane=plane, slab=slab)
 
     @property
     def corners(self) -> tuple[Point, ...]:
@@ -72,7 +77,11 @@ class Figure:
             if self.region is None
             else {"region": self.region.to_json()}
         )
-        return drawn if self.plane is None else {**drawn, "plane": list(self.plane)}
+        if self.plane is not None:
+            drawn["plane"] = list(self.plane)
+        if self.slab is not None:
+            drawn["slab"] = [self.slab.mode.value, self.slab.thickness_mm]
+        return drawn
 
     @staticmethod
     def from_json(kind: str, data: dict[str, Any], slice: int | None = None) -> Figure:
@@ -80,13 +89,14 @@ class Figure:
         BadInput: damaged, or of a kind that is not measured.
         """
         try:
-            plane = data.get("plane")
+            plane, slab = data.get("plane"), data.get("slab")
             found = Figure(
                 kind,
                 tuple((float(x), float(y)) for x, y in data.get("points", ())),
                 Region.from_json(data["region"]) if "region" in data else None,
                 slice,
                 None if plane is None else (int(plane[0]), int(plane[1])),
+                None if slab is None else Slab(SlabMode(slab[0]), float(slab[1])),
             )
             counts = _POINTS.get(kind, (0,))
             is_whole = all(math.isfinite(one) for point in found.points for one in point)

@@ -50,7 +50,7 @@ def measure_figures(
     for figure in figures:
         reporter.check_cancelled()
         if figure.plane is not None:
-            image = plane_image(address, *figure.plane, reporter=reporter)
+            image = plane_image(address, *figure.plane, figure.slab, reporter=reporter)
         elif stack_cache.is_stack(address):
             image = stack_cache.get(address).image(figure.slice or 0)
         else:

@@ -24,6 +24,7 @@ from semblance.core.imaging.measurements import (
 )
 from semblance.core.imaging.outline import Ellipse, MaskOutline, Polygon
 from semblance.core.imaging.region import Region, region_of_mask
+from semblance.core.imaging.slab import Slab, SlabMode
 
 DTYPES = (np.uint8, np.uint16, np.int16, np.float32)
 
@@ -191,7 +192,7 @@ def test_figures_come_back_from_json_and_damaged_ones_are_refused():
     mask = np.eye(4, dtype=bool)
     figures = [
         Figure(LINE, ((0.5, 1.25), (3.0, 4.0)), slice=3),
-        Figure(ANGLE, ((0, 1), (3, 4), (5, 6)), plane=(1, 7)),
+        Figure(ANGLE, ((0, 1), (3, 4), (5, 6)), plane=(1, 7), slab=Slab(SlabMode.AVERAGE, 8.0)),
         Figure(PROBE, ((2.0, 3.0),)),
         Figure.of_region(Region(1, 2, 3, 4)),
         Figure.of_region(Region(1, 2, 3, 4, Ellipse.filling(3, 4))),
@@ -200,8 +201,7 @@ def test_figures_come_back_from_json_and_damaged_ones_are_refused():
     assert {one.kind for one in figures} == set(KINDS)
     for one in figures:
         assert Figure.from_json(one.kind, one.to_json(), one.slice) == one
-    assert figures[1].on(None, (1, 7))
-    assert not figures[1].on(None)
+    assert figures[1].placed(2) == Figure(ANGLE, figures[1].points, slice=2)
     line = figures[0].to_json()
     for kind, data in (
         (PROBE, line),
