@@ -243,7 +243,7 @@ def _kept(image: Image, block: npt.NDArray[Any], mask: npt.NDArray[np.bool_] | N
     """(n,) the stored numbers of ``block`` that count, of colours their luminance."""
     values = block.reshape(-1, *block.shape[2:]) if mask is None else block[mask]
     if image.is_colour:
-        luminance: npt.NDArray[np.float64] = values @ LUMA.astype(np.float64)
+        luminance: npt.NDArray[np.float64] = values @ np.round(LUMA.astype(np.float64), 4)
         return luminance
     if image.values.padding is not None:
         first, last = image.values.padding

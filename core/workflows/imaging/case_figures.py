@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from semblance.core.errors import BadInput
 from semblance.core.imaging.measurements import KINDS, Figure
-from semblance.core.library.annotations import Annotation, AnnotationTable
+from semblance.core.library.annotations import Annotation
 from semblance.core.library.library import Library
 from semblance.core.library.location import LibraryLocation
 from semblance.core.tasks import SILENT, Reporter
@@ -28,7 +28,7 @@ def figures_of(annotations: Iterable[Annotation]) -> tuple[Figure, ...]:
 
 def figures_of_case(library: Library, case_id: str) -> tuple[Figure, ...]:
     """What is measured in a case."""
-    return figures_of(AnnotationTable(library.catalogue).of_case(case_id))
+    return figures_of(library.annotations.of_case(case_id))
 
 
 def save_figures(
@@ -49,7 +49,7 @@ def save_figures(
     case = library.catalogue.details([row]).get(row)
     if case is None:
         raise BadInput("This case is not in the library any more.", "Refresh the library.")
-    table = AnnotationTable(library.catalogue)
+    table = library.annotations
     gone, new = Counter(before) - Counter(after), Counter(after) - Counter(before)
     wanted = []
     for one in table.of_case(case.case_id):
