@@ -272,7 +272,7 @@ class VerifyPanel(ListPanel):
         self._enable(writable=writable)
 
     def fail(self) -> None:
-        """Show that the library could not be verified. The message bar says why."""
+        """Show that the library could not be verified. A message says why."""
         self.summary.setText(tr("The library could not be verified."))
         self._enable(writable=False)
 
