@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from semblance.app.shell import theme as looks
 from semblance.app.viewer import overlay
+from semblance.app.viewer.measuring import MeasureTool
 from semblance.app.viewer.region_tool import RegionTool
 from semblance.app.viewer.rendering import Renderer
 from semblance.app.viewer.view_settings import ViewSettings
@@ -21,6 +22,7 @@ from semblance.core.imaging.cut_planes import Edges
 from semblance.core.imaging.display import DisplayImage
 from semblance.core.imaging.in_plane_shift import InPlaneShift
 from semblance.core.imaging.region import Region
+from semblance.core.imaging.slice_plane import Point
 from semblance.core.language import tr
 
 
@@ -36,6 +38,19 @@ class SecondImage:
     shift: InPlaneShift | None = None
 
 
+@dataclass(frozen=True)
+class LinkedCursor:
+    """The point ``x``, ``y`` of an image, in its pixels, that belongs to the one under the mouse in a linked image.
+
+    ``is_here``: it is the same position; else ``label`` says what is different.
+    """
+
+    x: float
+    y: float
+    label: str = ""
+    is_here: bool = True
+
+
 class ImageDisplay(QWidget):
     """Shows a :class:`semblance.core.imaging.display.DisplayImage`, fitted until the user zooms.
 
@@ -43,7 +58,8 @@ class ImageDisplay(QWidget):
     zoom and position, ``inverted_changed(inverted)``; ``segment_requested(x, y)``: outline what lies at that image
     pixel; ``refine_requested``: outline what lies in the region drawn; ``scrolled(steps)``: so many slices on, if
     ``scrolls``; ``run_requested``: start or stop running through the slices; ``located(x, y)``: move the cross there;
-    ``pointed_at(at)``: the pixel under the mouse, ``None`` where none is.
+    ``pointed_at(at)``: the pixel under the mouse, ``None`` where none is; ``slab_scrolled(steps)``: so many planes more
+    in the slab, if ``has_slabs``.
     """
 
     window_changed = Signal(object)
@@ -56,6 +72,7 @@ class ImageDisplay(QWidget):
     located = Signal(float, float)
     inverted_changed = Signal(bool)
     pointed_at = Signal(object)
+    slab_scrolled = Signal(int)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -80,20 +97,34 @@ class ImageDisplay(QWidget):
         #: Whether the left and right arrow keys are the page's, which shows another case.
         self.leaves_arrows = False
         self.slice_text = ""
+        #: Whether planes can be shown as one, and what is shown then.
+        self.has_slabs = False
+        self.slab_text = ""
         self.problem = ""
         self.second: SecondImage | None = None
         #: Letters of the patient's sides at left, top, right and bottom of the image as stored.
         self.edges: Edges | None = None
         #: A point of the image that lines cross at; clicks and drags of the lines move it.
         self.cross: tuple[float, float] | None = None
+        #: The lines in which linked images cut this one.
+        self.cut_lines: tuple[tuple[Point, Point], ...] = ()
+        #: Where the mouse points in a linked image.
+        self.linked_cursor: LinkedCursor | None = None
         #: The image pixel under the mouse.
         self.pixel_under_mouse: tuple[int, int] | None = None
+        #: Where the mouse is, and how many times the image around it is magnified, 0 for not.
+        self.mouse_at: QPointF | None = None
+        self.magnified = 0.0
+        self._lens: Renderer | None = None
         #: The region drawn on the image.
         self.region = RegionTool(self)
+        #: What is measured on it.
+        self.measure = MeasureTool(self)
         self._window: Window | None = None
         self._view = Viewport(1, 1)
         self._renderer: Renderer | None = None
-        self.region.moved.connect(self.update)
+        for changed in (self.region.moved, self.measure.moved, self.measure.changed):
+            changed.connect(self.update)
         looks.theme_signals.changed.connect(self.update)
 
     # What is shown
@@ -124,12 +155,16 @@ class ImageDisplay(QWidget):
         self.case_region, self.notes = None, () if image is None else image.notes
         self.marks = ()
         self.place_marks = NO_PLACE_MARKS
-        self.edges = self.cross = None
+        self.edges = self.cross = self.linked_cursor = None
+        self.cut_lines = ()
+        self.slab_text = ""
         if image is None:
             self.region.begin(0, 0)
+            self.measure.begin(0, 0, ())
             self._view = Viewport(1, 1).resized(self.width(), self.height())
         else:
             self.region.begin(image.width, image.height, region)
+            self.measure.begin(image.width, image.height, image.calibrations)
             aspect = 1.0
             if image.spacing_mm is not None and min(image.spacing_mm) > 0:
                 aspect = image.spacing_mm[0] / image.spacing_mm[1]
@@ -163,6 +198,18 @@ class ImageDisplay(QWidget):
             self.cross = at
             self.update()
 
+    def show_linked_cursor(self, cursor: LinkedCursor | None) -> None:
+        """Show where the mouse points in a linked image, or nothing."""
+        if cursor != self.linked_cursor:
+            self.linked_cursor = cursor
+            self.update()
+
+    def show_cut_lines(self, lines: tuple[tuple[Point, Point], ...]) -> None:
+        """Show the lines in which linked images cut this one."""
+        if lines != self.cut_lines:
+            self.cut_lines = lines
+            self.update()
+
     def show_second(self, second: SecondImage | None) -> None:
         """Draw the image of another view over this one, or none."""
         self.second = second
@@ -194,6 +241,27 @@ class ImageDisplay(QWidget):
         """Show or hide the matched places."""
         self.are_places_shown = shown
         self.update()
+
+    def set_measurements_shown(self, shown: bool) -> None:
+        """Show or hide what is measured, on this and on further images."""
+        self.measure.cancel()
+        self.measure.is_shown = shown
+        self.update()
+
+    @property
+    def lens(self) -> Renderer | None:
+        """Renders the magnified part, so that the view's own renderer keeps what it drew; ``None`` without one."""
+        if not self.magnified or self._renderer is None:
+            self._lens = None
+        elif self._lens is None or self._lens.image is not self._renderer.image:
+            self._lens = Renderer(self._renderer.image)
+        return self._lens
+
+    def magnify(self, factor: float) -> None:
+        """Magnify the image around the mouse, 0 for not."""
+        if factor != self.magnified:
+            self.magnified = factor
+            self.update()
 
     # What can be done
 

@@ -77,7 +77,12 @@ class QueryPanel(Panel):
             lambda: self._open_menu(self.more.mapToGlobal(QPoint(0, self.more.height())))
         )
 
-        self.pane = ImagePane(context.jobs, settings=context.settings, last_views=context.state.last_views)
+        self.pane = ImagePane(
+            context.jobs,
+            settings=context.settings,
+            last_views=context.state.last_views,
+            figures=context.figures,
+        )
         self.view, self.histogram = self.pane.view, self.pane.histogram
         self.tools = ToolRow()
         self.notice = QueryNotice()
@@ -144,13 +149,15 @@ class QueryPanel(Panel):
         """Show the image and its facts only, without histogram and judgements."""
         self.pane.set_histogram_shown(not plain)
         self.tools.set_plain(plain)
+        self.tools.menu_filler = self._fill_menu if plain else None
         self._is_plain = plain
-        self._show_full_size()
+        self._show_header_buttons()
         self._footer_area.setVisible(not plain)
 
-    def _show_full_size(self) -> None:
-        """The button beside the menu, which has it too, as has a double click."""
+    def _show_header_buttons(self) -> None:
+        """The buttons of the header. Few are wanted in Read: the menu of the tools has both there."""
         self.full_size.setVisible(self._loaded is not None and not self._is_plain)
+        self.more.setVisible(self._source is not None and not self._is_plain)
 
     def set_tool(self, name: str) -> None:
         """One of :data:`semblance.app.viewer.tools.ALL`; the image gets the keyboard."""
@@ -285,8 +292,7 @@ class QueryPanel(Panel):
         has_query = self._source is not None
         self.header.set_subtitle(self._source.label(self._state.columns) if self._source else "")
         self._outside.setVisible(has_query and self._source is not None and self._source.case is None)
-        self.more.setVisible(has_query)
-        self._show_full_size()
+        self._show_header_buttons()
         self.tools.setVisible(has_query)
         self._search_with_row.setVisible(self._loaded is not None)
         self.tools.setEnabled(self._loaded is not None)
@@ -358,6 +364,13 @@ class QueryPanel(Panel):
             menu.addAction(what, lambda: QGuiApplication.clipboard().setText(source.name))
         menu.addAction(tr("Help for this panel\tF1"), self.help_requested.emit)
         return menu
+
+    def _fill_menu(self, menu: QMenu) -> None:
+        """Add the menu of the image to ``menu``."""
+        if self._source is not None:
+            image = self.make_menu()
+            image.setParent(menu)
+            menu.addActions(image.actions())
 
     def _open_menu(self, at: QPoint) -> None:
         if self._source is not None:
