@@ -89,8 +89,8 @@ def texts(panel) -> str:
 def test_ranked_cases_are_cards_nearest_first(ranked):
     model = ranked.grid.model()
     assert [model.describe(place) for place in range(2)] == [
-        "rank 1, c001, malignant, patient P001, distance 0.100, +1 near-duplicate",
-        "rank 2, c002, benign, patient P002, distance 0.200, +2 near-duplicates",
+        "rank 1, c001, malignant, patient P001, distance 0.100, +1 same lesion",
+        "rank 2, c002, benign, patient P002, distance 0.200, +2 same lesion",
     ]
     assert model.near_duplicates.tolist()[:4] == [1, 2, 0, 1]
     assert ranked.grid.isVisible()
@@ -142,19 +142,9 @@ def test_no_close_match_is_shown(ranked, context):
     assert "No close match in this library" in texts(ranked)
 
 
-def test_a_low_panel_hides_the_reason_of_no_close_match(ranked, context):
-    context.state.set_ranked_search(unrefined_search(replace(ranking(), no_close_match=True)))
-    ranked.resize(540, 700)
-    assert ranked.notice.detail.isVisible()
-    ranked.resize(540, 480)
-    assert ranked.notice.title.isVisible()
-    assert not ranked.notice.detail.isVisible()
-    assert "may not be similar" in ranked.notice.title.toolTip()
-
-
 def test_hidden_cases_are_counted(ranked, context):
     assert ranked.same_patient.text() == "Hide same patient (3)"
-    assert ranked.near_duplicates.text() == "Group near-duplicates (2)"
+    assert ranked.near_duplicates.text() == "Group the same lesion and copies (2)"
     context.state.set_ranked_search(None)
     assert ranked.same_patient.text() == "Hide same patient"
 
