@@ -21,8 +21,10 @@ from semblance.app.widgets.cards.card_layout import card_feedback_buttons, image
 from semblance.app.window.main_window import MainWindow
 from semblance.core.imaging.region import Region
 from semblance.core.searches.query import Query
+from semblance.core.searches.similar_cases import MatchedPlace
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from tests.helpers.prompt_jobs import PromptJobs
+from tests.helpers.ranked_searches import with_places
 from tests.helpers.striped_library import striped_library
 from tests.helpers.tables import PLAIN
 from tests.helpers.windows import open_window
@@ -108,6 +110,7 @@ class Acts:
             "a comparison": self._window.panels.ranking.card_feedback.compare_current,
             "a ranking that grows": self._grow,
             "no close match": lambda: self._warn(no_close_match=True),
+            "places": self._find_places,
             "a warning": lambda: self._warn(warnings=("Draw the region to compare.",)),
             "other library": self._open_other,
         }
@@ -138,6 +141,11 @@ class Acts:
         ranked = self._state.ranked_search
         self._state.set_ranked_search(replace(ranked, result=replace(ranked.result, **changes)))
 
+    def _find_places(self) -> None:
+        ranked = self._state.ranked_search
+        place = MatchedPlace(1, 2, 6, 5, None, 0.8, 16, 16)
+        self._state.set_ranked_search(replace(ranked, result=with_places(ranked.result, place)))
+
     def _grow(self) -> None:
         ranked = self._state.ranked_search
         result = replace(ranked.result, compared=max(1, ranked.result.compared - 3))
@@ -158,7 +166,7 @@ def show(window: MainWindow, view: tuple[tuple[int, int], float, str]) -> None:
     wait_until_idle(window)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_nothing_moves_but_the_order(window):
     acts = Acts(window)
     acts._search()
@@ -175,5 +183,7 @@ def test_nothing_moves_but_the_order(window):
                 acts._search()
                 wait_until_idle(window)
             after = geometry(window)
-            moved = {key: (before[key], after[key]) for key in before if after.get(key, before[key]) != before[key]}
+            moved = {
+                key: (before[key], after[key]) for key in before if after.get(key, before[key]) != before[key]
+            }
             assert not moved, f"{name} in {view}"
