@@ -31,7 +31,8 @@ from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.viewer.image_menu import image_menu
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.viewer.linked_panes import LinkedPanes
-from semblance.app.viewer.tools import RECTANGLE, RULER, SELECT
+from semblance.app.viewer.tool_row import MeasureButton
+from semblance.app.viewer.tools import RECTANGLE, SELECT
 from semblance.app.widgets.buttons import KeyTip
 from semblance.app.widgets.cards.card_layout import STRIP_CARDS
 from semblance.app.widgets.cards.card_view import NONE
@@ -93,8 +94,7 @@ class ComparePage(FullPage):
                 "what slices are linked."
             )
         )
-        self.measure = header_button("ruler", tr("Measure: drag a line (M)"))
-        self.measure.setCheckable(True)
+        self.measure = MeasureButton()
         self.draw = header_button("rectangle", tr("Draw a region on the ranked case to search with it (R)"))
         self.draw.setCheckable(True)
         self.search_region = QPushButton(tr("Search with this region"))
@@ -113,11 +113,7 @@ class ComparePage(FullPage):
         self.detach.toggled.connect(self._update_detach)
         self.detach.clicked.connect(self.detached)
         self._update_detach()
-        views = context.state.last_views
-        self.panes = (
-            ImagePane(context.jobs, settings=context.settings, share=0.5, last_views=views),
-            ImagePane(context.jobs, settings=context.settings, share=0.5, last_views=views),
-        )
+        self.panes = (self._new_pane(), self._new_pane())
         for pane in self.panes:
             # Both images stay equally high where one is in colour, without a histogram.
             policy = pane.histogram.sizePolicy()
@@ -149,6 +145,16 @@ class ComparePage(FullPage):
         self.strip.setAccessibleName(tr("Similar cases, nearest first"))
         self._lay_out()
         self._connect()
+
+    def _new_pane(self) -> ImagePane:
+        context = self._context
+        return ImagePane(
+            context.jobs,
+            settings=context.settings,
+            share=0.5,
+            last_views=context.state.last_views,
+            figures=context.figures,
+        )
 
     def _lay_out(self) -> None:
         for pane in self.panes:
@@ -198,7 +204,7 @@ class ComparePage(FullPage):
         self.next.clicked.connect(lambda: self.step(1))
         self.linked.toggled.connect(lambda on: self._link() if on else None)
         self.reason.changed.connect(self._draw_places)
-        self.measure.toggled.connect(self._measure)
+        self.measure.tool_requested.connect(self._measure)
         self.draw.toggled.connect(self._draw)
         self.feedback.judged.connect(self.judged)
         self.search_region.clicked.connect(self.search_with_region)
@@ -211,7 +217,7 @@ class ComparePage(FullPage):
                 lambda at, side=side: self.make_menu(side).popup(self.panes[side].view.mapToGlobal(at))
             )
             pane.view.pointed_at.connect(lambda at, side=side: self.reason.point(side, at))
-            pane.view.tool_changed.connect(lambda name: self.measure.setChecked(name == RULER))
+            pane.view.tool_changed.connect(self.measure.show_tool)
         self.panes[1].view.tool_changed.connect(lambda name: self.draw.setChecked(name == RECTANGLE))
         query = self.panes[0]
         for changed in (query.view.window_changed, query.view.inverted_changed, query.slice_changed):
@@ -540,7 +546,7 @@ class ComparePage(FullPage):
             pane.go_to_slice_of(region or viewed.region)
             if side == 1 and pair.case.place is not None:
                 pane.go_to_slice(pair.case.place.number)
-            pane.view.set_tool(RULER if self.measure.isChecked() else SELECT)
+            pane.view.set_tool(self.measure.name if self.measure.isChecked() else SELECT)
         if side == 1:
             self._links.forget_places()
             if self._is_zoomed_to_places and not self.panes[0].view.viewport.fitted:
@@ -576,10 +582,11 @@ class ComparePage(FullPage):
         super().hideEvent(event)
         self.second.blink.setChecked(False)
 
-    def _measure(self, on: bool) -> None:
+    def _measure(self, name: str) -> None:
+        """Measure both images with the tool ``name``, or no longer if it is in use."""
+        is_on = self.panes[1].view.tool == name
         for pane in self.panes:
-            if on or pane.view.tool == RULER:
-                pane.view.set_tool(RULER if on else SELECT)
+            pane.view.set_tool(SELECT if is_on else name)
 
     # A region of the ranked case
 
