@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from semblance.app.shell.actions import Actions
+from semblance.app.shell.case_menu import CaseMenu
 from semblance.app.shell.jobs import Job, Jobs
 from semblance.app.shell.messages import Messages
 from semblance.app.shell.settings import Settings
@@ -22,6 +23,7 @@ class Context:
     messages: Messages
     settings: Settings
     actions: Actions
+    case_menu: CaseMenu = field(default_factory=CaseMenu)
 
     def follow(self, job: Job, done: Callable[[Any], object]) -> Job:
         """Call ``done`` with the result of ``job``; show its error in the window."""

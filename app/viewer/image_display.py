@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
@@ -240,6 +240,16 @@ class ImageDisplay(QWidget):
     def actual_size(self) -> None:
         """One screen pixel for an image pixel."""
         self.zoom_by(1 / (self._view.zoom * self.devicePixelRatioF()))
+
+    def true_size(self) -> bool:
+        """Show a millimetre of the image as one of the screen; returns whether both sizes are known."""
+        image, screen = self.image, self.screen()
+        wide_mm = screen.physicalSize().width()
+        if image is None or image.spacing_mm is None or wide_mm <= 0:
+            return False
+        zoom = image.spacing_mm[1] * screen.size().width() / wide_mm
+        self._set_view(replace(self._view, zoom=zoom, fitted=False))
+        return True
 
     def zoom_by(self, factor: float) -> None:
         """Zoom around the centre."""

@@ -1,4 +1,4 @@
-"""The menu of an image: window presets, and the image as it is displayed, copied and saved."""
+"""The menu of an image: its case, the window, and the image as it is displayed, copied and saved."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from semblance.app.shell.file_dialogs import choose_target
 from semblance.app.shell.jobs import Job, WorkerPool
 from semblance.app.shell.settings import Settings
 from semblance.app.viewer.image_display import ImageDisplay
+from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.viewer.image_view import ImageView
 from semblance.app.viewer.linking import linked_view
 from semblance.app.viewer.rendering import Renderer, SearchedPart
@@ -27,13 +28,27 @@ from semblance.core.imaging.text_detector import TextBox
 from semblance.core.language import tr, tr_n
 
 
-def image_menu(view: ImageView, context: Context, parent: QWidget) -> QMenu:
-    """The menu of the image in ``view``. It deletes itself when it closes."""
+def image_menu(
+    view: ImageView,
+    context: Context,
+    parent: QWidget,
+    pane: ImagePane | None = None,
+    show_header: Callable[[], object] | None = None,
+) -> QMenu:
+    """The menu of the image in ``view``: what can be done with its case, then with the image. It deletes itself when it
+    closes. ``pane``: what it is from; ``show_header``: shows the header of its file."""
     menu = Menu(parent)
     menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     region, shown = view.region, view.image is not None
+    if pane is not None and shown:
+        library, what = pane.source
+        is_case = isinstance(what, int) and library == context.state.location
+        context.case_menu.fill(menu, what if is_case and isinstance(what, int) else -1, show_header)
+        menu.addSeparator()
     menu.addAction(tr("Fit to window") + "\tF", view.fit).setEnabled(shown)
     menu.addAction(tr("Actual size (1:1)") + "\t1", view.actual_size).setEnabled(shown)
+    is_measured = view.image is not None and view.image.spacing_mm is not None
+    menu.addAction(tr("True size, in mm of the screen"), view.true_size).setEnabled(is_measured)
     menu.addAction(tr("Rotate") + "\tT", view.rotate).setEnabled(shown)
     menu.addAction(tr("Flip") + "\tH", view.flip).setEnabled(shown)
     menu.addSeparator()
@@ -70,6 +85,8 @@ def image_menu(view: ImageView, context: Context, parent: QWidget) -> QMenu:
 
 def _add_window_level_actions(menu: QMenu, view: ImageView, context: Context, parent: QWidget) -> None:
     has_window, settings = view.window_level is not None, context.settings
+    whole, menu = menu, menu.addMenu(tr("Window / level"))
+    menu.setEnabled(has_window)
     menu.addAction(tr("Automatic window / level") + "\t0", view.auto).setEnabled(has_window)
     for preset in view.presets:
         menu.addAction(f"{preset.name}\t{preset.key}", partial(view.use_preset, preset)).setEnabled(
@@ -83,7 +100,7 @@ def _add_window_level_actions(menu: QMenu, view: ImageView, context: Context, pa
         delete_menu = menu.addMenu(tr("Delete preset"))
         for preset in own_presets:
             delete_menu.addAction(preset.name, partial(delete_preset, settings, preset.name))
-    negative = menu.addAction(tr("Invert") + "\tI", view.invert)
+    negative = whole.addAction(tr("Invert") + "\tI", view.invert)
     negative.setCheckable(True)
     negative.setChecked(view.inverted)
     negative.setEnabled(view.image is not None)

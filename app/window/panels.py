@@ -151,6 +151,7 @@ class Panels(QObject):
         self._add_page(made, "compare", made.panes)
         made.judged.connect(self._mark_case)
         made.detached.connect(self.compare_detached)
+        made.header_requested.connect(self.header_requested)
         made.menu_requested.connect(self.case_menu_requested)
         return made
 
@@ -170,6 +171,7 @@ class Panels(QObject):
 
         made = HangingPage(self._context)
         self._add_page(made, "hanging", made.panes)
+        made.header_requested.connect(self.header_requested)
         return made
 
     @lazy_part

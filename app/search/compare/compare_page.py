@@ -38,6 +38,7 @@ from semblance.app.widgets.cards.case_model import CaseModel
 from semblance.app.widgets.finding_chips import FindingChip
 from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
 from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.menus import attach_menu
 from semblance.app.widgets.message_lines import CopyDetailsButton
 from semblance.app.widgets.panel import FullPage, ImageHeader, header_button, side_by_side
 from semblance.app.widgets.place_marks import NO_PLACE_MARKS
@@ -66,6 +67,7 @@ class ComparePage(FullPage):
     main window again."""
 
     menu_requested = Signal(int, QPoint)
+    header_requested = Signal(object)
     judged = Signal(int, int)
     case_changed = Signal()
     detached = Signal(bool)
@@ -198,10 +200,7 @@ class ComparePage(FullPage):
         self.strip.current_changed.connect(self._follow_strip)
         self.strip.menu_requested.connect(self.menu_requested)
         for side, pane in enumerate(self.panes):
-            pane.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-            pane.view.customContextMenuRequested.connect(
-                lambda at, side=side: self.make_menu(side).popup(self.panes[side].view.mapToGlobal(at))
-            )
+            attach_menu(pane.view, lambda _at, side=side: self.make_menu(side))
             pane.view.pointed_at.connect(lambda at, side=side: self.reason.point(side, at))
             pane.view.tool_changed.connect(lambda name: self.measure.setChecked(name == RULER))
         self.panes[1].view.tool_changed.connect(lambda name: self.draw.setChecked(name == RECTANGLE))
@@ -588,7 +587,8 @@ class ComparePage(FullPage):
 
     def make_menu(self, side: int) -> QMenu:
         """The menu of one of the images; it deletes itself when it closes."""
-        menu = image_menu(self.panes[side].view, self._context, self)
+        pane = self.panes[side]
+        menu = image_menu(pane.view, self._context, self, pane, lambda: self.header_requested.emit(pane))
         if side == 1:
             menu.addAction(tr("Draw region\tR"), self.draw.click).setEnabled(self._viewed[1] is not None)
             key = self._context.actions.key_text("ask_case")

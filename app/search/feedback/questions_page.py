@@ -34,10 +34,12 @@ from semblance.app.shell.icons import icon
 from semblance.app.shell.jobs import Job, WorkerPool
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import SMALL, TICK, colour, set_look, theme, theme_signals
+from semblance.app.viewer.image_menu import image_menu
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.widgets.badge import Badge
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.layouts import HLine, hbox, vbox
+from semblance.app.widgets.menus import attach_menu
 from semblance.app.widgets.panel import FullPage, ImageHeader, side_by_side
 from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.text_cache import CENTRE, RIGHT, text_cache
@@ -96,6 +98,7 @@ class QuestionsPage(FullPage):
         }
         for pane in self.panes:
             pane.view.editable = False
+            attach_menu(pane.view, lambda _at, pane=pane: image_menu(pane.view, self._context, self, pane))
             # Keys give answers. The mouse zooms and pans.
             pane.view.setFocusPolicy(Qt.FocusPolicy.NoFocus)
             pane.histogram.hide()

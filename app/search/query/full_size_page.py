@@ -36,6 +36,7 @@ from semblance.app.viewer.tool_row import ToolRow
 from semblance.app.widgets.buttons import KeyTip
 from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.widgets.layouts import HLine, hbox, vbox
+from semblance.app.widgets.menus import attach_menu
 from semblance.app.widgets.panel import FullPage
 from semblance.app.widgets.place_marks import NO_PLACE_MARKS, PlaceMarks
 from semblance.core.errors import SemblanceError
@@ -142,10 +143,7 @@ class FullSizePage(FullPage):
             lambda: self._open_menu(self.more.mapToGlobal(QPoint(0, self.more.height())))
         )
         for one in (view, *self.planes.views.values()):
-            one.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-            one.customContextMenuRequested.connect(
-                lambda at, one=one: self._open_menu(one.mapToGlobal(at), one)
-            )
+            attach_menu(one, lambda _at, one=one: None if self._loaded is None else self.make_menu(one))
         view.window_changed.connect(lambda _: self._show_window_level())
         view.inverted_changed.connect(lambda _: self._show_window_level())
         for chooser in (strip, self.localizer):
@@ -396,13 +394,11 @@ class FullSizePage(FullPage):
 
     def make_menu(self, view: ImageView | None = None) -> QMenu:
         """The menu of the image, or of the plane in ``view``; it deletes itself when it closes."""
-        menu = image_menu(view or self.view, self._context, self)
-        menu.addAction(tr("File header…\tCtrl+H"), self.header_requested.emit)
-        return menu
+        return image_menu(view or self.view, self._context, self, self.pane, self.header_requested.emit)
 
-    def _open_menu(self, at: QPoint, view: ImageView | None = None) -> None:
+    def _open_menu(self, at: QPoint) -> None:
         if self._loaded is not None:
-            self.make_menu(view).popup(at)
+            self.make_menu().popup(at)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if self.feedback.handle_key(event):
