@@ -23,6 +23,7 @@ from semblance.app.shell.settings import Settings
 from semblance.app.viewer.image_menu import image_menu
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.viewer.image_view import ImageView
+from semblance.app.viewer.key_images import KeyImages
 from semblance.app.viewer.linked_panes import LinkedPanes
 from semblance.app.viewer.window_level import window_on_values
 from semblance.app.widgets.layouts import vbox
@@ -99,6 +100,7 @@ class HangingPage(FullPage):
         page.addWidget(self._body, 1)
         for place, pane in enumerate(self.panes):
             pane.view.editable = False
+            KeyImages(context, pane)
             attach_menu(pane.view, partial(self._make_menu, pane))
             cell = QWidget(self._body)
             cell.hide()
@@ -349,9 +351,10 @@ class HangingPage(FullPage):
     def _set_true_size(self, on: bool) -> None:
         self._context.settings.set_text(_TRUE_SIZE, "yes" if on else "no")
         with self._links.paused():
-            known = [
-                pane.view.true_size() if on else pane.view.fit() for pane in self.panes if pane.view.image
-            ]
+            views = [pane.view for pane in self.panes if pane.view.image is not None]
+            known = [view.true_size() for view in views] if on else []
+            for view in [] if on else views:
+                view.fit()
         if on and not all(known):
             self._context.messages.info(
                 tr("An image or the screen does not say how large it is. It is shown as before.")

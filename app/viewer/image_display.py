@@ -58,7 +58,7 @@ class ImageDisplay(QWidget):
     pixel; ``refine_requested``: outline what lies in the region drawn; ``scrolled(steps)``: so many slices on, if
     ``scrolls``; ``run_requested``: start or stop running through the slices; ``located(x, y)``: move the cross there;
     ``pointed_at(at)``: the pixel under the mouse, ``None`` where none is; ``slab_scrolled(steps)``: so many planes more
-    in the slab, if ``has_slabs``.
+    in the slab, if ``has_slabs``; ``key_image_requested(goes_on)``: mark the slice as a key image, or go to the next.
     """
 
     window_changed = Signal(object)
@@ -72,6 +72,7 @@ class ImageDisplay(QWidget):
     inverted_changed = Signal(bool)
     pointed_at = Signal(object)
     slab_scrolled = Signal(int)
+    key_image_requested = Signal(bool)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -68,6 +68,16 @@ def image_menu(
     marks.setEnabled(bool(view.marks))
     marks.toggled.connect(view.set_marks_shown)
     menu.addSeparator()
+    keys = None if pane is None else pane.key_images
+    if keys is not None:
+        key = menu.addAction(tr("Key image") + "\tJ", keys.toggle)
+        key.setCheckable(True)
+        key.setChecked(keys.is_marked)
+        key.setEnabled(keys.can_mark)
+        menu.addAction(tr("Next key image") + "\tShift+J", keys.go_to_next).setEnabled(
+            any(one.slice is not None for one in keys.marked)
+        )
+        menu.addSeparator()
     if view.editable:
         outline = menu.addAction(tr("Outline the mass in the region"), view.refine_requested.emit)
         outline.setEnabled(region.region is not None)

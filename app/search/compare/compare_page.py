@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QPoint, Qt, Signal
@@ -29,6 +30,7 @@ from semblance.app.shell.state import Change
 from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.viewer.image_menu import image_menu
 from semblance.app.viewer.image_pane import ImagePane
+from semblance.app.viewer.key_images import KeyImages
 from semblance.app.viewer.linked_panes import LinkedPanes
 from semblance.app.viewer.tools import RECTANGLE, RULER, SELECT
 from semblance.app.widgets.buttons import KeyTip
@@ -200,7 +202,8 @@ class ComparePage(FullPage):
         self.strip.current_changed.connect(self._follow_strip)
         self.strip.menu_requested.connect(self.menu_requested)
         for side, pane in enumerate(self.panes):
-            attach_menu(pane.view, lambda _at, side=side: self.make_menu(side))
+            KeyImages(self._context, pane)
+            attach_menu(pane.view, partial(self._menu_of, side))
             pane.view.pointed_at.connect(lambda at, side=side: self.reason.point(side, at))
             pane.view.tool_changed.connect(lambda name: self.measure.setChecked(name == RULER))
         self.panes[1].view.tool_changed.connect(lambda name: self.draw.setChecked(name == RECTANGLE))
@@ -595,6 +598,9 @@ class ComparePage(FullPage):
             search = menu.addAction(f"{tr('Search with this region')}\t{key}", self.search_with_region)
             search.setEnabled(self.drawn is not None)
         return menu
+
+    def _menu_of(self, side: int, _at: QPoint) -> QMenu:
+        return self.make_menu(side)
 
     def _draw(self, on: bool) -> None:
         view = self.panes[1].view

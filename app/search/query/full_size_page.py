@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QPoint, Qt, Signal
@@ -28,6 +29,7 @@ from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.viewer.image_menu import image_menu
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.viewer.image_view import ImageView
+from semblance.app.viewer.key_images import KeyImages
 from semblance.app.viewer.localizer import LocalizerView
 from semblance.app.viewer.plane_views import PlaneViews
 from semblance.app.viewer.slice_strip import SliceStrip
@@ -143,7 +145,8 @@ class FullSizePage(FullPage):
             lambda: self._open_menu(self.more.mapToGlobal(QPoint(0, self.more.height())))
         )
         for one in (view, *self.planes.views.values()):
-            attach_menu(one, lambda _at, one=one: None if self._loaded is None else self.make_menu(one))
+            attach_menu(one, partial(self._menu_of, one))
+        KeyImages(self._context, pane).changed.connect(strip.show_key_images)
         view.window_changed.connect(lambda _: self._show_window_level())
         view.inverted_changed.connect(lambda _: self._show_window_level())
         for chooser in (strip, self.localizer):
@@ -395,6 +398,9 @@ class FullSizePage(FullPage):
     def make_menu(self, view: ImageView | None = None) -> QMenu:
         """The menu of the image, or of the plane in ``view``; it deletes itself when it closes."""
         return image_menu(view or self.view, self._context, self, self.pane, self.header_requested.emit)
+
+    def _menu_of(self, view: ImageView, _at: QPoint) -> QMenu | None:
+        return None if self._loaded is None else self.make_menu(view)
 
     def _open_menu(self, at: QPoint) -> None:
         if self._loaded is not None:

@@ -27,6 +27,7 @@ from semblance.app.shell.state import Change
 from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.viewer.image_menu import image_menu
 from semblance.app.viewer.image_pane import ImagePane
+from semblance.app.viewer.key_images import KeyImages
 from semblance.app.viewer.tool_row import ToolRow
 from semblance.app.widgets.buttons import KeyTip
 from semblance.app.widgets.drop_target import DropTarget
@@ -126,6 +127,7 @@ class QueryPanel(Panel):
         self._region.region_changed.connect(self._show_region)
         view.window_changed.connect(lambda _: self._update_window_level())
         view.inverted_changed.connect(lambda _: self._update_window_level())
+        KeyImages(self._context, self.pane)
         attach_menu(view, lambda _at: None if self._source is None else self.make_menu())
         self._loading_timer = one_shot(self, self._show_loading, SHOW_AFTER_MS)
         state.on_change(Change.QUERY, self, self._refresh)
