@@ -52,11 +52,9 @@ class KeyImages(QObject):
     def read(self) -> None:
         """Another image is shown: read its key images."""
         row = self._row
-        if self._pane.source == self._source and row is not None:
-            self._show_note()
-            return
-        self._source = self._pane.source
-        self._receive(self._source, ())
+        if row is None or self._pane.source != self._source:
+            self._source = self._pane.source
+            self._receive(self._source, ())
         if row is not None:
             self._run(key_images.key_images, row)
 
