@@ -85,7 +85,13 @@ class HangingPage(FullPage):
         #: Windows here are not those of the images elsewhere.
         self._views = LastViews()
         self.panes = [
-            ImagePane(context.jobs, settings=context.settings, share=1 / MOST, last_views=self._views)
+            ImagePane(
+                context.jobs,
+                settings=context.settings,
+                share=1 / MOST,
+                last_views=self._views,
+                figures=context.figures,
+            )
             for _ in range(MOST)
         ]
         self._links = LinkedPanes(self.panes, self.linked)

@@ -115,6 +115,23 @@ def slab_of_slices(address: ImageAddress, place: int, slab: Slab) -> Image:
     return slab_image(volume, planes[0], at, slab)[0]
 
 
+def plane_image(
+    address: ImageAddress, axis: int, place: int, slab: Slab | None = None, *, reporter: Reporter = SILENT
+) -> Image:
+    """Plane ``place`` across ``axis`` of the volume at ``address``, or the slab around it, as :func:`view_planes` shows
+    it.
+
+    Raises:
+        BadInput: as :func:`view_planes`.
+    """
+    volume, planes, _ = _cached_volume.get(address, reporter)
+    return (
+        planes[axis].image(volume, place)
+        if slab is None
+        else slab_image(volume, planes[axis], place, slab)[0]
+    )
+
+
 def forget_volume(_library: LibraryLocation | None = None, *, reporter: Reporter = SILENT) -> None:
     """Free the memory of the volume that :func:`view_planes` has read, of any library."""
     _cached_volume.forget()
