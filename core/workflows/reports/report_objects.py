@@ -43,6 +43,7 @@ from semblance.core.searches.feedback.ledger import LedgerEntry
 from semblance.core.searches.query import Query
 from semblance.core.searches.similar_cases import MatchedPlace, RankedCase
 from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.imaging.key_images import key_images_of
 from semblance.core.workflows.reports.build_report_document import report_document
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.rank_cases import RankedSearch
@@ -278,7 +279,7 @@ class _Objects:
 
     @functools.cached_property
     def _key_images(self) -> list[SourceObject]:
-        query = self._source_of_query(all_slices=True) or self._captured_query
+        query = self._marked_slices() or self._source_of_query(all_slices=True) or self._captured_query
         sources = [query, self._montage]
         if not self._options.identified:
             sources += self._sources_of_cases(all_slices=True)
@@ -325,6 +326,18 @@ class _Objects:
         region, address = self._query_region, self._address()
         place = region.middle_slice if region is not None else None
         return None if address is None else self._read(address, place, all_slices=all_slices)
+
+    def _marked_slices(self) -> SourceObject | None:
+        """The slices of the query that a person marked as key images; ``None`` without any, or for other files."""
+        address, case = self._address(), self._case
+        if address is None or case is None or not address.slices:
+            return None
+        marked = key_images_of(self._loaded.library.annotations, case.case_id)
+        slices = [one.slice for one in marked if one.slice is not None and one.slice < len(address.slices)]
+        with ImageReader() as reader:
+            headers = [self._header(reader, address.slices[place]) for place in slices]
+        found = tuple(header for header in headers if header is not None)
+        return SourceObject(found, 0) if found and len(found) == len(headers) else None
 
     def _sources_of_cases(self, *, all_slices: bool) -> list[SourceObject | None]:
         """Of each similar case its instances, a Secondary Capture of another image, or nothing without an image."""
