@@ -381,20 +381,7 @@ class _Objects:
 
     def _header(self, reader: ImageReader, address: ImageAddress) -> Dataset | None:
         """The header, de-identified unless the object is for the patient's record; ``None`` for other files."""
-        from semblance.core.imaging.dicom.dicom_file import errors_as_bad_input, open_dicom
-
-        with reader.dicom_file(address) as file:
-            if file is None:
-                return None
-            header = open_dicom(file, str(address)).dataset
-        if any(
-            keyword not in header for keyword in ("SOPInstanceUID", "SeriesInstanceUID", "StudyInstanceUID")
-        ):
-            return None
-        if not self._options.identified:
-            with errors_as_bad_input(str(address)):
-                deidentify(header, Profile(), self._pseudonyms, DeidentificationChanges())
-        return header
+        return referred_header(reader, address, None if self._options.identified else self._pseudonyms)
 
     @functools.cached_property
     def _of_query(self) -> SourceObject:
@@ -453,6 +440,29 @@ class _Objects:
         """The id of the query's patient as the library has it; empty in de-identified objects."""
         known = self._case.patient if self._case is not None and self._options.identified else None
         return (known or "")[:64]
+
+
+def referred_header(
+    reader: ImageReader, address: ImageAddress, pseudonyms: Pseudonyms | None
+) -> Dataset | None:
+    """The DICOM header at ``address``, de-identified with ``pseudonyms`` if given; ``None`` for other files, and where
+    it lacks the UIDs by which it is referred to.
+
+    Raises:
+        BadInput: it cannot be read or de-identified.
+    """
+    from semblance.core.imaging.dicom.dicom_file import errors_as_bad_input, open_dicom
+
+    with reader.dicom_file(address) as file:
+        if file is None:
+            return None
+        header = open_dicom(file, str(address)).dataset
+    if any(keyword not in header for keyword in ("SOPInstanceUID", "SeriesInstanceUID", "StudyInstanceUID")):
+        return None
+    if pseudonyms is not None:
+        with errors_as_bad_input(str(address)):
+            deidentify(header, Profile(), pseudonyms, DeidentificationChanges())
+    return header
 
 
 def _frames(reader: ImageReader, address: ImageAddress) -> tuple[ImageAddress, ...]:
