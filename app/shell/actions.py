@@ -77,11 +77,13 @@ SYNONYMS = {
     "why": tr("explain reason contributions"),
     "refine": tr("feedback thumbs clicks"),
     "header": tr("dicom tags metadata"),
-    "paste_image": tr("paste query screenshot insert"),
+    "paste_image": tr("paste query screenshot insert clipboard image file case id"),
     "ask_file": tr("query open similar upload"),
     "save_search": tr("keep name store"),
     "branch_search": tr("copy duplicate fork"),
     "searches": tr("saved history open"),
+    "previous_query": tr("back history return last"),
+    "next_query": tr("forward history"),
     "rank_again": tr("refresh update renew"),
     "region": tr("rectangle ellipse polygon outline roi brush mass wand"),
     "whole_image": tr("remove region"),
@@ -149,6 +151,7 @@ _OF_EDITS = (
     "undone edits",
     "can save metric",
 )
+_HISTORY_STEPS = {"earlier queries": -1, "later queries": 1}
 _OF_MARKS = ("writable", "can judge", "can save search", "can add concepts", "concepts")
 
 
@@ -309,9 +312,7 @@ COMMANDS = (
     Command("next_case", tr("Next case"), "Case", "Ctrl+Down", "chevron-down", "library", research=True),
     Command("previous_case", tr("Previous case"), "Case", "Ctrl+Up", "chevron-up", "library", research=True),
     Command("ask_file", tr("Search with an image file…"), "Search", "Ctrl+Shift+O", "image", "metric"),
-    Command(
-        "paste_image", tr("Search with the image on the clipboard"), "Search", "Ctrl+V", "image", "metric"
-    ),
+    Command("paste_image", tr("Search with what was copied"), "Search", "Ctrl+V", "image", "library"),
     Command(
         "save_search", tr("Save search…"), "Search", "Ctrl+Alt+S", "save", "can save search", separator=True
     ),
@@ -325,6 +326,18 @@ COMMANDS = (
         research=True,
     ),
     Command("searches", tr("Searches…"), "Search", "Ctrl+Alt+O", "list", "library"),
+    Command(
+        "previous_query",
+        tr("Previous query"),
+        "Search",
+        "Alt+Left",
+        "chevron-left",
+        "earlier queries",
+        research=True,
+    ),
+    Command(
+        "next_query", tr("Next query"), "Search", "Alt+Right", "chevron-right", "later queries", research=True
+    ),
     Command("rank_again", tr("Search again"), "Search", "F5", "refresh", "query"),
     Command("region", tr("Draw region"), "Search", "Ctrl+Shift+R", "rectangle", "query", separator=True),
     Command("whole_image", tr("Search with the whole image"), "Search", "Ctrl+Shift+W", "select", "query"),
@@ -616,6 +629,7 @@ def available(state: WindowState) -> set[str]:
             out.add("can save search")
     if state.ranking is not None:
         out.add("ranking")
+    out |= {name for name, steps in _HISTORY_STEPS.items() if state.history.can_go(steps)}
     out |= _judgement_conditions(state) | _edit_conditions(state)
     if state.training is not None and state.training.running:
         out.add("training")

@@ -14,6 +14,7 @@ from semblance.app.shell.jobs import Job, Jobs, WorkerPool
 from semblance.app.shell.local_time import local_time
 from semblance.core.language import tr, tr_n
 from semblance.core.library.location import LibraryLocation, ServerAddress
+from semblance.core.searches.query import Query
 from semblance.core.workflows.library import import_source as import_workflow
 from semblance.core.workflows.library import library_snapshot, relink_images
 from semblance.core.workflows.library.library_snapshot import LibrarySnapshot
@@ -210,7 +211,10 @@ def _leave_library(context: Context) -> None:
 def _save_view(context: Context) -> Job | None:
     """Save the present search and its view in the library."""
     library = context.state.library
-    if library is None or not context.state.can_write:
+    if library is None:
+        return None
+    if not context.state.can_write:
+        _remember_query(context)
         return None
     job = context.jobs.run(
         tr("Saving the view"),
@@ -224,13 +228,37 @@ def _save_view(context: Context) -> Job | None:
     return job
 
 
+def _remember_query(context: Context) -> None:
+    """Remember the query of a library that cannot be written to: the number of its case, no id, or the file."""
+    state, query = context.state, context.state.query
+    if state.location is None or query is None:
+        return
+    index = state.columns.index_of_id(query.case) if query.case is not None else -1
+    what = str(int(state.columns.case_row[index])) if index >= 0 else str(query.image or "")
+    context.settings.remember_query(state.location, what)
+
+
 def _restore_last_search(context: Context, path: LibraryLocation) -> None:
+    """Search with the last query of the library at ``path``, else with its first one."""
+    state = context.state
+    if not state.can_write and (last := context.settings.last_query(path)):
+        if last.isdigit():
+            search_operations.submit_case(context, int(last))
+        elif (image := Path(last)).is_file():
+            search_operations.submit_query(context, Query(image=image))
+            return
+        if state.query is not None:
+            return
     job = context.jobs.run(
         "", saved_searches.last_search, path, pool=WorkerPool.READ, quiet=True, channel="restore"
     )
 
     def show(found: saved_searches.ReopenedSearch | None) -> None:
-        if found is not None and context.state.location == path and context.state.query is None:
+        if state.location != path or state.query is not None:
+            return
+        if found is not None:
             search_operations.show_last_search(context, found)
+        else:
+            search_operations.submit_first_query(context)
 
     context.follow(job, show)

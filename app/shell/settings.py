@@ -22,6 +22,7 @@ from semblance.core.searches.search import NO_MATCH_RATE
 READ_FOLDER, WRITE_FOLDER = "last_folder", "last_target_folder"
 #: Key of the user's name; empty for the name of the system account.
 AUTHOR = "author"
+_LAST_QUERIES = "last_queries"
 #: Libraries listed on the start page.
 MAX_RECENT = 8
 #: Numbers of similar cases to list, and that at the first start.
@@ -195,9 +196,28 @@ class Settings:
     def remembers_libraries(self, remember: bool) -> None:
         self.set_flag("remember_libraries", remember)
 
+    def last_query(self, library: LibraryLocation) -> str:
+        """What :meth:`remember_query` stored for ``library``; "" for nothing."""
+        return dict(self._last_queries).get(str(library), "")
+
+    def remember_query(self, library: LibraryLocation, what: str) -> None:
+        """Store the last query of a library in which nothing can be saved, the number of a case or a file, if
+        libraries are remembered."""
+        if self.remembers_libraries and what:
+            others = [pair for pair in self._last_queries if pair[0] != str(library)]
+            pairs = [(str(library), what), *others][:MAX_RECENT]
+            self._values.put(_LAST_QUERIES, [text for pair in pairs for text in pair])
+
+    @property
+    def _last_queries(self) -> list[tuple[str, str]]:
+        value: Any = self._values.get(_LAST_QUERIES, [])
+        texts = [str(text) for text in value] if isinstance(value, list) else []
+        return list(zip(texts[::2], texts[1::2], strict=False))
+
     def forget_libraries(self) -> None:
-        """Forget which libraries and folders were opened."""
+        """Forget which libraries and folders were opened, and what was searched with."""
         self._values.put("recent", [])
+        self._values.put(_LAST_QUERIES, [])
         for key in ("last_library", READ_FOLDER, WRITE_FOLDER):
             self.set_text(key, "")
 

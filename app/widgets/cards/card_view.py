@@ -327,7 +327,7 @@ class CardView(QAbstractScrollArea):
                 count,
                 height=self.viewport().height(),
                 style=self._style,
-                has_notes=self._model.notes is not None,
+                has_notes=self._model.notes is not None or self._model.has_lines,
                 most_columns=self._most_columns,
             )
         bar, height = self.verticalScrollBar(), self.viewport().height()
