@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import numpy as np
+
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job, Jobs, WorkerPool
 from semblance.app.shell.local_time import local_time
-from semblance.core.language import tr, tr_n
+from semblance.core.language import tr, tr_n, tr_name
+from semblance.core.library.case_names import modality_name
 from semblance.core.library.location import LibraryLocation, ServerAddress
 from semblance.core.searches.query import Query
 from semblance.core.workflows.library import import_source as import_workflow
@@ -21,6 +24,8 @@ from semblance.core.workflows.library.library_snapshot import LibrarySnapshot
 from semblance.core.workflows.library.recent_libraries import preview_images
 from semblance.core.workflows.searches import saved_searches
 
+#: Kinds of images that the list of recent libraries names.
+_MOST_KINDS = 2
 #: Callbacks for when the library has been read again, each with its path.
 _after_reload: WeakKeyDictionary[Jobs, list[tuple[LibraryLocation, Callable[[], None]]]] = WeakKeyDictionary()
 
@@ -64,7 +69,7 @@ def open_library(
             context.jobs.servers.remember(snapshot.location)
         if before is not None and before != path:
             context.jobs.close_library(before)
-        context.settings.add_recent(path)
+        _note_opened(context, snapshot)
         context.settings.last_library = path
         if snapshot.copied:
             context.messages.warning(
@@ -226,6 +231,20 @@ def _save_view(context: Context) -> Job | None:
     )
     job.failed.connect(context.messages.error)
     return job
+
+
+def _note_opened(context: Context, snapshot: LibrarySnapshot) -> None:
+    """Put the library into the list of recent ones, with what is in it."""
+    from semblance.core.library.importers.registry import get_importer
+
+    headers = snapshot.columns.headers
+    codes = np.bincount(headers.codes["modality"])[1:]
+    modalities = [headers.texts["modality"][code + 1] for code in np.argsort(-codes)[:_MOST_KINDS].tolist()]
+    kinds = [modality_name(one) for one in modalities] or [
+        tr_name(get_importer(one).title) for one in snapshot.kinds
+    ]
+    cases = tr_n("{n} case", "{n} cases", len(snapshot.columns)) if len(snapshot.columns) else ""
+    context.settings.add_recent(snapshot.location, cases, ", ".join(dict.fromkeys(kinds[:_MOST_KINDS])))
 
 
 def _remember_query(context: Context) -> None:

@@ -199,6 +199,7 @@ class MainWindow(QMainWindow):
         page.open_requested.connect(self.context.actions["open_library"].trigger)
         page.server_requested.connect(self.context.actions["open_server"].trigger)
         page.recent_requested.connect(lambda path: self.open_library(library_location(path)))
+        page.forget_requested.connect(self._forget_recent)
         page.dropped.connect(lambda path: self._open_dropped(Path(path)))
         page.glossary_requested.connect(self.context.actions["words"].trigger)
 
@@ -351,6 +352,12 @@ class MainWindow(QMainWindow):
 
         load_previews(self.context, recent[:MAX_RECENT], PREVIEWS, PREVIEW_PX, self.start_page.show_previews)
 
+    def _forget_recent(self, path: str) -> None:
+        """Remove a library from the list of recent ones."""
+        self.context.settings.forget_recent(library_location(path))
+        self.start_page.set_recent(self.context.settings.recent_facts)
+        self._load_previews()
+
     def _open_dropped(self, source: Path) -> None:
         self.parts.commands.library.open_dropped(source)
 
@@ -369,7 +376,7 @@ class MainWindow(QMainWindow):
         else:
             if parts is not None:
                 parts.layout.save()
-            self.start_page.set_recent(self.context.settings.recent)
+            self.start_page.set_recent(self.context.settings.recent_facts)
             if parts is not None:
                 self._load_previews()
         self.pages.setCurrentWidget(self.panels.ranking if is_open else self.start_page)
