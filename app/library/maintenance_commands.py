@@ -273,7 +273,7 @@ class VerifyDialog(ListDialog):
         self._enable(writable=writable)
 
     def fail(self) -> None:
-        """Show that the library could not be verified. The message bar says why."""
+        """Show that the library could not be verified. A message says why."""
         self.summary.setText(tr("The library could not be verified."))
         self._enable(writable=False)
 

@@ -23,7 +23,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from semblance.app.research.result_dialog import (
+from semblance.app.research.result_page import (
     BADGES,
     ResultTable,
     difference_text,

@@ -59,6 +59,7 @@ SYNONYMS = {
     "detect_lesions": tr("duplicates copies near-duplicates find group"),
     "remove_cases": tr("delete cases"),
     "find_case": tr("filter finding text"),
+    "go_messages": tr("past errors warnings notifications history list"),
     "close_messages": tr("dismiss errors warnings"),
     "reset_window": tr("WL windowing brightness contrast grey levels auto"),
     "theme": tr("night day colours mode appearance"),
@@ -271,6 +272,7 @@ COMMANDS = (
     Command("go_notes", tr("Go to the notes"), "View", "", "", "library", research=True),
     Command("go_evaluation", tr("Go to the evaluation"), "View", "Alt+5", "chart", "library", research=True),
     Command("go_metric", tr("Go to the metric"), "View", "Alt+6", "sliders", "library", research=True),
+    Command("go_messages", tr("Go to the messages"), "View", "Alt+0", "messages", research=True),
     Command("close_messages", tr("Close all messages"), "View", "Ctrl+Shift+X", "close", research=True),
     Command("menus", tr("Go to the menus"), "View", "F10", "", research=True),
     Command(

@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from semblance.core.imaging.slab import Slab
 
 #: Maximum number of images; the least recently shown one is removed.
 MOST = 500
@@ -12,11 +16,13 @@ MOST = 500
 
 @dataclass(frozen=True)
 class LastView:
-    """``place``: the slice, 0 for an image. ``window``: its ends in the image's unit, ``None`` for colour."""
+    """``place``: the slice, 0 for an image. ``window``: its ends in the image's unit, ``None`` for colour. ``slabs``:
+    (axis, slab) of the planes of a volume that are shown as one."""
 
     place: int = 0
     window: tuple[float, float] | None = None
     inverted: bool = False
+    slabs: tuple[tuple[int, Slab], ...] = ()
 
 
 class LastViews:

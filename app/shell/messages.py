@@ -6,14 +6,14 @@ import logging
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
 from semblance.core.errors import SemblanceError
-from semblance.core.language import tr, translate
+from semblance.core.language import LazyText, tr, translate
 from semblance.core.library.location import LibraryLocation
 from semblance.core.log import PublicText, describe_failure, logger
 
@@ -35,6 +35,7 @@ class Message:
     ``details``: text to copy and send to others, without names of patients and files. ``actions``: texts of
     buttons with what they do. ``topic``: the message replaces an earlier one with the same topic, if it has one.
     ``library``: what it is about, by default the library that is open; it is closed when another one is opened.
+    ``event``: the same for messages that differ only in what they name, such as the file that could not be read.
     """
 
     level: str
@@ -44,10 +45,11 @@ class Message:
     actions: tuple[Action, ...] = ()
     topic: str = ""
     library: LibraryLocation | None = None
+    event: str = field(default="", compare=False)
 
 
 class Messages(QObject):
-    """Shows messages of every part of the window in the message bar and writes them to the log.
+    """Shows messages of every part of the window in its corner and writes them to the log.
 
     ``history``: the last 1,000.
     """
@@ -92,7 +94,15 @@ class Messages(QObject):
         self._show(Message("info", what, hint, actions=tuple(actions), topic=topic, library=library))
 
     def _show(self, message: Message) -> None:
-        message = replace(message, what=translate(message.what), hint=translate(message.hint))
+        what, hint = (
+            text.msgid if isinstance(text, LazyText) else text for text in (message.what, message.hint)
+        )
+        message = replace(
+            message,
+            what=translate(message.what),
+            hint=translate(message.hint),
+            event=message.topic or "\n".join((message.level, what, hint)),
+        )
         self.history.append(message)
         del self.history[:-MAX_HISTORY]
         logger.log(_LEVELS[message.level], "message %s: %s", message.what, PublicText(message.details))

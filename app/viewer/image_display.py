@@ -21,6 +21,7 @@ from semblance.core.imaging.cut_planes import Edges
 from semblance.core.imaging.display import DisplayImage
 from semblance.core.imaging.in_plane_shift import InPlaneShift
 from semblance.core.imaging.region import Region
+from semblance.core.imaging.slice_plane import Point
 from semblance.core.language import tr
 
 
@@ -36,6 +37,19 @@ class SecondImage:
     shift: InPlaneShift | None = None
 
 
+@dataclass(frozen=True)
+class LinkedCursor:
+    """The point ``x``, ``y`` of an image, in its pixels, that belongs to the one under the mouse in a linked image.
+
+    ``is_here``: it is the same position; else ``label`` says what is different.
+    """
+
+    x: float
+    y: float
+    label: str = ""
+    is_here: bool = True
+
+
 class ImageDisplay(QWidget):
     """Shows a :class:`semblance.core.imaging.display.DisplayImage`, fitted until the user zooms.
 
@@ -43,7 +57,8 @@ class ImageDisplay(QWidget):
     zoom and position, ``inverted_changed(inverted)``; ``segment_requested(x, y)``: outline what lies at that image
     pixel; ``refine_requested``: outline what lies in the region drawn; ``scrolled(steps)``: so many slices on, if
     ``scrolls``; ``run_requested``: start or stop running through the slices; ``located(x, y)``: move the cross there;
-    ``pointed_at(at)``: the pixel under the mouse, ``None`` where none is.
+    ``pointed_at(at)``: the pixel under the mouse, ``None`` where none is; ``slab_scrolled(steps)``: so many planes more
+    in the slab, if ``has_slabs``.
     """
 
     window_changed = Signal(object)
@@ -56,6 +71,7 @@ class ImageDisplay(QWidget):
     located = Signal(float, float)
     inverted_changed = Signal(bool)
     pointed_at = Signal(object)
+    slab_scrolled = Signal(int)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -80,12 +96,19 @@ class ImageDisplay(QWidget):
         #: Whether the left and right arrow keys are the page's, which shows another case.
         self.leaves_arrows = False
         self.slice_text = ""
+        #: Whether planes can be shown as one, and what is shown then.
+        self.has_slabs = False
+        self.slab_text = ""
         self.problem = ""
         self.second: SecondImage | None = None
         #: Letters of the patient's sides at left, top, right and bottom of the image as stored.
         self.edges: Edges | None = None
         #: A point of the image that lines cross at; clicks and drags of the lines move it.
         self.cross: tuple[float, float] | None = None
+        #: The lines in which linked images cut this one.
+        self.cut_lines: tuple[tuple[Point, Point], ...] = ()
+        #: Where the mouse points in a linked image.
+        self.linked_cursor: LinkedCursor | None = None
         #: The image pixel under the mouse.
         self.pixel_under_mouse: tuple[int, int] | None = None
         #: The region drawn on the image.
@@ -124,7 +147,9 @@ class ImageDisplay(QWidget):
         self.case_region, self.notes = None, () if image is None else image.notes
         self.marks = ()
         self.place_marks = NO_PLACE_MARKS
-        self.edges = self.cross = None
+        self.edges = self.cross = self.linked_cursor = None
+        self.cut_lines = ()
+        self.slab_text = ""
         if image is None:
             self.region.begin(0, 0)
             self._view = Viewport(1, 1).resized(self.width(), self.height())
@@ -161,6 +186,18 @@ class ImageDisplay(QWidget):
         """Show the cross at a point of the image, or hide it."""
         if at != self.cross:
             self.cross = at
+            self.update()
+
+    def show_linked_cursor(self, cursor: LinkedCursor | None) -> None:
+        """Show where the mouse points in a linked image, or nothing."""
+        if cursor != self.linked_cursor:
+            self.linked_cursor = cursor
+            self.update()
+
+    def show_cut_lines(self, lines: tuple[tuple[Point, Point], ...]) -> None:
+        """Show the lines in which linked images cut this one."""
+        if lines != self.cut_lines:
+            self.cut_lines = lines
             self.update()
 
     def show_second(self, second: SecondImage | None) -> None:

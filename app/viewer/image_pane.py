@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from PySide6.QtCore import Signal
@@ -23,6 +24,7 @@ from semblance.core.imaging.display import DisplayImage
 from semblance.core.imaging.image import SliceFacts
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.region import Region
+from semblance.core.imaging.slab import Slab
 from semblance.core.language import tr
 from semblance.core.library.location import LibraryLocation
 from semblance.core.workflows.imaging.view_images import ViewedImage
@@ -79,7 +81,7 @@ class ImagePane(QWidget):
         self.slices.ready.connect(self._show_slice)
         self.slices.moved.connect(self._show_place)
         self.slices.failed.connect(self._show_problem)
-        self._follows_window = False
+        self._follows_window = self._shows_slab = False
         self.view.window_changed.connect(lambda _: self._keep_view(is_own_window=True))
         for changed in (self.view.inverted_changed, self.slices.moved):
             changed.connect(lambda _: self._keep_view())
@@ -103,7 +105,7 @@ class ImagePane(QWidget):
     ) -> None:
         """An image just opened (``what``: a case's row or a file's address), with ``region`` drawn on it."""
         image, self.source = viewed.image, (library, what)
-        self._follows_window = False
+        self._follows_window = self._shows_slab = False
         self._is_showing = True
         self.histogram.show_image(image)
         self.view.show_image(image, region)
@@ -176,7 +178,31 @@ class ImagePane(QWidget):
         if self._follows_window:
             stored = self._last_views.get(self.source)
             ends = None if stored is None else stored.window
-        self._last_views.store(self.source, LastView(self.slices.place, ends, self.view.inverted))
+        slabs = tuple(self.slabs.items())
+        self._last_views.store(self.source, LastView(self.slices.place, ends, self.view.inverted, slabs))
+
+    # Planes shown as one
+
+    @property
+    def slabs(self) -> dict[int, Slab]:
+        """By axis the slabs in which the volume was shown last."""
+        stored = None if self._last_views is None else self._last_views.get(self.source)
+        return {} if stored is None else dict(stored.slabs)
+
+    def keep_slabs(self, slabs: Mapping[int, Slab]) -> None:
+        """Show the volume in these slabs the next time."""
+        if self._last_views is not None:
+            stored = self._last_views.get(self.source) or LastView(self.slices.place)
+            self._last_views.store(self.source, replace(stored, slabs=tuple(slabs.items())))
+
+    def show_slab(self, image: DisplayImage | None, text: str = "") -> None:
+        """Show a slab of slices in place of the slice, with what it is; ``None``: the slice again."""
+        was_shown, self._shows_slab = self._shows_slab, image is not None
+        self.view.slab_text = text
+        if image is None and was_shown:
+            image = self.slices.image
+        if image is not None and self.view.image is not None:
+            self.view.show_slice(image)
 
     def show_nothing(self) -> None:
         self._is_showing = True
@@ -185,6 +211,7 @@ class ImagePane(QWidget):
         self._case_region, self._place_marks = None, NO_PLACE_MARKS
         self.view.scrolls = False
         self.view.slice_text = ""
+        self._shows_slab = False
         self.view.show_image(None)
         self.histogram.show_image(None)
         self._is_showing = False
@@ -219,7 +246,8 @@ class ImagePane(QWidget):
             self.slices.go_to_slice(number)
 
     def _show_slice(self, place: int, image: DisplayImage) -> None:
-        self.view.show_slice(image)
+        if not self._shows_slab:
+            self.view.show_slice(image)
         self._show_place(place, image.slice_facts)
         self.slice_changed.emit(place)
 

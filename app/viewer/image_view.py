@@ -162,16 +162,21 @@ class ImageView(ImageDisplay):
         self.update()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        angle = event.angleDelta().y()
+        # Some systems turn the wheel sideways while Shift is held.
+        angle = event.angleDelta().y() or event.angleDelta().x()
         if self._renderer is None or angle == 0:
             event.ignore()
             return
         event.accept()
-        if self.scrolls and not event.modifiers() & Qt.KeyboardModifier.ControlModifier:
+        is_slab = self.has_slabs and bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+        if is_slab or (self.scrolls and not event.modifiers() & Qt.KeyboardModifier.ControlModifier):
             # Fine wheels send less than a notch at a time.
             self._wheel_angle += angle
             steps = int(self._wheel_angle / 120)
             self._wheel_angle -= 120 * steps
+            if is_slab:
+                self.slab_scrolled.emit(steps)
+                return
             self.scroll_by(-steps * self.settings.slices_per_notch)
             return
         at = event.position()

@@ -8,6 +8,7 @@ from functools import partial
 
 from PySide6.QtWidgets import QAbstractButton
 
+from semblance.app.viewer.image_display import LinkedCursor
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.viewer.linking import (
     LevelLink,
@@ -18,6 +19,8 @@ from semblance.app.viewer.linking import (
     linked_window,
 )
 from semblance.core.imaging.region import Box
+from semblance.core.imaging.slice_plane import SlicePlane, cut_line
+from semblance.core.language import format_number, tr
 from semblance.core.retrieval.slice_alignment import Alignment
 
 
@@ -40,11 +43,16 @@ class LinkedPanes:
         self._levels: tuple[Alignment, Alignment] | None = None
         #: The slice at which a pane follows the one that was scrolled, by its place.
         self._followed: dict[int, int] = {}
+        #: Whether a user said that images without a position belong together.
+        self.is_by_hand = False
         for place, pane in enumerate(panes):
             pane.view.view_changed.connect(partial(self.share_view, place, window=False))
             pane.view.window_changed.connect(lambda _, place=place: self.share_view(place))
             pane.view.inverted_changed.connect(lambda _, place=place: self._share_inversion(place))
             pane.slice_changed.connect(lambda _, place=place: self._share_slice(place))
+            pane.slice_changed.connect(lambda _: self.show_cut_lines())
+            pane.view.pointed_at.connect(partial(self._share_cursor, place))
+        switch.toggled.connect(lambda _: self.show_cut_lines())
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -123,6 +131,7 @@ class LinkedPanes:
         )
         if is_same and self._link in (None, LevelLink.POSITION):
             self._share_slice(0)
+        self.show_cut_lines()
 
     def link_levels(
         self, link: LevelLink | None, levels: Alignment | None = None, *, moves: bool = True
@@ -141,6 +150,59 @@ class LinkedPanes:
     def forget_slices(self) -> None:
         """Other volumes are shown, which begin at slices that belong together."""
         self._side_by_side, self._followed = {}, {}
+        self.is_by_hand = False
+
+    # Positions in the patient
+
+    def show_cut_lines(self) -> None:
+        """Show on each image where the others cut it that have its frame of reference."""
+        planes = [_plane(pane) if self._switch.isChecked() else None for pane in self._panes]
+        for pane, on in zip(self._panes, planes, strict=True):
+            image, lines = pane.view.image, []
+            for other, cut in zip(self._panes, planes, strict=True):
+                other_image = other.view.image
+                if other is pane or on is None or cut is None or not cut.is_in_frame_of(on):
+                    continue
+                assert image is not None
+                assert other_image is not None
+                size = other_image.height, other_image.width
+                line = cut_line(cut, size, on, (image.height, image.width))
+                # A scout is no slice: what it shows lies on no line.
+                if line is not None and not cut.is_projection:
+                    lines.append(line)
+            pane.view.show_cut_lines(tuple(lines))
+
+    def _share_cursor(self, place: int, at: tuple[int, int] | None) -> None:
+        """Show in the others the position that the mouse points at in the pane at ``place``."""
+        one = self._panes[place]
+        for pane in self._panes:
+            if pane is one:
+                continue
+            is_linked = at is not None and self._switch.isChecked() and one.view.image is not None
+            shown = self._cursor_on(pane, one, at) if is_linked and at is not None else None
+            pane.view.show_linked_cursor(shown)
+
+    def _cursor_on(self, pane: ImagePane, one: ImagePane, at: tuple[int, int]) -> LinkedCursor | None:
+        """The pixel ``at`` of ``one`` as ``pane`` shows it: at the same position in one frame of reference; else at the
+        same relative one, if the slices are at the same level or the user linked the images by hand."""
+        image, source = pane.view.image, one.view.image
+        if image is None or source is None:
+            return None
+        point, plane, here = (at[0] + 0.5, at[1] + 0.5), _plane(one), _plane(pane)
+        if plane is not None and here is not None and plane.is_in_frame_of(here):
+            ((x, y, away),) = here.pixels_of(plane.points_of([point])).tolist()
+            if not (0 <= x <= image.width and 0 <= y <= image.height):
+                return None
+            if here.is_projection or plane.is_projection or abs(away) <= _half_thickness(pane):
+                return LinkedCursor(x, y)
+            distance = tr("{mm} mm away", mm=format_number(abs(away), ".3g"))
+            return LinkedCursor(x, y, distance, is_here=False)
+        relative = point[0] / source.width * image.width, point[1] / source.height * image.height
+        if self._link is LevelLink.CONTENT:
+            return LinkedCursor(*relative, tr("same level, place in it not matched"), is_here=False)
+        if self._link is LevelLink.HAND or self.is_by_hand:
+            return LinkedCursor(*relative, tr("same relative place, linked by hand"), is_here=False)
+        return None
 
     def _share_slice(self, place: int) -> None:
         one = self._panes[place].slices
@@ -177,6 +239,21 @@ def _level(levels: Alignment, place: int) -> int | None:
     if not len(levels.slices):
         return None
     return levels.counterpart(min(max(place, int(levels.slices[0])), int(levels.slices[-1])))
+
+
+def _plane(pane: ImagePane) -> SlicePlane | None:
+    """Where the image of a pane lies."""
+    image = pane.view.image
+    return None if image is None else image.slice_facts.plane
+
+
+def _half_thickness(pane: ImagePane) -> float:
+    """How far from the middle of a slice, in mm, it still shows what lies there."""
+    facts, image = pane.slices.facts, pane.view.image
+    if facts is not None and facts.spacing_mm is not None:
+        return facts.spacing_mm[0] / 2 + 0.01
+    thickness = None if image is None else image.slice_facts.thickness_mm
+    return 0.5 if thickness is None else thickness / 2
 
 
 def _middle(box: Box) -> Point:

@@ -106,8 +106,7 @@ def linked_slice(
         if uses_positions and is_same_frame(one, other):
             assert one.location is not None
             assert other.location is not None
-            way = 1 if other.location.is_upwards else -1
-            found = way * (one.location.height_of(place, step) - other.location.height) / other_step
+            found = other.location.place_at(one.location.height_of(place))
         elif one.directions is not None and other.directions is not None:
             along, other_along = one.directions[0], other.directions[0]
             if other_along not in (along, _OPPOSITE[along]):

@@ -59,6 +59,11 @@ class KeyboardPointer:
 #: Widget pixels around a line of the cross in which it can be dragged.
 _GRAB_RADIUS = 5
 _ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+_LINE_CURSORS = {
+    (True, False): Qt.CursorShape.SplitHCursor,
+    (False, True): Qt.CursorShape.SplitVCursor,
+    (True, True): Qt.CursorShape.SizeAllCursor,
+}
 #: The share of a drag that counts for window and level while Shift is held.
 FINE = 0.2
 
@@ -80,12 +85,13 @@ class Pointer:
         self._windowing_at, self._windowed = QPointF(), QPointF()
         self._panning: QPointF | None = None
         self._clicking: QPointF | None = None
-        self._dragging_cross = False
+        #: Which lines of the cross are dragged: the upright one, and the level one.
+        self._dragged_lines = (False, False)
 
     def begin(self) -> None:
         """Reset everything for another image or tool."""
         self._windowing = self._panning = self._clicking = None
-        self._dragging_cross = False
+        self._dragged_lines = (False, False)
         self.path.cancel()
         self.brush.release()
         self.brush.leave()
@@ -119,8 +125,8 @@ class Pointer:
         if button == Qt.MouseButton.MiddleButton or (button == Qt.MouseButton.LeftButton and control):
             self._panning = at
         elif button == Qt.MouseButton.LeftButton and not self._press_tool(at, event.modifiers()):
-            self._dragging_cross = self._near_cross(at)
-            if not self._dragging_cross:
+            self._dragged_lines = self._lines_at(at)
+            if not any(self._dragged_lines):
                 self._windowing = self._view.window_level
                 self._windowing_at, self._windowed = at, QPointF()
                 self._clicking = at
@@ -161,8 +167,8 @@ class Pointer:
             step = at - self._panning
             self._panning = at
             self._view.pan_by(step.x(), step.y())
-        elif self._dragging_cross:
-            self._locate(at)
+        elif any(self._dragged_lines):
+            self._locate(at, self._dragged_lines)
         elif self.region.dragging:
             self.region.drag(at, view)
         elif self._windowing is not None and image is not None:
@@ -186,7 +192,7 @@ class Pointer:
         if is_click and self._view.cross is not None:
             self._locate(at)
         self._panning = self._windowing = self._clicking = None
-        self._dragging_cross = False
+        self._dragged_lines = (False, False)
         if self.brush.active:
             drawn = self.brush.region()
             self.brush.release()
@@ -199,16 +205,19 @@ class Pointer:
         self.region.release()
         self.show_cursor(at)
 
-    def _near_cross(self, at: QPointF) -> bool:
-        """Whether a press drags the cross."""
+    def _lines_at(self, at: QPointF) -> tuple[bool, bool]:
+        """Which lines of the cross a press here drags, the upright and the level one; both where they cross."""
         if self._view.cross is None:
-            return False
+            return False, False
         x, y = self._view.viewport.to_widget(*self._view.cross)
-        return min(abs(at.x() - x), abs(at.y() - y)) <= _GRAB_RADIUS
+        return abs(at.x() - x) <= _GRAB_RADIUS, abs(at.y() - y) <= _GRAB_RADIUS
 
-    def _locate(self, at: QPointF) -> None:
-        """Emit the new position of the cross, inside the image."""
-        view = self._view.viewport
+    def _locate(self, at: QPointF, lines: tuple[bool, bool] = (True, True)) -> None:
+        """Emit the new position of the cross, inside the image: of the upright, the level, or both ``lines``."""
+        view, cross = self._view.viewport, self._view.cross
+        if cross is not None:
+            before = view.to_widget(*cross)
+            at = QPointF(at.x() if lines[0] else before[0], at.y() if lines[1] else before[1])
         x, y = view.to_image(at.x(), at.y())
         self._view.located.emit(min(max(x, 0.0), float(view.width)), min(max(y, 0.0), float(view.height)))
 
@@ -228,8 +237,11 @@ class Pointer:
     def show_cursor(self, at: QPointF | None = None) -> None:
         shape = Qt.CursorShape.ArrowCursor
         view = self._view
+        lines = (False, False) if at is None or self.tool != tools.SELECT else self._lines_at(at)
         if self._panning is not None:
             shape = Qt.CursorShape.ClosedHandCursor
+        elif any(lines):
+            shape = _LINE_CURSORS[lines]
         elif view.image is not None and self.tool == tools.RULER:
             shape = Qt.CursorShape.CrossCursor
         elif view.image is not None and view.editable:

@@ -28,9 +28,10 @@ CACHE_BYTES = 256 << 20
 
 class Slices(QObject):
     """The current slice of a volume. ``moved(place)``: another slice was chosen. ``ready(place, image)``: it is
-    loaded. ``failed(place, problem)``: it cannot be read."""
+    loaded. ``loaded_slice(place, image)``: any slice is. ``failed(place, problem)``: it cannot be read."""
 
     ready = Signal(int, object)
+    loaded_slice = Signal(int, object)
     moved = Signal(int)
     failed = Signal(int, str)
 
@@ -95,6 +96,11 @@ class Slices(QObject):
         if place not in self._images and not any(place in places for places in self._loading.values()):
             self._cancel_jobs()
         self._request_slices()
+
+    @property
+    def image(self) -> DisplayImage | None:
+        """The current slice, if it is loaded."""
+        return self._images.get(self.place)
 
     @property
     def loaded(self) -> frozenset[int]:
@@ -171,6 +177,7 @@ class Slices(QObject):
                 self.failed.emit(viewed.place, viewed.problem)
             return
         self._images[viewed.place] = viewed.image
+        self.loaded_slice.emit(viewed.place, viewed.image)
         while len(self._images) > 1 and self._bytes() > self._limit:
             self._images.popitem(last=False)
         if viewed.place == self.place:

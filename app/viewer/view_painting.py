@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QLineF, QPointF, QRect, QRectF, Qt
-from PySide6.QtGui import QPainter, QPen, QRegion
+from PySide6.QtGui import QPainter, QPainterPath, QPen, QRegion
 
 from semblance.app.shell.theme import SMALL, colour, theme
 from semblance.app.viewer import overlay
-from semblance.app.viewer.image_display import ImageDisplay, SecondImage
+from semblance.app.viewer.image_display import ImageDisplay, LinkedCursor, SecondImage
 from semblance.app.viewer.linking import linked_view, registered_view
 from semblance.app.viewer.overlay import (
     MARGIN,
@@ -21,13 +21,15 @@ from semblance.app.viewer.overlay import (
 from semblance.app.viewer.pointer import Pointer
 from semblance.app.viewer.rendering import SQUARES_MIN_ZOOM, Renderer
 from semblance.app.viewer.viewport import Orientation, Viewport
-from semblance.app.widgets.place_marks import draw_place_marks
+from semblance.app.widgets.place_marks import draw_place_marks, stroke
 from semblance.app.widgets.text_cache import CENTRE, text_cache
 from semblance.core.imaging.cut_planes import Edges
 from semblance.core.imaging.display import DisplayImage
 
 #: Widget pixels without lines of the cross, around the crossing and at the edges.
 _GAP, _EDGE = 10, 24
+#: Radius of the linked cursor, and the length of its ticks, px.
+_RING, _TICK = 7, 4
 
 
 def paint_view(painter: QPainter, view: ImageDisplay, pointer: Pointer, renderer: Renderer | None) -> None:
@@ -48,6 +50,9 @@ def paint_view(painter: QPainter, view: ImageDisplay, pointer: Pointer, renderer
         draw_place_marks(painter, view.place_marks, view.viewport.to_widget)
     if view.cross is not None:
         paint_cross(painter, view.cross, view.viewport)
+    paint_cut_lines(painter, view)
+    if view.linked_cursor is not None:
+        paint_linked_cursor(painter, view.linked_cursor, view.viewport)
     pointer.paint(painter)
     if view.is_overlay_text_shown:
         _paint_overlay_text(painter, view, renderer)
@@ -82,6 +87,32 @@ def paint_cross(painter: QPainter, at: tuple[float, float], view: Viewport) -> N
     for pen in (QPen(colour("#000000", 0.5), 3), QPen(colour(theme().region, 0.8), 1)):
         painter.setPen(pen)
         painter.drawLines(lines)
+
+
+def paint_cut_lines(painter: QPainter, view: ImageDisplay) -> None:
+    """Paint the lines in which linked images cut the one of ``view``."""
+    path = QPainterPath()
+    for begin, end in view.cut_lines:
+        path.moveTo(QPointF(*view.viewport.to_widget(*begin)))
+        path.lineTo(QPointF(*view.viewport.to_widget(*end)))
+    if view.cut_lines:
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+        stroke(painter, path, theme().region)
+
+
+def paint_linked_cursor(painter: QPainter, cursor: LinkedCursor, view: Viewport) -> None:
+    """Paint a ring with four ticks, dashed where it is not the same position, and what is different."""
+    at = QPointF(*view.to_widget(cursor.x, cursor.y))
+    path = QPainterPath()
+    path.addEllipse(at, _RING, _RING)
+    for right, down in ((1, 0), (-1, 0), (0, 1), (0, -1)):
+        path.moveTo(at + QPointF(right, down) * _RING)
+        path.lineTo(at + QPointF(right, down) * (_RING + _TICK))
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+    stroke(painter, path, theme().region, dashed=not cursor.is_here)
+    width = text_cache(SMALL, 600).width(cursor.label)
+    x = min(max(at.x() + _RING + _TICK + 3, MARGIN), view.across - width - MARGIN)
+    overlay.draw_outlined_text(painter, QPointF(x, at.y() - _RING), cursor.label)
 
 
 def displayed_edges(edges: Edges, orientation: Orientation) -> Edges:
@@ -151,6 +182,7 @@ def _paint_overlay_text(painter: QPainter, view: ImageDisplay, renderer: Rendere
         Qt.Corner.TopLeftCorner: (*view.notes, view.problem),
         Qt.Corner.TopRightCorner: (
             *_lines(view),
+            view.slab_text,
             overlay.thickness_text(image.slice_facts),
             view.zoom_text,
         ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
@@ -16,6 +17,8 @@ from semblance.app.shell.query_source import QuerySource
 from semblance.app.shell.settings import Settings
 from semblance.app.widgets.dialog import bring_to_front
 from semblance.app.widgets.layouts import vbox
+from semblance.app.widgets.panel import FullPage
+from semblance.app.widgets.tab_order import tab_stops
 from semblance.app.window.panels import Panels
 from semblance.core.language import tr
 
@@ -68,7 +71,11 @@ class FullPages:
         self._window, self._context, self._stack = window, context, stack
         self._panels, self._layout = panels, layout
         self._sizes: dict[str, QSize] = {}
-        self._return_to_two_metrics = False
+        #: Further pages, by the names of their help pages.
+        self._further: dict[str, FullPage] = {}
+        #: The page from which an image was opened, and what was shown before the first page.
+        self._return_to: QWidget | None = None
+        self._before: QWidget | None = None
         self._focus_before: QWidget | None = None
         self._is_detached = context.settings.flag(_DETACHED, default=False)
 
@@ -128,28 +135,38 @@ class FullPages:
     def pages(self) -> dict[str, QWidget]:
         """The pages that are built, by name."""
         panels = self._panels
-        built = {
+        built: dict[str, QWidget | None] = {
             "compare": Panels.compare.built(panels),
             "large": Panels.large.built(panels),
             "hanging": Panels.hanging.built(panels),
             "two_metrics": Panels.two_metrics.built(panels),
             "data_check": Panels.data_check.built(panels),
             "ask_next": Panels.ask_next.built(panels),
+            **self._further,
         }
         return {name: page for name, page in built.items() if page is not None}
+
+    def show_page(self, name: str, page: FullPage) -> None:
+        """Show a page that another part of the program made. ``name``: of its help page."""
+        if name not in self._further:
+            self._further[name] = page
+            self._stack.addWidget(page)
+            page.closed.connect(partial(self.leave_page, name))
+            page.header.help_requested.connect(partial(self._panels.help_requested.emit, name))
+        self._enter(page)
+        stops = [one for one in tab_stops(page) if not page.header.isAncestorOf(one)]
+        (stops[0] if stops else page).setFocus(Qt.FocusReason.OtherFocusReason)
 
     def two_metrics(self) -> None:
         """Show the query under two metrics."""
         if self._context.state.library is not None:
             self._enter(self._panels.two_metrics)
-            self._return_to_two_metrics = False
             self._panels.two_metrics.columns.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def data_check(self) -> None:
         """Show the doubtful cases of the library."""
         if self._context.state.library is not None:
             self._enter(self._panels.data_check)
-            self._return_to_two_metrics = False
             self._panels.data_check.focus_list()
 
     @property
@@ -175,7 +192,6 @@ class FullPages:
         """Show questions in full size, one after another."""
         if self._context.state.ranking is not None:
             self._enter(self._panels.ask_next)
-            self._return_to_two_metrics = False
             self._panels.ask_next.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def undo_judgement(self) -> None:
@@ -233,24 +249,28 @@ class FullPages:
             self.close_compare_window()
 
     def leave(self) -> None:
-        """Go back to the ranking, or to the page with two metrics if the case was opened there."""
+        """Go back to the ranking, or to the page on which the image was opened."""
         if not self.open:
             return
         self._leave_large()
         if self._is_shown("compare"):
             self._select_compared()
-        if self._return_to_two_metrics and self._context.state.library is not None:
-            self.two_metrics()
+        back, self._return_to = self._return_to, None
+        has_library = self._context.state.library is not None
+        if back is not None and has_library:
+            self._show(back)
+            back.setFocus(Qt.FocusReason.OtherFocusReason)
             return
-        self._share_memory(self._panels.ranking)
-        self._stack.setCurrentWidget(self._panels.ranking)
+        shown = self._panels.ranking if has_library or self._before is None else self._before
+        self._share_memory(shown)
+        self._stack.setCurrentWidget(shown)
         for dock in self._layout.docks.values():
             dock.setVisible(self._context.state.library is not None and dock.is_open)
         # Docks can be sized only once they are shown.
         QTimer.singleShot(0, self._window, self._restore_sizes)
         target = self._focus_before
         if target is None or not isValid(target) or not target.isVisible() or not target.isEnabled():
-            target = self._panels.ranking.grid
+            target = self._panels.ranking.grid if has_library else shown
         target.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def leave_all(self) -> None:
@@ -266,12 +286,16 @@ class FullPages:
             large.show_source(source)
 
     def _enter(self, page: QWidget) -> None:
-        self._return_to_two_metrics = self._is_shown("two_metrics") or (
-            self.open and self._return_to_two_metrics
-        )
+        panels, current = self._panels, self._stack.currentWidget()
+        of_images = (Panels.compare.built(panels), Panels.large.built(panels), Panels.hanging.built(panels))
+        if page not in of_images:
+            self._return_to = None
+        elif self.open and current not in of_images:
+            self._return_to = current
         if not self.open:
             self._layout.save()
-            self._focus_before = self._window.focusWidget()
+            self._return_to = None
+            self._focus_before, self._before = self._window.focusWidget(), current
             # Docks behind another tab have no size of their own.
             self._sizes = {
                 name: dock.size()
@@ -282,6 +306,9 @@ class FullPages:
             self._leave_large()
         for dock in self._layout.docks.values():
             dock.setVisible(False)
+        self._show(page)
+
+    def _show(self, page: QWidget) -> None:
         self._share_memory(page)
         self._stack.setCurrentWidget(page)
 

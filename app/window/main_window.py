@@ -6,6 +6,7 @@ After the first paint it builds its parts step by step.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -22,7 +23,7 @@ from PySide6.QtGui import (
     QResizeEvent,
     QShowEvent,
 )
-from PySide6.QtWidgets import QMainWindow, QPushButton, QStackedWidget, QStyle, QTabBar, QToolButton, QWidget
+from PySide6.QtWidgets import QMainWindow, QPushButton, QStackedWidget, QStyle, QTabBar, QToolButton
 
 from semblance.app.library.library_lock import LibraryLock
 from semblance.app.metrics.emphasis_slider import EmphasisSlider
@@ -41,7 +42,7 @@ from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.tab_order import focus_next
-from semblance.app.window.message_bar import MessageBar
+from semblance.app.window.message_corner import MessageCorner
 from semblance.app.window.preload import (
     LATER_MODULES,
     OPEN_MODULES,
@@ -159,16 +160,12 @@ class MainWindow(QMainWindow):
         vbox(self.opening_page).addWidget(self._opening)
         self.pages.addWidget(self.start_page)
         self.pages.addWidget(self.opening_page)
-        self.message_bar = MessageBar()
-        centre = QWidget()
-        column = vbox(centre)
-        column.addWidget(self.message_bar)
-        column.addWidget(self.pages, 1)
-        self.setCentralWidget(centre)
+        self.setCentralWidget(self.pages)
         self.status = StatusLine(self.context)
         bar = self.statusBar()
         bar.setSizeGripEnabled(False)
         bar.addWidget(self.status, 1)
+        self.message_corner = MessageCorner(self, bar)
 
     def _connect(self) -> None:
         for command in COMMANDS:
@@ -187,12 +184,16 @@ class MainWindow(QMainWindow):
             self.enable,
         )
         state.on_change(Change.NAME, self, self._update_title)
-        state.on_change(Change.QUERY, self, partial(self.message_bar.close_topic, FAILED_SEARCH))
+        state.on_change(Change.QUERY, self, partial(self.message_corner.close_topic, FAILED_SEARCH))
         theme_signals.changed.connect(self._follow_size)
         self.context.messages.shown.connect(self._show_message)
-        self.context.messages.outdated.connect(self.message_bar.close_topic)
+        self.context.messages.outdated.connect(self.message_corner.close_topic)
         self.status.unreadable_files_requested.connect(self.context.actions["not_read"].trigger)
         self.status.jobs_requested.connect(self._show_jobs)
+        self.status.messages_requested.connect(self.message_corner.toggle_past)
+        self.message_corner.changed.connect(
+            lambda: self.status.show_unread_messages(self.message_corner.unread)
+        )
         page.demo_requested.connect(self.context.actions["demo"].trigger)
         page.new_requested.connect(self.context.actions["new_library_folder"].trigger)
         page.file_requested.connect(self.context.actions["new_library"].trigger)
@@ -367,7 +368,7 @@ class MainWindow(QMainWindow):
         if parts is not None:
             parts.panels.forget_thumbnails()
         self._update_title()
-        self.message_bar.close_other_libraries(self.state.location)
+        self.message_corner.close_other_libraries(self.state.location)
         if parts is not None:
             parts.full.leave_all()
         if is_open:
@@ -448,24 +449,19 @@ class MainWindow(QMainWindow):
 
     def _run(self, command: str) -> None:
         if command == "close_messages":
-            self.message_bar.clear()
+            self.message_corner.clear()
+        elif command == "go_messages":
+            self.message_corner.take_focus()
         else:
             self.parts.commands.run(command)
 
     def _show_message(self, message: Message) -> None:
-        """Show a message in the bar. Information without a hint goes to the status line, which moves no widget."""
-        if message.level == "info" and not message.hint and not message.actions:
+        """Show a message in the corner. Information without a hint goes to the status line, and into the list."""
+        message = replace(message, library=message.library or self.state.location)
+        is_line = message.level == "info" and not message.hint and not message.actions
+        if is_line:
             self.status.show_message(message.what)
-            return
-        self.message_bar.add(
-            message.level,
-            message.what,
-            message.hint,
-            message.details,
-            message.actions,
-            message.topic,
-            message.library or self.state.location,
-        )
+        self.message_corner.show_message(message, is_open=not is_line)
 
     def childEvent(self, event: QChildEvent) -> None:
         """Name the bars that Qt makes where several docks lie in one place."""

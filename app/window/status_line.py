@@ -15,6 +15,7 @@ from semblance.app.shell.theme import plain_tip, set_look, theme, theme_signals
 from semblance.app.widgets.dialog import Dialog, dialog_layout
 from semblance.app.widgets.labels import ElidedLabel
 from semblance.app.widgets.layouts import hbox
+from semblance.app.widgets.panel import header_button
 from semblance.app.widgets.progress_line import ProgressLine
 from semblance.core.language import tr, tr_n
 from semblance.core.library.location import ServerAddress
@@ -29,6 +30,7 @@ class StatusLine(QFrame):
 
     unreadable_files_requested = Signal()
     jobs_requested = Signal()
+    messages_requested = Signal()
 
     def __init__(self, context: Context) -> None:
         super().__init__()
@@ -46,12 +48,16 @@ class StatusLine(QFrame):
         self._clear_timer = one_shot(self, lambda: self._message.setText(""), MESSAGE_MS)
         self.jobs = JobStrip(context)
         self.jobs.list_requested.connect(self.jobs_requested)
+        self.messages = header_button("messages", "")
+        self.messages.clicked.connect(self.messages_requested)
+        self.show_unread_messages(0)
         row = hbox(self, spacing=16, margins=(12, 0, 8, 0))
         row.addWidget(self.counts)
         row.addWidget(self.not_read)
         row.addWidget(self.where)
         row.addWidget(self._message, 1)
         row.addWidget(self.jobs)
+        row.addWidget(self.messages)
         self._state.on_change(Change.CASES | Change.LIBRARY, self, self._renew)
         theme_signals.changed.connect(self._fit)
         self._fit()
@@ -61,6 +67,14 @@ class StatusLine(QFrame):
         """Show a message for some seconds."""
         self._message.setText(text)
         self._clear_timer.start()
+
+    def show_unread_messages(self, n: int) -> None:
+        """Show that ``n`` messages were not read, on the button with the list of all."""
+        self.messages.setIcon(icon("messages", off="accent" if n else "second"))
+        unread = tr_n("{n} message not read", "{n} messages not read", n) if n else tr("all read")
+        tip = self._context.actions.text_with_key(tr("Messages: {unread}", unread=unread), "go_messages")
+        self.messages.setToolTip(tip)
+        self.messages.setAccessibleName(tip)
 
     def _fit(self) -> None:
         self.setFixedHeight(theme().px(HEIGHT))

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.imaging.region import Region
+from semblance.core.imaging.slice_plane import SlicePlane
 
 #: ITU-R BT.709 luma, the weights scikit-image's ``rgb2gray`` uses.
 LUMA = np.array([0.2125, 0.7154, 0.0721], dtype=np.float32)
@@ -99,12 +100,14 @@ class ValueScale:
 @dataclass(frozen=True)
 class SliceFacts:
     """What a file says about a slice: its ``instance`` number, where it lies in mm along the ``axis`` of the patient
-    ("x", "y" or "z") nearest to its normal, and its thickness in mm; each ``None`` or "" where it does not."""
+    ("x", "y" or "z") nearest to its normal, its thickness in mm and its plane; each ``None`` or "" where it does not.
+    """
 
     instance: int | None = None
     axis: str = ""
     position_mm: float = 0.0
     thickness_mm: float | None = None
+    plane: SlicePlane | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,6 +22,7 @@ from semblance.core.imaging.image import Image
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.raster import decode, unit_range
 from semblance.core.imaging.region import Region
+from semblance.core.imaging.slice_plane import SlicePlane
 from semblance.core.imaging.stacks import SPACING, FileStack, array_stack, is_volume_shape, stored_spacing
 from semblance.core.imaging.thumbnail import LONGEST, ImageFacts, inspect, inspect_image
 from semblance.core.imaging.tiff_volumes import TiffVolumes, open_tiff_volumes
@@ -319,18 +320,24 @@ class ImageReader:
 
     def _positions(self, address: ImageAddress) -> npt.NDArray[np.float64] | None:
         """:meth:`Stack.positions` of slices in files; their headers are read as far as that needs."""
-        from semblance.core.imaging.dicom.dicom_file import open_dicom
-        from semblance.core.imaging.dicom.geometry import PLANE_TAGS, slice_plane
         from semblance.core.imaging.dicom.images import positions_of
 
-        planes = []
-        for part in address.slices:
-            with self.dicom_file(part) as file:
-                if file is None:
-                    return None
-                header = open_dicom(file, str(part), PLANE_TAGS).dataset
-            planes.append(slice_plane(header, part.frame or 0))
-        return positions_of(planes)
+        return positions_of([self.plane(part) for part in address.slices])
+
+    def plane(self, address: ImageAddress) -> SlicePlane | None:
+        """Where a slice or an image lies, as its header says; ``None`` where it does not, or is not DICOM.
+
+        Raises:
+            BadInput: the file is gone or damaged.
+        """
+        from semblance.core.imaging.dicom.dicom_file import open_dicom
+        from semblance.core.imaging.dicom.geometry import PLANE_TAGS, slice_plane
+
+        with self.dicom_file(address) as file:
+            if file is None:
+                return None
+            header = open_dicom(file, str(address), PLANE_TAGS).dataset
+        return slice_plane(header, address.frame or 0)
 
     def inspect(self, address: ImageAddress, longest: int = LONGEST) -> ImageFacts:
         """Size and thumbnail of the image, which is decoded completely; of a volume its middle slice.

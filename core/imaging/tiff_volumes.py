@@ -15,8 +15,9 @@ import numpy.typing as npt
 from semblance.core.errors import BadInput
 from semblance.core.imaging.formats import TIFF
 from semblance.core.imaging.image import ValueScale
+from semblance.core.imaging.slice_plane import StackLocation
 from semblance.core.imaging.stacks import array_stack
-from semblance.core.imaging.volume import ArrayStack, StackLocation
+from semblance.core.imaging.volume import ArrayStack
 from semblance.core.imaging.volume_files import COPY_AGAIN, MILLIMETRES, Opened, Turning, scale_of
 from semblance.core.language import tr_lazy
 from semblance.core.limits import MAX_ARRAY_BYTES, size_text

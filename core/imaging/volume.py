@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.dicom.geometry import SAME_DIRECTION
 from semblance.core.imaging.image import Image, ValueScale
 from semblance.core.imaging.region import Region
+from semblance.core.imaging.slice_plane import StackLocation
 from semblance.core.language import tr_lazy
 from semblance.core.limits import MAX_ARRAY_BYTES, size_text
 
@@ -53,33 +53,6 @@ class Volume:
         return Image(
             self.voxels[index], self.white, self.name, in_plane, black=self.black, values=self.values
         )
-
-
-@dataclass(frozen=True)
-class StackLocation:
-    """The position of a volume: its frame of reference (a UID, "" where not given), the ``cosines`` of a row and a
-    column of a slice, and the ``height`` of the first slice in mm along their normal. ``is_upwards``: whether slices
-    follow each other along it."""
-
-    frame_of_reference: str
-    cosines: tuple[float, ...]
-    height: float
-    is_upwards: bool = True
-
-    def height_of(self, place: int, distance: float) -> float:
-        """mm along the normal of slice ``place``, with ``distance`` from each to the next."""
-        return self.height + place * (distance if self.is_upwards else -distance)
-
-    def shares_frame(self, other: StackLocation | None) -> bool:
-        """Whether positions here and in ``other`` are those of one patient who did not move."""
-        if (
-            other is None
-            or not self.frame_of_reference
-            or self.frame_of_reference != other.frame_of_reference
-        ):
-            return False
-        cosines = zip(self.cosines, other.cosines, strict=True)
-        return all(abs(a - b) < SAME_DIRECTION for a, b in cosines)
 
 
 class Stack(abc.ABC):

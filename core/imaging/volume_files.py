@@ -24,10 +24,11 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.dicom.geometry import SlicePlane, directions
+from semblance.core.imaging.dicom.geometry import directions
 from semblance.core.imaging.image import ValueScale, ValueWindow
+from semblance.core.imaging.slice_plane import SlicePlane, StackLocation
 from semblance.core.imaging.stacks import array_stack
-from semblance.core.imaging.volume import ArrayStack, StackLocation
+from semblance.core.imaging.volume import ArrayStack
 from semblance.core.language import tr_lazy
 from semblance.core.limits import MAX_ARRAY_BYTES, size_text
 
@@ -342,13 +343,13 @@ class Turning:
                 steps[:, axis] *= -1
         lengths = np.linalg.norm(steps, axis=0)
         along_row, along_column = (_vector(steps[:, axis] / lengths[axis]) for axis in (0, 1))
-        plane = SlicePlane(_vector(origin), along_row, along_column)
+        plane = SlicePlane(_vector(origin), along_row, along_column, (float(lengths[1]), float(lengths[0])))
         step = float(plane.normal @ steps[:, 2])
         following = replace(plane, position=_vector(origin + steps[:, 2]))
         return _Geometry(
             (abs(step), float(lengths[1]), float(lengths[0])),
             directions(plane, following),
-            StackLocation("", plane.cosines, plane.height, step > 0),
+            StackLocation(plane, _vector(steps[:, 2])),
             np.column_stack([steps, origin]),
         )
 

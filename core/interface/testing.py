@@ -189,6 +189,7 @@ def check_metric(metric: Metric, rows: Numbers, who: str = "The metric") -> None
         metric.save(Path(folder) / "checked.metric")
         again = load_metric(Path(folder) / "checked.metric")
     same = np.array_equal(again.distances(rows, rows), d) and again.card == metric.card
+    same &= (again.is_metric, again.distance.ties) == (metric.is_metric, metric.distance.ties)
     _require(same, who, "is another one once saved and loaded", "Keep all it needs in its distance.")
     _require(
         again.explain(rows[0], rows[1]) == metric.explain(rows[0], rows[1]),

@@ -76,7 +76,7 @@ def height(pane: ImagePane) -> float:
     assert facts is not None
     assert facts.location is not None
     assert facts.spacing_mm is not None
-    return facts.location.height_of(pane.slices.place, facts.spacing_mm[0])
+    return facts.location.height_of(pane.slices.place)
 
 
 def test_a_series_is_found_scrolled_compared_viewed_and_searched_by_region(qtbot, library):

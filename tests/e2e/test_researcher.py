@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QWidget
 from pytestqt.qtbot import QtBot
 
 from semblance.app.evaluation.panel import ROC_TAB
-from semblance.app.research.experiments_dialog import ExperimentsDialog
+from semblance.app.research.experiments_page import ExperimentsPage
 from semblance.app.screenshot import wait_until_idle
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
 from tests.helpers.windows import open_window, wait_for
@@ -81,7 +81,7 @@ def test_a_table_is_dropped_tested_compared_and_exported(
 
         window.context.settings.set_text("experiments_folder", str(tmp_path / "experiments"))
         window.context.actions["experiments"].trigger()
-        dialog: Any = window.findChild(ExperimentsDialog)
+        dialog: Any = window.findChild(ExperimentsPage)
         form = dialog.form
         assert form.cases.ticked() == (f"library:{state.location}:raw",)
         form.learners.tick(["rca", "euclidean"])

@@ -13,8 +13,8 @@ from pytestqt.qtbot import QtBot
 
 from semblance.app.metrics.card_dialog import MetricCardDialog
 from semblance.app.metrics.train_ticked_learner import train_ticked_learner
-from semblance.app.research.outcomes_dialog import OutcomesDialog
-from semblance.app.research.vault_dialog import VaultDialog
+from semblance.app.research.outcomes_page import OutcomesPage
+from semblance.app.research.vault_page import VaultPage
 from semblance.app.screenshot import wait_until_idle
 from semblance.app.search.saved import save_search
 from semblance.app.search.saved.searches_dialog import SearchesDialog
@@ -50,7 +50,7 @@ def test_a_vault_is_sealed_and_opened_twice(qtbot: QtBot, library: Path) -> None
     with open_window(library) as window:
         window.context.actions["vault"].trigger()
         wait_until_idle(window)
-        dialog = window.findChild(VaultDialog)
+        dialog = window.findChild(VaultPage)
         dialog.share.setValue(25)
         dialog.seal_button.click()
         wait_for(window, dialog.unseal_button.isEnabled)
@@ -126,7 +126,7 @@ def test_saved_estimates_are_compared_with_later_diagnoses(
 
         window.context.actions["outcomes"].trigger()
         wait_until_idle(window)
-        table = window.findChild(OutcomesDialog).table
+        table = window.findChild(OutcomesPage).table
         (whole, *_) = drift_report(library).scores
         assert [table.item(0, column).text() for column in (1, 2)] == [
             str(MIN_OUTCOMES),

@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 
 from semblance.app.shell.actions import Actions, CommandEntry
 from semblance.app.shell.icons import icon
+from semblance.app.shell.messages import Message
 from semblance.app.shell.theme import set_look
 from semblance.app.widgets.badge import KINDS, Badge
 from semblance.app.widgets.buttons import Segmented, ViewSwitch
@@ -33,7 +34,7 @@ from semblance.app.widgets.parameter_form import ParameterForm
 from semblance.app.widgets.progress_line import ProgressLine
 from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
-from semblance.app.window.message_bar import MessageBar
+from semblance.app.window.message_corner import Entry, MessageView
 from semblance.app.window.start_page import StartPage
 from semblance.core.library.findings import finding_letters
 from semblance.core.parameters import Parameter
@@ -88,20 +89,23 @@ def states() -> QWidget:
     cards.set_current(1)
     column.addWidget(cards)
     column.addWidget(SectionHeader("Messages"))
-    bar = MessageBar()
-    bar.add(
-        "info",
-        "No close match in this library",
-        "Nearest is 0.81, usual for a same-finding pair is under 0.42.",
-    )
-    bar.add("warning", "2 files were left out.", "Their reasons are listed.", actions=[("Show", bar.update)])
-    bar.add(
-        "error",
-        "IM-0077.dcm could not be read: the file ends after 3 of 12 MB.",
-        "Copy it again from its source, then import once more. The other 249 were kept.",
-        "expected 12582912 bytes",
-    )
-    column.addWidget(bar)
+    for message in (
+        Message(
+            "info",
+            "No close match in this library",
+            "Nearest is 0.81, usual for a same-finding pair is under 0.42.",
+        ),
+        Message(
+            "warning", "2 files were left out.", "Their reasons are listed.", actions=(("Show", page.update),)
+        ),
+        Message(
+            "error",
+            "IM-0077.dcm could not be read: the file ends after 3 of 12 MB.",
+            "Copy it again from its source, then import once more. The other 249 were kept.",
+            "expected 12582912 bytes",
+        ),
+    ):
+        column.addWidget(MessageView(Entry(message, None, 0.0)))
     column.addLayout(_jobs())
     column.addStretch(1)
     return page

@@ -28,6 +28,7 @@ from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.viewer.image_menu import image_menu
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.viewer.image_view import ImageView
+from semblance.app.viewer.localizer import LocalizerView
 from semblance.app.viewer.plane_views import PlaneViews
 from semblance.app.viewer.slice_strip import SliceStrip
 from semblance.app.viewer.slices import RATE, RATES
@@ -79,6 +80,7 @@ class FullSizePage(FullPage):
         self.pane = ImagePane(context.jobs, settings=context.settings, last_views=context.state.last_views)
         self.view = self.pane.view
         self.strip = SliceStrip(context.jobs)
+        self.localizer = LocalizerView(context.jobs, self.pane)
         self.planes = PlaneViews(context.jobs, self.pane)
         self.tools = ToolRow()
         self.search_with = SearchChoice()
@@ -118,7 +120,10 @@ class FullSizePage(FullPage):
         middle.addWidget(self._pages, 1)
 
         row = hbox()
-        row.addWidget(self.strip)
+        slices = vbox()
+        slices.addWidget(self.localizer)
+        slices.addWidget(self.strip, 1)
+        row.addLayout(slices)
         row.addLayout(middle, 1)
         row.addWidget(self._side)
         page = vbox(self)
@@ -143,7 +148,8 @@ class FullSizePage(FullPage):
             )
         view.window_changed.connect(lambda _: self._show_window_level())
         view.inverted_changed.connect(lambda _: self._show_window_level())
-        strip.slice_requested.connect(pane.slices.go_to_slice)
+        for chooser in (strip, self.localizer):
+            chooser.slice_requested.connect(pane.slices.go_to_slice)
         strip.scrolled.connect(pane.slices.step)
         pane.slices.moved.connect(strip.show_place)
         pane.bar.rate_changed.connect(lambda rate: self._context.settings.set_text(_RATE, str(rate)))
@@ -245,6 +251,7 @@ class FullSizePage(FullPage):
             self.pane.go_to_slice(place.number)
         self.strip.begin(viewed.stack, *self.pane.source, viewed.image)
         self.strip.show_place(self.pane.slices.place)
+        self.localizer.begin(self._state.location, self._study())
         self._show_window_level()
         self.planes.begin(viewed.stack)
         image = viewed.image
@@ -260,10 +267,21 @@ class FullSizePage(FullPage):
         self._follow_query()
         self.view.setFocus(Qt.FocusReason.OtherFocusReason)
 
+    def _study(self) -> list[int]:
+        """The catalogue rows of the other cases of the study of the case."""
+        columns, source = self._state.columns, self._source
+        index = -1 if source is None or source.case is None else columns.index_of_id(source.case)
+        studies = columns.headers.codes["study"]
+        if index < 0 or not studies[index]:
+            return []
+        found = (studies == studies[index]) & (columns.patient == columns.patient[index])
+        return [int(row) for row in columns.case_row[found] if row != columns.case_row[index]]
+
     def _show_nothing(self) -> None:
         self._pages.setCurrentWidget(self._images)
         self.pane.show_nothing()
         self.strip.begin(None, None, 0, None)
+        self.localizer.begin()
         self.planes.begin(None)
         self.three_planes.setVisible(False)
         self._show_case()

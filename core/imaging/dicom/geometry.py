@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.imaging.dicom.attributes import integer, item, items, number, numbers
+from semblance.core.imaging.dicom.attributes import integer, item, items, number, numbers, text
 from semblance.core.imaging.image import SliceFacts
+from semblance.core.imaging.slice_plane import SlicePlane
 
 if TYPE_CHECKING:
     from pydicom import Dataset
 
 #: Slices whose distance differs from the usual one by more than this share of it are a gap.
 GAP = 0.05
-#: Cosines that differ less are the same direction.
-SAME_DIRECTION = 1e-3
-
 #: What :func:`slice_plane` reads.
 PLANE_TAGS = (
+    "ImageType",
+    "Modality",
+    "FrameOfReferenceUID",
     "ImagePositionPatient",
     "ImageOrientationPatient",
     "PixelSpacing",
@@ -31,49 +31,6 @@ PLANE_TAGS = (
 )
 #: Along x, y, z of the patient (PS3.3 C.7.6.2.1.1), towards more and towards less.
 _LETTERS = (("L", "R"), ("P", "A"), ("S", "I"))
-
-
-@dataclass(frozen=True)
-class SlicePlane:
-    """The position and orientation of a slice.
-
-    ``position`` (3,) mm of its first pixel's middle; ``along_row`` and ``along_column`` (3,) unit vectors in
-    which the column and the row index grow; ``spacing`` (row, column) mm or ``None``.
-    """
-
-    position: tuple[float, float, float]
-    along_row: tuple[float, float, float]
-    along_column: tuple[float, float, float]
-    spacing: tuple[float, float] | None = None
-
-    @property
-    def normal(self) -> npt.NDArray[np.float64]:
-        """(3,) the direction in which slices follow each other."""
-        (a, b, c), (d, e, f) = self.along_row, self.along_column
-        return np.array((b * f - c * e, c * d - a * f, a * e - b * d))
-
-    @property
-    def height(self) -> float:
-        """mm along the normal."""
-        return float(self.normal @ self.position)
-
-    def pixels_of(self, points: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """(n, 3) of (x, y, mm above the plane) of points (n, 3) in mm; pixel (0, 0) has its middle at 0.5."""
-        row, column = self.spacing or (1.0, 1.0)
-        offset = points - np.array(self.position)
-        x = offset @ np.array(self.along_row) / column + 0.5
-        y = offset @ np.array(self.along_column) / row + 0.5
-        return np.stack([x, y, offset @ self.normal], axis=1)
-
-    @property
-    def orientation(self) -> tuple[float, ...]:
-        """The six cosines, rounded so that equal ones compare equal."""
-        return tuple(round(part / SAME_DIRECTION) * SAME_DIRECTION + 0.0 for part in self.cosines)
-
-    @property
-    def cosines(self) -> tuple[float, ...]:
-        """Direction cosines of a row, then of a column (Image Orientation (Patient), PS3.3 C.7.6.2.1.1)."""
-        return (*self.along_row, *self.along_column)
 
 
 def slice_plane(dataset: Dataset, frame: int = 0) -> SlicePlane | None:
@@ -103,11 +60,15 @@ def _plane(dataset: Dataset, from_frame: Dataset | None) -> SlicePlane | None:
     if min(lengths) < 0.5 or max(lengths) > 2 or abs(row @ column) > 0.1 * lengths[0] * lengths[1]:
         return None
     row, column = row / lengths[0], column / lengths[1]
+    kind = text(dataset, "ImageType").split("\\")
     return SlicePlane(
         (position[0], position[1], position[2]),
         (float(row[0]), float(row[1]), float(row[2])),
         (float(column[0]), float(column[1]), float(column[2])),
         _spacing(dataset, from_frame),
+        text(dataset, "FrameOfReferenceUID"),
+        # The scout of a CT (PS3.3 C.8.2.1.1.1); that of an MR is a slice.
+        text(dataset, "Modality") == "CT" and "LOCALIZER" in kind,
     )
 
 
@@ -128,6 +89,7 @@ def slice_facts(dataset: Dataset, frame: int = 0) -> SliceFacts:
         "xyz"[axis],
         plane.position[axis],
         thickness if thickness is not None and thickness > 0 else None,
+        plane,
     )
 
 

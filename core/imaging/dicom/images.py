@@ -17,7 +17,6 @@ from semblance.core.imaging.dicom.colour import from_palette, to_rgb
 from semblance.core.imaging.dicom.dicom_file import COPY_AGAIN, DicomFile, errors_as_bad_input, open_dicom
 from semblance.core.imaging.dicom.frames import check_fragments, decode_frame, read_frame
 from semblance.core.imaging.dicom.geometry import (
-    SlicePlane,
     aspect_of,
     directions,
     distance_between,
@@ -43,7 +42,8 @@ from semblance.core.imaging.dicom.value_scale import (
 from semblance.core.imaging.dicom.volumes import slice_order
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.memory import one_large_image_at_a_time
-from semblance.core.imaging.volume import Spacing, Stack, StackLocation, checked_slice
+from semblance.core.imaging.slice_plane import SlicePlane, StackLocation
+from semblance.core.imaging.volume import Spacing, Stack, checked_slice
 from semblance.core.language import tr_lazy
 from semblance.core.limits import MAX_PIXELS
 
@@ -200,10 +200,10 @@ class DicomStack(Stack):
         known = [plane for plane in (slice_plane(dataset, frame) for frame in self._order[:3]) if plane]
         if known:
             self.directions = directions(known[0], known[1] if len(known) > 1 else None)
-            self.location = _location(dataset, known)
         # Two frames at one position (time points, segments) have no slice distance.
         distance = distance_between(known) if len(known) == len(self._order[:3]) else None
         self.spacing_mm = _volume_spacing(distance or slice_distance(dataset), spacing_of(dataset))
+        self.location = _location(known, self.spacing_mm) if known else None
 
     def image(self, index: int) -> Image:
         """Slice ``index`` as an image.
@@ -244,7 +244,7 @@ def series_facts(
     distance = distance_between(planes) or slice_distance(datasets[0])
     spacing = _volume_spacing(distance, planes[0].spacing)
     second = planes[1] if len(planes) > 1 else None
-    return spacing, directions(planes[0], second), _location(datasets[0], planes)
+    return spacing, directions(planes[0], second), _location(planes, spacing)
 
 
 def positions_of(planes: Sequence[SlicePlane | None]) -> npt.NDArray[np.float64] | None:
@@ -253,13 +253,21 @@ def positions_of(planes: Sequence[SlicePlane | None]) -> npt.NDArray[np.float64]
     return sideways(known) if known and len(known) == len(planes) else None
 
 
-def _location(dataset: Dataset, planes: list[SlicePlane]) -> StackLocation | None:
-    """``None`` for frames in one place, such as time points."""
-    first = planes[0]
-    step = 1.0 if len(planes) < 2 else float(first.normal @ planes[1].position) - first.height
-    if step == 0:
-        return None
-    return StackLocation(text(dataset, "FrameOfReferenceUID"), first.cosines, first.height, step > 0)
+def _location(planes: Sequence[SlicePlane], spacing: Spacing | None) -> StackLocation | None:
+    """``None`` for frames in one place, such as time points. A slice may be missing between two of ``planes``: the step
+    has the usual distance."""
+    first, last = planes[0], planes[-1]
+    if len(planes) < 2:
+        step = first.normal * (1.0 if spacing is None else spacing[0])
+    else:
+        step = np.array(planes[1].position) - first.position
+        rise = float(first.normal @ step)
+        if rise == 0:
+            return None
+        step = np.array(last.position) - first.position if last.height != first.height else step
+        step = step * (abs(rise if spacing is None else spacing[0]) / abs(float(first.normal @ step)))
+    x, y, z = (float(part) for part in step)
+    return StackLocation(first, (x, y, z))
 
 
 def check_dicom(file: BinaryIO, name: str) -> tuple[str, ...]:

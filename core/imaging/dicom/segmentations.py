@@ -12,9 +12,10 @@ import numpy.typing as npt
 from semblance.core.errors import BadInput
 from semblance.core.imaging.dicom.attributes import code_of, integer, item, items, text, walk
 from semblance.core.imaging.dicom.dicom_file import COPY_AGAIN
-from semblance.core.imaging.dicom.geometry import SlicePlane, slice_plane
+from semblance.core.imaging.dicom.geometry import slice_plane
 from semblance.core.imaging.dicom.images import DicomImages
 from semblance.core.imaging.region import Region, region_of_mask
+from semblance.core.imaging.slice_plane import SlicePlane
 from semblance.core.language import tr_lazy
 from semblance.core.limits import MAX_ARRAY_BYTES
 

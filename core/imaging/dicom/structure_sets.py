@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.imaging.dicom.attributes import integer, items, numbers, text
-from semblance.core.imaging.dicom.geometry import SlicePlane
 from semblance.core.imaging.dicom.segmentations import NamedRegion
 from semblance.core.imaging.outline import Polygon
 from semblance.core.imaging.region import region_of_mask
+from semblance.core.imaging.slice_plane import SlicePlane
 
 if TYPE_CHECKING:
     from pydicom import Dataset

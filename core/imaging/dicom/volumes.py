@@ -12,12 +12,11 @@ import numpy as np
 
 from semblance.core.imaging.dicom.attributes import item, items, number, tag_of, value
 from semblance.core.imaging.dicom.geometry import (
-    SAME_DIRECTION,
-    SlicePlane,
     frame_planes,
     is_in_reading_order,
     slice_plane,
 )
+from semblance.core.imaging.slice_plane import SAME_DIRECTION, SlicePlane
 from semblance.core.language import tr_lazy
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from semblance.core.errors import BadInput
 from semblance.core.imaging.dicom import cad_marks, segmentations, structure_sets
 from semblance.core.imaging.dicom.attributes import items, text
 from semblance.core.imaging.dicom.dicom_file import errors_as_bad_input, open_dicom
-from semblance.core.imaging.dicom.geometry import SlicePlane, slice_plane
+from semblance.core.imaging.dicom.geometry import slice_plane
 from semblance.core.imaging.dicom.identity import Identity
 from semblance.core.imaging.dicom.images import DicomImages
 from semblance.core.imaging.dicom.segmentations import NamedRegion, referenced_instances
@@ -19,6 +19,7 @@ from semblance.core.imaging.dicom.volumes import order_of
 from semblance.core.imaging.formats import DICOM, HEAD_BYTES, foreign_format, has_image_name, sniff
 from semblance.core.imaging.image_address import divide_zip_entry
 from semblance.core.imaging.region import Region
+from semblance.core.imaging.slice_plane import SlicePlane
 from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.finding_codes import standard_code, stored_codes
 from semblance.core.library.importers.dicom_series import (

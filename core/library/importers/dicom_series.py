@@ -15,7 +15,7 @@ from semblance.core.imaging.dicom import burnt_in_text, identity, patient_identi
 from semblance.core.imaging.dicom.attributes import integer, numbers, text
 from semblance.core.imaging.dicom.case_attributes import case_attributes
 from semblance.core.imaging.dicom.descriptions import clean_description, is_harmless
-from semblance.core.imaging.dicom.geometry import SlicePlane, gaps_in, is_in_reading_order, slant_of
+from semblance.core.imaging.dicom.geometry import gaps_in, is_in_reading_order, slant_of
 from semblance.core.imaging.dicom.volumes import (
     TAGS,
     FoundVolume,
@@ -28,6 +28,7 @@ from semblance.core.imaging.dicom.volumes import (
     slice_header,
 )
 from semblance.core.imaging.pseudonyms import Pseudonyms
+from semblance.core.imaging.slice_plane import SlicePlane
 from semblance.core.language import tr_lazy
 
 if TYPE_CHECKING:

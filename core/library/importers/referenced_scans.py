@@ -11,9 +11,10 @@ import numpy as np
 from semblance.core.errors import BadInput
 from semblance.core.imaging.arrays import ArrayFile
 from semblance.core.imaging.dicom.dicom_file import open_dicom
-from semblance.core.imaging.dicom.geometry import SlicePlane, distance_between
+from semblance.core.imaging.dicom.geometry import distance_between
 from semblance.core.imaging.formats import DICOM, has_image_name, sniff
 from semblance.core.imaging.image_reader import ImageReader
+from semblance.core.imaging.slice_plane import SlicePlane
 from semblance.core.imaging.stacks import SPACING, is_volume_shape, stored_spacing
 from semblance.core.imaging.volume import Spacing
 from semblance.core.language import tr_lazy

@@ -14,7 +14,8 @@ from semblance.core.imaging.burnt_in_marks import mark_boxes
 from semblance.core.imaging.display import MIN_SIDE_OF_SLICES, DisplayImage, display_image
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.segmentation import NoOutline, segment_at, segment_in
-from semblance.core.imaging.volume import Spacing, StackLocation
+from semblance.core.imaging.slice_plane import StackLocation
+from semblance.core.imaging.volume import Spacing
 from semblance.core.language import tr_lazy
 from semblance.core.library.audit import VIEW
 from semblance.core.library.location import LibraryLocation, ServerAddress

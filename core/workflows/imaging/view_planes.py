@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from semblance.core.imaging import ImageAddress
 from semblance.core.imaging.cut_planes import CutPlane, cut_planes
 from semblance.core.imaging.display import DisplayImage, display_image
 from semblance.core.imaging.memory import check_fits
+from semblance.core.imaging.slab import Slab, slab_image
 from semblance.core.imaging.slice_grid import SliceGrid
 from semblance.core.imaging.volume import Volume
 from semblance.core.library.location import LibraryLocation
@@ -19,12 +20,15 @@ from semblance.core.workflows.imaging.view_images import report_slices
 
 @dataclass(frozen=True, eq=False)
 class ViewedPlane:
-    """Plane ``place`` across ``axis`` of a volume, on its ``grid`` where it has one."""
+    """Plane ``place`` across ``axis`` of a volume, on its ``grid`` where it has one; or the ``slab`` around it, which
+    is ``thickness`` mm thick, or so many planes where their distance is not known."""
 
     axis: int
     place: int
     image: DisplayImage
     grid: SliceGrid | None = None
+    slab: Slab | None = None
+    thickness: float = 0.0
 
 
 class _CachedVolume:
@@ -67,10 +71,12 @@ def view_planes(
     what: int | ImageAddress,
     places: Sequence[tuple[int, int]],
     like: DisplayImage | None = None,
+    slabs: Mapping[int, Slab] | None = None,
     *,
     reporter: Reporter = SILENT,
 ) -> None:
-    """The planes (axis, place) of a volume, each reported as a :class:`ViewedPlane`.
+    """The planes (axis, place) of a volume, each reported as a :class:`ViewedPlane`; across the axes of ``slabs`` they
+    are as thick as these.
 
     ``library``, ``what``, ``like`` as for :func:`semblance.core.workflows.imaging.view_images.view_slices`. The
     volume is read whole at the first call and stays in memory until another one is requested or :func:`forget_volume`
@@ -82,8 +88,12 @@ def view_planes(
     volume, planes, grid = _cached_volume.get(address_of(library, what), reporter)
     for axis, place in places:
         reporter.check_cancelled()
-        image = display_image(planes[axis].image(volume, place), like=like)
-        reporter.partial(ViewedPlane(axis, place, image, grid))
+        slab, thickness = None if slabs is None else slabs.get(axis), 0.0
+        if slab is None:
+            image = planes[axis].image(volume, place)
+        else:
+            image, thickness = slab_image(volume, planes[axis], place, slab)
+        reporter.partial(ViewedPlane(axis, place, display_image(image, like=like), grid, slab, thickness))
 
 
 def forget_volume(_library: LibraryLocation | None = None, *, reporter: Reporter = SILENT) -> None:

@@ -142,8 +142,8 @@ def _by_position(stack: Stack, other: Stack) -> Alignment | None:
     if stack.spacing_mm is None or other.spacing_mm is None:
         return None
     return align_by_position(
-        [here.height_of(place, stack.spacing_mm[0]) for place in range(len(stack))],
-        [there.height_of(place, other.spacing_mm[0]) for place in range(len(other))],
+        [here.height_of(place) for place in range(len(stack))],
+        [there.height_of(place) for place in range(len(other))],
     )
 
 

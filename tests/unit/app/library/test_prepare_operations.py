@@ -108,7 +108,7 @@ def test_the_import_can_be_repeated_as_another_kind_from_its_message(monkeypatch
         window.parts.commands.library.open_dropped(striped_folder(tmp_path / "images", n=4))
         wait_for(window, lambda: window.state.ranking is not None and not window.jobs.active)
         # The message on the metric replaces the one on the import and keeps its link.
-        (shown,) = window.message_bar.messages()
+        (shown,) = window.message_corner.messages()
         assert "20 cases each" in shown.what
         message = window.context.messages.history[-1]
         ((text, run),) = message.actions
@@ -123,7 +123,7 @@ def test_a_case_with_two_findings_is_said_until_it_is_read(tmp_path):
     with open_window() as window:
         window.parts.commands.library.open_dropped(folder)
         wait_for(window, lambda: window.state.ranking is not None and not window.jobs.active)
-        prepared, imported = window.message_bar.messages()
+        prepared, imported = window.message_corner.messages()
         assert "several times with different findings" in imported.hint
         assert "20 cases each" in prepared.what
 

@@ -7,8 +7,8 @@ import contextlib
 import pytest
 from PySide6.QtCore import Qt
 
-from semblance.app.research.encoders_dialog import EncodersDialog
-from semblance.app.research.experiments_dialog import ExperimentsDialog
+from semblance.app.research.encoders_page import EncodersPage
+from semblance.app.research.experiments_page import ExperimentsPage
 from semblance.app.shell.library_operations import close_library
 from semblance.app.window.help_dialog import HelpDialog
 from semblance.core.workflows.features.extract_features import extract_features
@@ -36,7 +36,7 @@ def window(tmp_path, monkeypatch, without_processes):
 
 def test_a_worst_query_opens_its_image(qtbot, window):
     window.context.actions["experiments"].trigger()
-    dialog = window.findChild(ExperimentsDialog)
+    dialog = window.findChild(ExperimentsPage)
     assert dialog.isVisible()
     dialog.form.learners.tick(["euclidean"])
     dialog.form.numbers.set_values({"repeats": 1})
@@ -51,27 +51,30 @@ def test_a_worst_query_opens_its_image(qtbot, window):
     row = dialog.results.queries.case(0)
     index = window.state.columns.index_of_id(window.panels.large.source.case)
     assert int(window.state.columns.case_row[index]) == row
-    assert not dialog.isVisible()
-    window.context.actions["experiments"].trigger()
-    assert window.findChildren(ExperimentsDialog) == [dialog]
-    assert dialog.isVisible()
+    qtbot.keyClick(window.panels.large, Qt.Key.Key_Escape)
+    assert window.pages.currentWidget() is dialog
     assert dialog.document["complete"]
+    qtbot.keyClick(dialog, Qt.Key.Key_Escape)
+    assert window.pages.currentWidget() is window.panels.ranking
+    window.context.actions["experiments"].trigger()
+    assert window.findChildren(ExperimentsPage) == [dialog]
+    assert window.pages.currentWidget() is dialog
 
 
 def test_a_case_of_another_library_names_it(window):
     window.context.actions["experiments"].trigger()
-    dialog = window.findChild(ExperimentsDialog)
+    dialog = window.findChild(ExperimentsPage)
     dialog.results.case_requested.emit("/elsewhere/other.semblance", 1)
     message = window.context.messages.history[-1]
     assert message.what == "This case is of other.semblance."
-    assert window.pages.currentWidget() is window.panels.ranking
+    assert window.pages.currentWidget() is dialog
 
 
 def test_f1_in_the_comparison_of_encoders_opens_its_help(qtbot, window):
     window.context.actions["compare_encoders"].trigger()
-    dialog = window.findChild(EncodersDialog)
-    wait_for(window, dialog.isActiveWindow)
-    qtbot.keyClick(dialog, Qt.Key.Key_F1)
+    dialog = window.findChild(EncodersPage)
+    assert window.pages.currentWidget() is dialog
+    window.context.actions["help"].trigger()
     assert "Compare encoders" in window.findChild(HelpDialog).page.toPlainText()
 
 
@@ -79,7 +82,7 @@ def test_a_library_opened_later_comes_first_and_replaces_the_ticked_example(wind
     library = window.state.location
     close_library(window.context)
     window.context.actions["experiments"].trigger()
-    cases = window.findChild(ExperimentsDialog).form.cases
+    cases = window.findChild(ExperimentsPage).form.cases
     assert cases.ticked() == ("table:builtin:wine",)
     window.open_library(library)
     wait_for(window, lambda: window.state.location == library)

@@ -15,7 +15,7 @@ from semblance.app.viewer.window_level import Window
 from semblance.core.imaging.display import display_image
 from semblance.core.imaging.image import Image, ValueScale
 from semblance.core.imaging.in_plane_shift import InPlaneShift
-from semblance.core.imaging.volume import StackLocation
+from semblance.core.imaging.slice_plane import SlicePlane, StackLocation
 from semblance.core.workflows.imaging.view_images import StackFacts
 
 
@@ -56,7 +56,8 @@ def test_images_without_a_unit_share_their_range():
 
 def stack(slices, spacing=None, way="S", frame="", height=0.0):
     directions = None if spacing is None else (way, "P", "L")
-    location = StackLocation(frame, (1, 0, 0, 0, 1, 0), height)
+    first = SlicePlane((0, 0, height), (1, 0, 0), (0, 1, 0), (1, 1), frame)
+    location = StackLocation(first, (0, 0, spacing or 1.0))
     return StackFacts(slices, 0, None if spacing is None else (spacing, 1.0, 1.0), directions, location)
 
 

@@ -16,6 +16,7 @@ from semblance.app.viewer.viewport import Orientation
 from semblance.app.viewer.window_level import Window
 from semblance.core.imaging import memory
 from semblance.core.imaging.image_address import ImageAddress
+from semblance.core.imaging.slab import Slab, SlabMode
 from semblance.core.workflows.imaging import view_planes
 from semblance.core.workflows.imaging.view_images import StackFacts, view_file
 
@@ -104,13 +105,23 @@ def test_a_line_of_the_cross_is_dragged_and_elsewhere_a_drag_sets_window_level(b
     QTest.mouseMove(pane.view, to)
     QTest.mouseRelease(pane.view, LEFT, Qt.KeyboardModifier.NoModifier, to)
     jobs.run_pending()
-    assert views.voxel == (6, 30, 35)
+    # The upright line follows the mouse, the other one stays.
+    assert views.voxel == (6, 20, 35)
     assert pane.view.window_level == window
+    at, to = (
+        QPoint(*(round(value) for value in pane.view.viewport.to_widget(*point)))
+        for point in ((35.5, 20.5), (25.5, 30.5))
+    )
+    QTest.mousePress(pane.view, LEFT, Qt.KeyboardModifier.NoModifier, at)
+    QTest.mouseMove(pane.view, to)
+    QTest.mouseRelease(pane.view, LEFT, Qt.KeyboardModifier.NoModifier, to)
+    # Where they cross both follow it.
+    assert views.voxel == (6, 30, 25)
     QTest.mousePress(pane.view, LEFT, Qt.KeyboardModifier.NoModifier, QPoint(60, 60))
     QTest.mouseMove(pane.view, QPoint(120, 90))
     QTest.mouseRelease(pane.view, LEFT, Qt.KeyboardModifier.NoModifier, QPoint(120, 90))
     assert pane.view.window_level != window
-    assert views.voxel == (6, 30, 35)
+    assert views.voxel == (6, 30, 25)
 
 
 def test_the_wheel_and_keys_go_through_a_plane(both, jobs):
@@ -128,6 +139,52 @@ def test_the_wheel_and_keys_go_through_a_plane(both, jobs):
     jobs.run_pending()
     assert view.slice_text == "Row 40 of 40"
     assert views.views[2].cross == (39.5, 6.5)
+
+
+def turn_wheel(view, notches, modifiers):
+    at = QPointF(50, 50)
+    turned = QWheelEvent(
+        at, view.mapToGlobal(at), QPoint(), QPoint(0, 120 * notches), Qt.MouseButton.NoButton,
+        modifiers, Qt.ScrollPhase.NoScrollPhase, False,
+    )  # fmt: skip
+    QApplication.sendEvent(view, turned)
+
+
+def test_shift_and_the_wheel_make_a_slab_that_each_view_has_of_its_own(both, jobs):
+    pane, views = both
+    turn_wheel(views.views[1], 2, Qt.KeyboardModifier.ShiftModifier)
+    jobs.run_pending()
+    # Rows 20 to 22, where the last one has the largest numbers.
+    assert views.views[1].slab_text == "MIP 3 planes"
+    assert corner_value(views.views[1]) == pytest.approx(2100, abs=20)
+    assert views.views[2].slab_text == pane.view.slab_text == ""
+    views.set_slab(0, Slab(SlabMode.AVERAGE, 5))
+    jobs.run_pending()
+    assert pane.view.slab_text == "Average 5 planes"
+    assert corner_value(pane.view) == pytest.approx(60_000, abs=20)
+    # Another slice does not show through while its slab is made.
+    pane.slices.go_to_slice(3)
+    assert pane.view.slice_text == "Slice 4 of 12"
+    assert corner_value(pane.view) == pytest.approx(60_000, abs=20)
+    jobs.run_pending()
+    assert corner_value(pane.view) == pytest.approx(30_000, abs=20)
+    turn_wheel(views.views[1], -2, Qt.KeyboardModifier.ShiftModifier)
+    views.set_shown(False)
+    jobs.run_pending()
+    assert pane.view.slab_text == ""
+    assert corner_value(pane.view) == pytest.approx(30_000, abs=20)
+
+
+def test_pointing_in_a_view_shows_the_position_in_the_others(both):
+    pane, views = both
+    pane.view.pointed_at.emit((10, 20))
+    first, second = (views.views[axis].linked_cursor for axis in (1, 2))
+    assert (first.x, first.y, first.is_here) == (10.5, 6.5, True)
+    # Column 25 is shown, and the mouse is on column 10.
+    assert (second.x, second.y, second.label, second.is_here) == (20.5, 6.5, "15 planes away", False)
+    assert pane.view.linked_cursor is None
+    pane.view.pointed_at.emit(None)
+    assert views.views[1].linked_cursor is None
 
 
 def test_scrolling_moves_the_cross_without_cutting_anew(both, jobs):

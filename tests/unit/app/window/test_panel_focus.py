@@ -161,7 +161,7 @@ def test_messages_are_closed_by_a_key_from_anywhere(qtbot, trained):
     with open_window(trained) as window:
         window.activateWindow()
         window.context.messages.warning("Something", "to read")
-        assert window.message_bar.isVisible()
+        assert window.message_corner.isVisible()
         qtbot.keyClick(window.panels.library.grid, Qt.Key.Key_X, CTRL | Qt.KeyboardModifier.ShiftModifier)
-        assert not window.message_bar.isVisible()
+        assert not window.message_corner.isVisible()
         assert window.focusWidget() is window.panels.library.grid

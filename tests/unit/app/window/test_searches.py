@@ -267,7 +267,7 @@ def test_a_search_that_would_differ_is_reported_and_repeated_on_request(library,
         assert [case.case_id for case in window.state.ranking.ranked][:4] == [
             case for case, _, _ in stored[:4]
         ]
-        (message,) = window.message_bar.messages()
+        (message,) = window.message_corner.messages()
         assert "another order" in message.hint
         window.context.actions["rank_again"].trigger()
         wait_until_idle(window)

@@ -23,8 +23,8 @@ CHANGES = ("import_more", "import_file", "relink", "extract", "train", "score")
 def last_error(window: MainWindow):
     """The one error reported; it is shown with a hint."""
     (message,) = [m for m in window.context.messages.history if m.level == "error"]
-    assert [view.what for view in window.message_bar.messages()] == [message.what]
-    assert window.message_bar.isVisible()
+    assert [view.what for view in window.message_corner.messages()] == [message.what]
+    assert window.message_corner.isVisible()
     assert message.hint
     return message
 
@@ -86,7 +86,7 @@ def test_a_read_only_library_says_so_and_allows_no_change(library, monkeypatch):
     with open_window(library) as window:
         assert window.state.library is not None
         assert not window.state.library.writable
-        (message,) = window.message_bar.messages()
+        (message,) = window.message_corner.messages()
         assert "read-only" in message.what
         assert "(read-only)" in window.status.where.text()
         assert [c for c in CHANGES if window.context.actions[c].isEnabled()] == []

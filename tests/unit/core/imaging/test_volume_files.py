@@ -48,8 +48,8 @@ def assert_as_shown(path, **where):
     np.testing.assert_allclose(numbers, SHOWN, rtol=0, atol=1e-4)
     np.testing.assert_allclose(stack.spacing_mm, SPACING, rtol=1e-6)
     assert stack.directions == ("I", "P", "L")
-    np.testing.assert_allclose(stack.location.cosines, (1, 0, 0, 0, 1, 0), atol=1e-6)
-    assert (round(stack.location.height, 4), stack.location.is_upwards) == (300.0, False)
+    np.testing.assert_allclose(stack.location.first.cosines, (1, 0, 0, 0, 1, 0), atol=1e-6)
+    assert (round(stack.location.first.height, 4), stack.location.rise < 0) == (300.0, True)
 
 
 def test_every_order_and_direction_of_the_axes_is_shown_in_one_way(tmp_path):

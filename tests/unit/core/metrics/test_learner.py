@@ -10,9 +10,10 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from semblance.core.errors import BadInput
-from semblance.core.metrics import learners, load_metric, make_learner
+from semblance.core.metrics import learners, make_learner
 from semblance.core.metrics.training import TrainingPoint
 from semblance.core.tasks import Cancelled
+from semblance.testing import check_metric
 from tests.helpers.learner_checks import labelled_problem
 from tests.helpers.learners import PROBLEMS, VARIANTS, Listener, problem
 
@@ -76,27 +77,9 @@ def test_it_fits_or_refuses_each_problem_as_stated(variant):
 
 
 @over_variants
-def test_distances_are_finite_symmetric_never_negative_and_zero_to_oneself(variant):
+def test_its_metrics_keep_the_contract_of_metrics(variant):
     for name in accepted(variant):
-        metric, rows = metric_of(variant, name), some_rows(name)
-        d = metric.distances(rows, rows)
-        assert np.isfinite(d).all(), name
-        assert (d >= 0).all(), name
-        assert (np.diag(d) == 0).all(), name
-        assert (np.abs(d - d.T) <= 1e-12 * d.max()).all(), name
-        for array in metric.distance.arrays().values():
-            assert np.isfinite(array).all(), name
-
-
-@over_variants
-def test_parts_sum_to_the_distance(variant):
-    for name in accepted(variant):
-        metric, rows = metric_of(variant, name), some_rows(name)
-        for q, x in ((0, 1), (2, 5), (3, 3), (1, -1)):
-            d = metric.distances(rows[q], rows[x])[0, 0]
-            parts = [part.amount for part in metric.explain(rows[q], rows[x])]
-            # Parts that cancel can be no better than the rounding of the largest.
-            assert sum(parts) == pytest.approx(d, rel=1e-9, abs=1e-14 * max(map(abs, parts))), name
+        check_metric(metric_of(variant, name), some_rows(name), f"{variant} on {name}")
 
 
 @over_variants
@@ -126,18 +109,6 @@ def test_the_number_of_threads_changes_nothing(name):
         with threadpool_limits(limits=threads):
             found.append(make_learner(name, random_state=0).fit(X, y).metric().card.content_hash)
     assert found[0] == found[1]
-
-
-@over_variants
-def test_saved_and_loaded_it_is_the_same(variant, tmp_path):
-    for name in accepted(variant, "two findings", "d > n", "huge scale", "tiny scale"):
-        metric, rows = metric_of(variant, name), some_rows(name)
-        metric.save(tmp_path / "metric.zip")
-        again = load_metric(tmp_path / "metric.zip")
-        assert (again.distances(rows, rows) == metric.distances(rows, rows)).all(), name
-        assert again.explain(rows[0], rows[1]) == metric.explain(rows[0], rows[1]), name
-        assert again.card == metric.card, name
-        assert (again.is_metric, again.distance.ties) == (metric.is_metric, metric.distance.ties), name
 
 
 @over_variants

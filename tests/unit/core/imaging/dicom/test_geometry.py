@@ -11,7 +11,6 @@ from semblance.core.imaging.dicom import cad_marks
 from semblance.core.imaging.dicom.attributes import text
 from semblance.core.imaging.dicom.dicom_file import looks_like_dicom, open_dicom
 from semblance.core.imaging.dicom.geometry import (
-    SlicePlane,
     directions,
     distance_between,
     gaps_in,
@@ -20,6 +19,7 @@ from semblance.core.imaging.dicom.geometry import (
 from semblance.core.imaging.dicom.patient_identity import patient_of
 from semblance.core.imaging.dicom.structure_sets import structures
 from semblance.core.imaging.outline import Polygon
+from semblance.core.imaging.slice_plane import SlicePlane
 from semblance.core.library.importers.dicom import named_files
 from tests.helpers.dicom_files import ct_series, ct_slice, encoded
 

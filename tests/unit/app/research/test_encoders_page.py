@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog
 
-from semblance.app.research.encoders_dialog import TITLES, EncodersDialog
+from semblance.app.research.encoders_page import TITLES, EncodersPage
 from semblance.core.errors import BadInput
 from semblance.core.workflows.evaluation import compare_encoders
 from semblance.core.workflows.evaluation.compare_encoders import COMPARED_EXTRACTORS
@@ -67,7 +67,7 @@ def requests(monkeypatch):
 @pytest.fixture
 def dialog(qtbot, context, requests):
     context.state.set_library(snapshot())
-    return show_widget(qtbot, EncodersDialog(context), 1080, 500)
+    return show_widget(qtbot, EncodersPage(context), 1080, 500)
 
 
 def compare(dialog, context):
@@ -175,8 +175,3 @@ def test_a_closed_dialog_says_when_it_is_done_and_another_library_clears_it(dial
     assert "Compare encoders" in context.messages.history[-1].hint
     context.state.set_library(None)
     assert {row[3] for row in texts(dialog)} == {"–"}
-
-
-def test_f1_asks_for_help(qtbot, dialog):
-    with qtbot.waitSignal(dialog.help_requested):
-        qtbot.keyClick(dialog, Qt.Key.Key_F1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from semblance.app.research.outcomes_dialog import OutcomesDialog
+from semblance.app.research.outcomes_page import OutcomesPage
 from semblance.core.errors import BadInput
 from semblance.core.evaluation.outcome_drift import PeriodScore
 from semblance.core.workflows.searches import outcomes
@@ -34,7 +34,7 @@ def asked(monkeypatch):
 @pytest.fixture
 def dialog(qtbot, context, asked):
     context.state.set_library(snapshot())
-    dialog = show_widget(qtbot, OutcomesDialog(context), 980, 480)
+    dialog = show_widget(qtbot, OutcomesPage(context), 980, 480)
     dialog.load()
     context.jobs.run_pending()
     return dialog

@@ -6,12 +6,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QStackedWidget, QWidget
+from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QStackedWidget
 
 from semblance.app.research.experiment_form import ExperimentForm
 from semblance.app.research.experiment_results import ExperimentResults
-from semblance.app.research.result_dialog import BADGES, ResultDialog
+from semblance.app.research.result_page import BADGES, ResultPage
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_folder, choose_target_folder
 from semblance.app.shell.icons import icon
@@ -35,21 +34,17 @@ _FORM_WIDTH, _SCROLL_BAR_WIDTH = 320, 10
 _FOLDER, _SCHEDULER = "experiments_folder", "dask_scheduler"
 
 
-class ExperimentsDialog(ResultDialog):
+class ExperimentsPage(ResultPage):
     """Runs, resumes, shows and exports experiments. Each is a folder of cells."""
 
     title = tr("Experiments")
-    size_px = (1180, 760)
     help_page = "experiments"
     channel = "experiment"
 
-    def __init__(
-        self, context: Context, parent: QWidget | None = None, thumbnails: ThumbnailSource | None = None
-    ) -> None:
-        super().__init__(context, parent)
+    def __init__(self, context: Context, thumbnails: ThumbnailSource | None = None) -> None:
+        super().__init__(context)
         self._folder: Path | None = None
         self.document: Mapping[str, Any] = {}
-        self.setWindowFlag(Qt.WindowType.WindowMaximizeButtonHint)
         state = context.state
         self.form = ExperimentForm(state.library, state.features, context.settings.text(_SCHEDULER))
         self.form.changed.connect(self.update_buttons)
@@ -240,7 +235,6 @@ class ExperimentsDialog(ResultDialog):
                     folder=target,
                 )
             )
-            # The message bar of the main window is behind this window.
             self.state_label.setText(
                 tr("Wrote {files} files into {folder}", files=len(files), folder=target.name)
             )
@@ -248,12 +242,10 @@ class ExperimentsDialog(ResultDialog):
         self._context.follow(job, show)
 
     def _view_case(self, library: str, row: int) -> None:
-        """Show the image of a case of the open library. The dialog is hidden, because it would cover the image."""
+        """Show the image of a case of the open library."""
         path, messages = self._context.state.location, self._context.messages
         if path is not None and path == library_location(library):
             self.case_requested.emit(row)
-            self.hide()
-            messages.info(tr("Choose Research > Experiments… to go back to the experiment."))
         else:
             messages.info(
                 tr("This case is of {name}.", name=library_location(library).name),

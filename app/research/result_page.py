@@ -1,4 +1,4 @@
-"""What the dialogs of research share: what they are about, their jobs, tables with numbers, and Help and Close."""
+"""What the pages of research share: what they are about, their jobs and tables with numbers."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from semblance.app.shell.jobs import Job, WorkerPool
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import plain_tip, theme, theme_signals
 from semblance.app.widgets.badge import KINDS, badge_size, paint_badge
-from semblance.app.widgets.dialog import Dialog, closing_row, dialog_layout, help_button, resize_dialog
 from semblance.app.widgets.labels import WrappedLabel
-from semblance.app.widgets.layouts import hbox
+from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.message_lines import ErrorLine
+from semblance.app.widgets.panel import FullPage
 from semblance.app.widgets.progress_line import ProgressLine
 from semblance.app.widgets.tables import make_read_only
 from semblance.core.errors import SemblanceError
@@ -38,32 +38,32 @@ _CASE = Qt.ItemDataRole.UserRole + 1
 BADGES = {"known": "held-out", "unknown": "unknown"}
 
 
-class ResultDialog(Dialog):
-    """A dialog with a form, one job at a time and tables of its results. It can be closed while the job runs.
+class ResultPage(FullPage):
+    """A page with a form, one job at a time and tables of its results. It can be left while the job runs.
 
-    A subclass declares the title, the size in px, what the dialog is about (or nothing), its help page and the channel
-    of its jobs; it adds its widgets to ``content`` and ends with :meth:`complete`. ``help_requested`` ·
-    ``case_requested(case_row)``: show the image of a case.
+    A subclass declares the title, what the page is about (or nothing), its help page and the channel of its jobs; it
+    adds its widgets to ``content`` and ends with :meth:`complete`. ``case_requested(case_row)``: show the image of a
+    case.
     """
 
-    help_requested = Signal()
     case_requested = Signal(int)
 
     title: ClassVar[str]
-    size_px: ClassVar[tuple[int, int]]
     introduction: ClassVar[str] = ""
     help_page: ClassVar[str]
     channel: ClassVar[str]
 
-    def __init__(self, context: Context, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, context: Context) -> None:
+        super().__init__(self.title)
         self._context = context
         self._job: Job | None = None
         #: What had the focus when the job began, often the button that began it.
         self._focus_before: QWidget | None = None
-        self.setWindowTitle(self.title)
-        resize_dialog(self, *self.size_px)
-        self.content = dialog_layout(self)
+        column = vbox(self)
+        column.addWidget(self.header)
+        inner = QWidget()
+        column.addWidget(inner, 1)
+        self.content = vbox(inner, spacing=12, margins=(16, 12, 16, 12))
         if self.introduction:
             self.content.addWidget(WrappedLabel(self.introduction))
         self.error_line = ErrorLine()
@@ -71,9 +71,9 @@ class ResultDialog(Dialog):
         self.progress.cancel_requested.connect(self.cancel)
         self.progress.hide()
 
-    def complete(self, *buttons: QPushButton, beside_help: tuple[QPushButton, ...] = ()) -> None:
-        """Add the error, the progress, a row of ``buttons``, and the row with Help and Close; then show what the open
-        library has, and whenever another one is opened."""
+    def complete(self, *buttons: QPushButton) -> None:
+        """Add the error, the progress and a row of ``buttons``; then show what the open library has, and whenever
+        another one is opened."""
         self.content.addWidget(self.error_line)
         self.content.addWidget(self.progress)
         if buttons:
@@ -82,12 +82,11 @@ class ResultDialog(Dialog):
                 row.addWidget(button)
             row.addStretch(1)
             self.content.addLayout(row)
-        self.content.addLayout(closing_row(self, *beside_help, help_button(self, self.help_requested.emit)))
         self._context.state.on_change(Change.LIBRARY, self, self.load)
         self.load()
 
     def load(self) -> None:
-        """Show what the open library has. Called when the dialog is made or brought to the front, and when another
+        """Show what the open library has. Called when the page is made or shown, and when another
         library is opened."""
         raise NotImplementedError
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from semblance.app.research.agreement_dialog import AgreementDialog
+from semblance.app.research.agreement_page import AgreementPage
 from semblance.core.evaluation.agreement import AgreementCoefficient
 from semblance.core.workflows.research import annotator_agreement
 from semblance.core.workflows.research.annotator_agreement import (
@@ -35,7 +35,7 @@ def dialog(qtbot, context, monkeypatch):
         ),
     )
     monkeypatch.setattr(annotator_agreement, "annotator_agreement", lambda _path, reporter=None: found)
-    dialog = show_widget(qtbot, AgreementDialog(context), 1120, 620)
+    dialog = show_widget(qtbot, AgreementPage(context), 1120, 620)
     dialog.load()
     context.jobs.run_pending()
     return dialog

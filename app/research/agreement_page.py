@@ -1,10 +1,10 @@
-"""The dialog *Agreement between annotators*: how far people agree on concepts and judgements, and where they differ."""
+"""The page *Agreement between annotators*: how far people agree on concepts and judgements, and where they differ."""
 
 from __future__ import annotations
 
 from PySide6.QtWidgets import QSplitter, QWidget
 
-from semblance.app.research.result_dialog import ResultDialog, ResultTable
+from semblance.app.research.result_page import ResultPage, ResultTable
 from semblance.app.shell.context import Context
 from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.widgets.layouts import vbox
@@ -22,19 +22,18 @@ from semblance.core.workflows.research.annotator_agreement import (
 MAX_DIFFERENCES = 500
 
 
-class AgreementDialog(ResultDialog):
+class AgreementPage(ResultPage):
     """The subjects above, the pairs of people and the differences of the selected one below."""
 
     title = tr("Agreement between annotators")
-    size_px = (1120, 620)
     introduction = tr(
         "Coefficients are 1 for full agreement and 0 for that of chance, with 95 % intervals over "
         "patients. Each person's latest mark counts. Reader studies measure agreement on findings."
     )
     help_page = channel = "agreement"
 
-    def __init__(self, context: Context, parent: QWidget | None = None) -> None:
-        super().__init__(context, parent)
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
         self._found: tuple[SubjectAgreement, ...] = ()
         self.subjects = ResultTable(tr("Agreement by concept and kind of judgement"))
         self.subjects.currentCellChanged.connect(lambda *_: self._select())

@@ -7,7 +7,7 @@ import contextlib
 import pytest
 from PySide6.QtCore import Qt
 
-from semblance.app.research.experiments_dialog import ExperimentsDialog
+from semblance.app.research.experiments_page import ExperimentsPage
 from semblance.app.shell.settings import Settings
 from semblance.app.widgets.message_lines import ErrorLine
 from semblance.core.workflows.library.library_snapshot import read_snapshot
@@ -36,7 +36,7 @@ def context(qtbot, private_home, tmp_path, monkeypatch):
 
 @pytest.fixture
 def dialog(qtbot, context):
-    dialog = ExperimentsDialog(context)
+    dialog = ExperimentsPage(context)
     qtbot.addWidget(dialog)
     dialog.show()
     return dialog
@@ -118,7 +118,7 @@ def test_parameter_grids_and_transfer(dialog, tmp_path):
 def test_feature_sets_of_the_open_library_are_listed(qtbot, context, tmp_path):
     library = table_library(tmp_path, n=40)
     context.state.set_library(read_snapshot(library))
-    dialog = ExperimentsDialog(context)
+    dialog = ExperimentsPage(context)
     qtbot.addWidget(dialog)
     (case,) = dialog.form.spec("x").cases
     assert (case.library, case.features) == (str(library), "raw")

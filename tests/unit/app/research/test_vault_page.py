@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from semblance.app.research.vault_dialog import VaultDialog
+from semblance.app.research.vault_page import VaultPage
 from semblance.core.errors import BadInput
 from semblance.core.library.vault import VaultOpening
 from semblance.core.workflows.metrics import vault
@@ -52,7 +52,7 @@ def dialog(context, stored, qtbot, monkeypatch):
         lambda context: context.state.renew_library(context.state.library),
     )
     context.state.set_library(snapshot(metric("learned", 0.8)))
-    made = VaultDialog(context)
+    made = VaultPage(context)
     show_widget(qtbot, made, 820, 600)
     context.jobs.run_pending()
     return made

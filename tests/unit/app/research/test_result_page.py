@@ -1,30 +1,29 @@
-"""What all dialogs of research share: one job at a time with progress, its failure, Help, and the open library."""
+"""What all pages of research share: one job at a time with progress, its failure, help, and the open library."""
 
 from __future__ import annotations
 
 import pytest
-from PySide6.QtWidgets import QPushButton
 
-from semblance.app.research.agreement_dialog import AgreementDialog
-from semblance.app.research.changes_dialog import ChangesDialog
-from semblance.app.research.encoders_dialog import EncodersDialog
-from semblance.app.research.experiments_dialog import ExperimentsDialog
-from semblance.app.research.outcomes_dialog import OutcomesDialog
-from semblance.app.research.reader_studies_dialog import ReaderStudiesDialog
-from semblance.app.research.result_dialog import ResultDialog
-from semblance.app.research.vault_dialog import VaultDialog
+from semblance.app.research.agreement_page import AgreementPage
+from semblance.app.research.changes_page import ChangesPage
+from semblance.app.research.encoders_page import EncodersPage
+from semblance.app.research.experiments_page import ExperimentsPage
+from semblance.app.research.outcomes_page import OutcomesPage
+from semblance.app.research.reader_studies_page import ReaderStudiesPage
+from semblance.app.research.result_page import ResultPage
+from semblance.app.research.vault_page import VaultPage
 from semblance.core.errors import BadInput
 from tests.helpers.scored_snapshots import snapshot
 from tests.helpers.widgets import show_widget
 
 KINDS = [
-    AgreementDialog,
-    ChangesDialog,
-    EncodersDialog,
-    ExperimentsDialog,
-    OutcomesDialog,
-    ReaderStudiesDialog,
-    VaultDialog,
+    AgreementPage,
+    ChangesPage,
+    EncodersPage,
+    ExperimentsPage,
+    OutcomesPage,
+    ReaderStudiesPage,
+    VaultPage,
 ]
 
 
@@ -38,13 +37,13 @@ def give_path(path: object, value: object, reporter: object = None) -> object:
     return path, value
 
 
-def test_every_dialog_of_results_shows_progress_failures_and_help(qtbot, context):
-    assert set(ResultDialog.__subclasses__()) == set(KINDS)
+def test_every_page_of_results_shows_progress_failures_and_help(qtbot, context):
+    assert set(ResultPage.__subclasses__()) == set(KINDS)
     assert len({kind.channel for kind in KINDS}) == len({kind.help_page for kind in KINDS}) == len(KINDS)
     for kind in KINDS:
         dialog, helped = show_widget(qtbot, kind(context), 900, 600), []
-        dialog.help_requested.connect(lambda helped=helped: helped.append(True))
-        next(one for one in dialog.findChildren(QPushButton) if one.text() == "Help").click()
+        dialog.header.help_requested.connect(lambda helped=helped: helped.append(True))
+        dialog.header.help_button.click()
         assert helped == [True], kind
         assert not dialog.progress.isVisible(), kind
         dialog.start("Working", print, give, BadInput("It broke.", "Mend it."))
@@ -56,7 +55,7 @@ def test_every_dialog_of_results_shows_progress_failures_and_help(qtbot, context
 
 @pytest.fixture
 def dialog(qtbot, context):
-    return show_widget(qtbot, AgreementDialog(context), 900, 600)
+    return show_widget(qtbot, AgreementPage(context), 900, 600)
 
 
 def test_a_job_shows_its_progress_until_its_result_arrives_or_it_is_cancelled(dialog, context):

@@ -1,10 +1,10 @@
-"""The dialog *Changes over time*: what changed in a patient, and the changes of others that are most like it."""
+"""The page *Changes over time*: what changed in a patient, and the changes of others that are most like it."""
 
 from __future__ import annotations
 
 from PySide6.QtWidgets import QSplitter, QWidget
 
-from semblance.app.research.result_dialog import ResultDialog, ResultTable
+from semblance.app.research.result_page import ResultPage, ResultTable
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import WorkerPool
 from semblance.app.widgets.labels import WrappedLabel
@@ -19,19 +19,18 @@ from semblance.core.workflows.research.patient_changes import PatientChange, Sim
 MAX_SIMILAR = 50
 
 
-class ChangesDialog(ResultDialog):
+class ChangesPage(ResultPage):
     """The changes of all patients at the left, those most like the selected one at the right."""
 
     title = tr("Changes over time")
-    size_px = (1120, 620)
     introduction = tr(
         "An experiment: what changed from one image of a patient to the next is compared with what changed in other "
         "patients. Read in Help how far that can be trusted."
     )
     help_page = channel = "changes"
 
-    def __init__(self, context: Context, parent: QWidget | None = None) -> None:
-        super().__init__(context, parent)
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
         self._changes: tuple[PatientChange, ...] = ()
         self.changes = ResultTable(tr("Changes of patients"))
         self.changes.currentCellChanged.connect(lambda *_: self._rank())

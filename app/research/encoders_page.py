@@ -1,4 +1,4 @@
-"""The dialog *Compare encoders*: what each encoder is worth on held-out cases of the open library."""
+"""The page *Compare encoders*: what each encoder is worth on held-out cases of the open library."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QPushButton, QStackedWidget, QWidget
+from PySide6.QtWidgets import QPushButton, QStackedWidget
 
-from semblance.app.research.result_dialog import (
+from semblance.app.research.result_page import (
     BADGES,
-    ResultDialog,
+    ResultPage,
     ResultTable,
     difference_text,
     interval_text,
@@ -57,11 +57,10 @@ class _EncoderRow:
     difference: Mapping[str, Any] | None = None
 
 
-class EncodersDialog(ResultDialog):
+class EncodersPage(ResultPage):
     """A table of encoders, filled by *Compare*."""
 
     title = tr("Compare encoders")
-    size_px = (1200, 540)
     introduction = tr(
         "All encoders measure the same cases of this library. Each learner is trained on one random half "
         "and tested on the other. The features are not kept."
@@ -69,8 +68,8 @@ class EncodersDialog(ResultDialog):
     help_page = "own_encoder"
     channel = "compare encoders"
 
-    def __init__(self, context: Context, parent: QWidget | None = None) -> None:
-        super().__init__(context, parent)
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
         self._own: list[tuple[Path, Path]] = []
         self._document: Mapping[str, Any] = {}
         #: The library that is shown; nothing at first.
@@ -117,9 +116,7 @@ class EncodersDialog(ResultDialog):
             )
         )
         layout.addWidget(self.problems)
-        self.complete(
-            self.compare_button, self.add_button, self.remove_button, beside_help=(self.copy_button,)
-        )
+        self.complete(self.compare_button, self.add_button, self.remove_button, self.copy_button)
 
     # Commands
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from PySide6.QtWidgets import QLabel
 
-from semblance.app.research.reader_studies_dialog import ReaderStudiesDialog
+from semblance.app.research.reader_studies_page import ReaderStudiesPage
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.core.library.location import server_address
 from semblance.core.library.records import RIGHTS
@@ -33,7 +33,7 @@ def test_a_person_sees_which_right_or_server_is_missing(qtbot, context, monkeypa
     path = server_address("postgresql://anna@server/chest")
     context.state.set_library(replace(snapshot(writable=right != "reader"), location=path, right=right))
     dialog = show_widget(
-        qtbot, ReaderStudiesDialog(context, thumbnails=ThumbnailLoader(lambda _rows, _done: None)), 900, 700
+        qtbot, ReaderStudiesPage(context, thumbnails=ThumbnailLoader(lambda _rows, _done: None)), 900, 700
     )
     context.jobs.run_pending()
     edits, answers = right in ("curator", "administrator"), right != "reader"

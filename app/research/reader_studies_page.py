@@ -1,4 +1,4 @@
-"""The dialog *Reader studies*: create, read, analyse and export the reader studies of the open library."""
+"""The page *Reader studies*: create, read, analyse and export the reader studies of the open library."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 
 from semblance.app.research.experiment_form import CheckList
 from semblance.app.research.reading_dialog import CHANNEL, ReadingDialog
-from semblance.app.research.result_dialog import ResultDialog, ResultTable, p_value_text
+from semblance.app.research.result_page import ResultPage, ResultTable, p_value_text
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_target_folder
 from semblance.app.shell.state import Change
@@ -125,11 +125,10 @@ class NewStudyDialog(Dialog):
         self._create.setToolTip(missing)
 
 
-class ReaderStudiesDialog(ResultDialog):
+class ReaderStudiesPage(ResultPage):
     """The studies with their readers above, the results of the selected study below."""
 
     title = tr("Reader studies")
-    size_px = (1160, 680)
     introduction = tr(
         "Every reader reads every case once in every arm, in counter-balanced order. The reading shows "
         "neither the arm, the patient nor the finding."
@@ -137,10 +136,8 @@ class ReaderStudiesDialog(ResultDialog):
     help_page = "reader_study"
     channel = CHANNEL
 
-    def __init__(
-        self, context: Context, parent: QWidget | None = None, thumbnails: ThumbnailSource | None = None
-    ) -> None:
-        super().__init__(context, parent)
+    def __init__(self, context: Context, thumbnails: ThumbnailSource | None = None) -> None:
+        super().__init__(context)
         self._thumbnails = thumbnails
         self._studies: tuple[StudyStatus, ...] = ()
         #: Study and reader of each row of the table.

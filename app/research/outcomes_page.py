@@ -1,10 +1,10 @@
-"""The dialog *Outcomes*: whether the estimates of saved searches came true, by period."""
+"""The page *Outcomes*: whether the estimates of saved searches came true, by period."""
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QComboBox, QWidget
+from PySide6.QtWidgets import QComboBox
 
-from semblance.app.research.result_dialog import ResultDialog, ResultTable, p_value_text
+from semblance.app.research.result_page import ResultPage, ResultTable, p_value_text
 from semblance.app.shell.context import Context
 from semblance.app.widgets.fields import NoWheelComboBox
 from semblance.app.widgets.labels import WrappedLabel
@@ -16,19 +16,18 @@ from semblance.core.workflows.searches import outcomes
 from semblance.core.workflows.searches.outcomes import DriftReport
 
 
-class OutcomesDialog(ResultDialog):
+class OutcomesPage(ResultPage):
     """A table with a row for all outcomes and one for each period."""
 
     title = tr("Outcomes of past queries")
-    size_px = (980, 480)
     introduction = tr(
         "Each saved search keeps the estimate that it was saved with. Enter what the query turned out to "
         "be in Search > Searches…, and see here whether the estimates came true."
     )
     help_page = channel = "outcomes"
 
-    def __init__(self, context: Context, parent: QWidget | None = None) -> None:
-        super().__init__(context, parent)
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
         self.period: QComboBox = NoWheelComboBox()
         self.period.setAccessibleName(tr("Period"))
         for key, text in ((MONTH, tr("by month")), (QUARTER, tr("by quarter")), (YEAR, tr("by year"))):

@@ -1,12 +1,12 @@
-"""The dialog *Test vault*: seal patients of the open library, and open the vault to test a finished metric."""
+"""The page *Test vault*: seal patients of the open library, and open the vault to test a finished metric."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtWidgets import QCheckBox, QComboBox, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox
 
-from semblance.app.research.result_dialog import ResultDialog, ResultTable
+from semblance.app.research.result_page import ResultPage, ResultTable
 from semblance.app.shell import library_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_file
@@ -33,11 +33,10 @@ from semblance.core.workflows.searches.batch_queries import listed_cases
 _SHARE = 20
 
 
-class VaultDialog(ResultDialog):
+class VaultPage(ResultPage):
     """What is sealed above, the openings below."""
 
     title = tr("Sealed test vault")
-    size_px = (960, 560)
     introduction = tr(
         "Sealed patients take part in no training, choice, score or calibration, and are never shown as "
         "similar cases. When everything is chosen, open the vault once to test the metric on them."
@@ -45,8 +44,8 @@ class VaultDialog(ResultDialog):
     help_page = "vault"
     channel = "test vault"
 
-    def __init__(self, context: Context, parent: QWidget | None = None) -> None:
-        super().__init__(context, parent)
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
         self._status: VaultStatus | None = None
         self.facts = WrappedLabel(selectable=True)
         self.warning = WrappedLabel(role="error", selectable=True)

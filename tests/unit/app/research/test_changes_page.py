@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from semblance.app.research.changes_dialog import ChangesDialog
+from semblance.app.research.changes_page import ChangesPage
 from semblance.core.workflows.research import patient_changes
 from semblance.core.workflows.research.patient_changes import PatientChange, SimilarChange
 from tests.helpers.scored_snapshots import snapshot
@@ -28,7 +28,7 @@ def test_the_changes_most_like_the_selected_one_are_listed(qtbot, context, monke
     listed = (_change("A", 1), _change("B", 3, None))
     monkeypatch.setattr(patient_changes, "patient_changes", lambda _path, reporter=None: listed)
     monkeypatch.setattr(patient_changes, "similar_changes", similar)
-    dialog = show_widget(qtbot, ChangesDialog(context), 1120, 620)
+    dialog = show_widget(qtbot, ChangesPage(context), 1120, 620)
     context.jobs.run_pending()
     context.jobs.run_pending()
     assert [dialog.changes.item(row, 0).text() for row in range(2)] == ["A", "B"]
