@@ -293,8 +293,8 @@ class RecentLine(QWidget):
         inside = hbox(self.button, spacing=12, margins=(8, 4, 12, 4))
         inside.addWidget(self.preview)
         inside.addLayout(lines, 1)
-        for label in self.button.findChildren(QLabel):
-            label.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        for inner in self.button.findChildren(QLabel):
+            inner.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.forget = header_button("close", tr("Remove {name} from this list", name=name))
         self.forget.setVisible(not exists)
         row = hbox(self, spacing=4)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, Qt, Signal
 from PySide6.QtGui import (
     QContextMenuEvent,
     QDragEnterEvent,
@@ -18,7 +18,13 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QToolTip, QWidget
 
 from semblance.app.shell.theme import plain_tip
-from semblance.app.widgets.cards.card_layout import NO_PLACE, feedback_at, is_on_near_duplicates, is_on_relink
+from semblance.app.widgets.cards.card_layout import (
+    NO_PLACE,
+    card_feedback_buttons,
+    feedback_at,
+    is_on_near_duplicates,
+    is_on_relink,
+)
 from semblance.app.widgets.cards.card_painter import CardState
 from semblance.app.widgets.cards.card_view import NONE, CardView
 from semblance.app.widgets.cards.case_drag import drag, dragged_case, is_drag, mime_data
@@ -224,6 +230,10 @@ class CaseGrid(CardView):
             self.comparison.cancel()
         self.setAcceptDrops(self.comparison.enabled)
         self.viewport().update()
+
+    def mark_rects(self, place: int) -> tuple[QRect, QRect]:
+        """The rectangles of + and - on the card at ``place`` in the viewport."""
+        return card_feedback_buttons(self.card_rect(place), self._layout)
 
     def set_multiple(self, on: bool) -> None:
         """Whether Ctrl and Shift select several cases."""
