@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication, QFrame, QLabel, QMainWindow, QPushBu
 from shiboken6 import isValid
 
 from semblance.app.shell.context import Context
+from semblance.app.shell.event_loop import one_shot
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import colour, set_look, theme, theme_signals
 from semblance.app.widgets.labels import WrappedLabel
@@ -47,6 +48,7 @@ class Tour(QObject):
         #: Whether it starts as soon as there are similar cases.
         self._is_wanted = False
         self._focus_before: QWidget | None = None
+        self._move_timer = one_shot(self, self._show_step)
         context.state.on_change(Change.RANKING, self, self._follow_ranking)
         context.state.on_change(Change.LIBRARY, self, self.end)
         theme_signals.changed.connect(self._show_step)
@@ -186,7 +188,8 @@ class Tour(QObject):
 
     def eventFilter(self, _watched: QObject, event: QEvent) -> bool:
         if event.type() in (QEvent.Type.Resize, QEvent.Type.Move, QEvent.Type.Show, QEvent.Type.Hide):
-            self._show_step()
+            # Children are hidden after their parent, and a layout moves several widgets.
+            self._move_timer.start()
         return False
 
     # Targets
