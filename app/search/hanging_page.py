@@ -72,7 +72,11 @@ class HangingPage(FullPage):
             self.header.add_action(button)
         self.panes = [
             ImagePane(
-                context.jobs, settings=context.settings, share=1 / MOST, last_views=context.state.last_views
+                context.jobs,
+                settings=context.settings,
+                share=1 / MOST,
+                last_views=context.state.last_views,
+                figures=context.figures,
             )
             for _ in range(MOST)
         ]

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from semblance.app.shell.actions import Actions
 from semblance.app.shell.jobs import Job, Jobs
 from semblance.app.shell.messages import Messages
 from semblance.app.shell.settings import Settings
 from semblance.app.shell.state import WindowState
+
+if TYPE_CHECKING:
+    from semblance.app.shell.measured_figures import MeasuredFigures
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,6 +26,13 @@ class Context:
     messages: Messages
     settings: Settings
     actions: Actions
+
+    @cached_property
+    def figures(self) -> MeasuredFigures:
+        """What is measured on the images."""
+        from semblance.app.shell.measured_figures import MeasuredFigures
+
+        return MeasuredFigures(self.state, self.jobs, self.messages)
 
     def follow(self, job: Job, done: Callable[[Any], object]) -> Job:
         """Call ``done`` with the result of ``job``; show its error in the window."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import Flag, auto
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from semblance.core.imaging.measurements import Figure
     from semblance.core.imaging.region import Region
     from semblance.core.library.case_columns import CaseColumns
     from semblance.core.library.records import Edit
@@ -328,7 +329,8 @@ class WindowState(QObject):
         changes: dict[str, Any] = {"query": target, "match": self.match_of(match)}
         change = Change.QUERY | Change.SEARCH
         if (before.case, before.image) != (target.case, target.image):
-            changes |= {"like": (), "unlike": (), "without_patient": False, "notes": (), "in_report": ()}
+            changes |= {"like": (), "unlike": (), "without_patient": False}
+            changes |= {"notes": (), "in_report": (), "measured": ()}
             change |= Change.RANKING
             self.ranked_search = None
         self._search = replace(self._search, **changes)
@@ -405,6 +407,20 @@ class WindowState(QObject):
         """Choose a case for the first page of the report, or do so no longer."""
         others = tuple(one for one in self._search.in_report if one != case)
         self._search = replace(self._search, in_report=(*others, case) if chosen else others)
+        self._notify(Change.REPORT)
+
+    @property
+    def measured(self) -> tuple[Figure, ...]:
+        """What is measured on the query, of one from outside the library."""
+        from semblance.core.imaging.measurements import figures_from_json
+
+        return figures_from_json(self._search.measured)
+
+    def set_measured(self, figures: Sequence[Figure]) -> None:
+        """Save these figures of a query from outside with the search."""
+        from semblance.core.imaging.measurements import figures_to_json
+
+        self._search = replace(self._search, measured=figures_to_json(figures))
         self._notify(Change.REPORT)
 
     def restore_search(self, search: Search) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from semblance.app.shell import theme as looks
 from semblance.app.viewer import overlay
+from semblance.app.viewer.measuring import MeasureTool
 from semblance.app.viewer.region_tool import RegionTool
 from semblance.app.viewer.rendering import Renderer
 from semblance.app.viewer.view_settings import ViewSettings
@@ -111,12 +112,19 @@ class ImageDisplay(QWidget):
         self.linked_cursor: LinkedCursor | None = None
         #: The image pixel under the mouse.
         self.pixel_under_mouse: tuple[int, int] | None = None
+        #: Where the mouse is, and how many times the image around it is magnified, 0 for not.
+        self.mouse_at: QPointF | None = None
+        self.magnified = 0.0
+        self._lens: Renderer | None = None
         #: The region drawn on the image.
         self.region = RegionTool(self)
+        #: What is measured on it.
+        self.measure = MeasureTool(self)
         self._window: Window | None = None
         self._view = Viewport(1, 1)
         self._renderer: Renderer | None = None
-        self.region.moved.connect(self.update)
+        for changed in (self.region.moved, self.measure.moved, self.measure.changed):
+            changed.connect(self.update)
         looks.theme_signals.changed.connect(self.update)
 
     # What is shown
@@ -152,9 +160,11 @@ class ImageDisplay(QWidget):
         self.slab_text = ""
         if image is None:
             self.region.begin(0, 0)
+            self.measure.begin(0, 0, ())
             self._view = Viewport(1, 1).resized(self.width(), self.height())
         else:
             self.region.begin(image.width, image.height, region)
+            self.measure.begin(image.width, image.height, image.calibrations)
             aspect = 1.0
             if image.spacing_mm is not None and min(image.spacing_mm) > 0:
                 aspect = image.spacing_mm[0] / image.spacing_mm[1]
@@ -231,6 +241,27 @@ class ImageDisplay(QWidget):
         """Show or hide the matched places."""
         self.are_places_shown = shown
         self.update()
+
+    def set_measurements_shown(self, shown: bool) -> None:
+        """Show or hide what is measured, on this and on further images."""
+        self.measure.cancel()
+        self.measure.is_shown = shown
+        self.update()
+
+    @property
+    def lens(self) -> Renderer | None:
+        """Renders the magnified part, so that the view's own renderer keeps what it drew; ``None`` without one."""
+        if not self.magnified or self._renderer is None:
+            self._lens = None
+        elif self._lens is None or self._lens.image is not self._renderer.image:
+            self._lens = Renderer(self._renderer.image)
+        return self._lens
+
+    def magnify(self, factor: float) -> None:
+        """Magnify the image around the mouse, 0 for not."""
+        if factor != self.magnified:
+            self.magnified = factor
+            self.update()
 
     # What can be done
 

@@ -14,8 +14,10 @@ from PySide6.QtWidgets import QInputDialog, QMenu, QWidget
 from semblance.app.shell import file_dialogs
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_target
+from semblance.app.shell.icons import icon
 from semblance.app.shell.jobs import Job, WorkerPool
 from semblance.app.shell.settings import Settings
+from semblance.app.viewer import tools
 from semblance.app.viewer.image_display import ImageDisplay
 from semblance.app.viewer.image_view import ImageView
 from semblance.app.viewer.linking import linked_view
@@ -23,6 +25,7 @@ from semblance.app.viewer.rendering import Renderer, SearchedPart
 from semblance.app.viewer.view_settings import MAX_PRESETS, PRESETS, saved_presets
 from semblance.app.widgets.menus import Menu
 from semblance.core.imaging import hide_text
+from semblance.core.imaging.measurements import Figure
 from semblance.core.imaging.text_detector import TextBox
 from semblance.core.language import tr, tr_n
 
@@ -56,9 +59,9 @@ def image_menu(view: ImageView, context: Context, parent: QWidget) -> QMenu:
     if view.editable:
         outline = menu.addAction(tr("Outline the mass in the region"), view.refine_requested.emit)
         outline.setEnabled(region.region is not None)
-        menu.addAction(tr("Undo region\tCtrl+Z"), region.undo).setEnabled(region.can_undo)
+        menu.addAction(tr("Undo region\tCtrl+Z"), view.undo).setEnabled(view.can_undo)
         menu.addAction(tr("Remove region") + "\tEsc", region.remove).setEnabled(region.region is not None)
-        menu.addSeparator()
+    _add_measuring(menu, view)
     hides_text = context.settings.blacks_out_text
     copy = tr("Copy image with its text blacked out") if hides_text else tr("Copy image as displayed")
     save = tr("Save image with its text blacked out…") if hides_text else tr("Save image as displayed…")
@@ -66,6 +69,35 @@ def image_menu(view: ImageView, context: Context, parent: QWidget) -> QMenu:
     menu.addAction(save, partial(ask_and_save_image, view, context, parent)).setEnabled(shown)
     menu.addSeparator()
     return menu
+
+
+def _add_measuring(menu: QMenu, view: ImageView) -> None:
+    """The tools that measure, and the acts on the measurement that is selected."""
+    measure, region = view.measure, view.region.region
+    selected, has_image = measure.selected_figure, view.image is not None
+    tools_menu = menu.addMenu(tr("Measure"))
+    for tool in tools.MEASURING:
+        tools_menu.addAction(icon(tool.icon), f"{tool.title}\t{tool.key}", partial(view.set_tool, tool.name))
+    tools_menu.addSeparator()
+    tools_menu.addAction(
+        tr("Measure the region to search with"),
+        lambda: measure.add(Figure.of_region(region)) if region is not None else None,
+    ).setEnabled(region is not None)
+    tools_menu.addAction(tr("Remove all measurements"), measure.remove_all).setEnabled(bool(measure.figures))
+    shown = tools_menu.addAction(tr("Show measurements") + "\tShift+M")
+    shown.setCheckable(True)
+    shown.setChecked(measure.is_shown)
+    shown.toggled.connect(view.set_measurements_shown)
+    tools_menu.addSeparator()
+    tools_menu.addAction(tr("Magnify: hold") + "\tG").setEnabled(False)
+    tools_menu.setEnabled(has_image)
+    if selected is not None:
+        if selected.region is not None:
+            menu.addAction(
+                tr("Search with this measured region"), lambda: view.region.draw(selected.region)
+            ).setEnabled(view.editable)
+        menu.addAction(tr("Remove this measurement") + "\t" + tr("Del"), measure.remove)
+    menu.addSeparator()
 
 
 def _add_window_level_actions(menu: QMenu, view: ImageView, context: Context, parent: QWidget) -> None:

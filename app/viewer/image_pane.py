@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from PySide6.QtCore import Signal
@@ -11,7 +11,9 @@ from PySide6.QtWidgets import QGridLayout, QWidget
 
 from semblance.app.shell.jobs import Jobs
 from semblance.app.shell.last_views import LastView, LastViews
+from semblance.app.shell.measured_figures import MeasuredFigures
 from semblance.app.shell.settings import Settings
+from semblance.app.viewer.figure_values import FigureValues
 from semblance.app.viewer.histogram import HistogramStrip
 from semblance.app.viewer.image_view import ImageView
 from semblance.app.viewer.overlay import slice_text
@@ -23,6 +25,7 @@ from semblance.core.imaging.cut_planes import cut_planes
 from semblance.core.imaging.display import DisplayImage
 from semblance.core.imaging.image import SliceFacts
 from semblance.core.imaging.image_address import ImageAddress
+from semblance.core.imaging.measurements import Figure
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.slab import Slab
 from semblance.core.language import tr
@@ -46,10 +49,11 @@ class ImagePane(QWidget):
         settings: Settings | None = None,
         share: float = 1.0,
         last_views: LastViews | None = None,
+        figures: MeasuredFigures | None = None,
     ) -> None:
         """``settings``: window presets and mouse. ``share``: the part of the memory for slices that this pane may use.
         ``last_views``: slice and window stay for other panes with the same views; ``None``: every image is shown as if
-        for the first time."""
+        for the first time. ``figures``: what is measured stays for other panes with the same figures, and is stored."""
         super().__init__(parent)
         self._last_views, self._is_showing = last_views, False
         #: Whether the last view of the image was restored.
@@ -81,6 +85,11 @@ class ImagePane(QWidget):
         self.slices.ready.connect(self._show_slice)
         self.slices.moved.connect(self._show_place)
         self.slices.failed.connect(self._show_problem)
+        self._figures = figures
+        self.values = FigureValues(jobs, self.view, lambda: self.source)
+        self.view.measure.changed.connect(self._store_figures)
+        if figures is not None:
+            figures.changed.connect(self._show_figures)
         self._follows_window = self._shows_slab = False
         self.view.window_changed.connect(lambda _: self._keep_view(is_own_window=True))
         for changed in (self.view.inverted_changed, self.slices.moved):
@@ -122,6 +131,9 @@ class ImagePane(QWidget):
         self.view.show_marks(viewed.marks)
         self.view.scrolls = stack is not None and stack.slices > 1
         self.slices.begin(stack, library, what, image)
+        if self._figures is not None:
+            self.view.measure.show(self._figures.read(self.source, viewed.figures))
+            self.view.measure.forget_changes()
         self._fit_bar()
         self._show_place(self.slices.place, image.slice_facts)
         self._restore_view(image)
@@ -195,14 +207,20 @@ class ImagePane(QWidget):
             stored = self._last_views.get(self.source) or LastView(self.slices.place)
             self._last_views.store(self.source, replace(stored, slabs=tuple(slabs.items())))
 
-    def show_slab(self, image: DisplayImage | None, text: str = "") -> None:
-        """Show a slab of slices in place of the slice, with what it is; ``None``: the slice again."""
+    def show_slab(
+        self, image: DisplayImage | None, text: str = "", middle: int = 0, slab: Slab | None = None
+    ) -> None:
+        """Show the ``slab`` of slices around ``middle`` in place of the slice, with what it is; ``None``: the slice
+        again."""
         was_shown, self._shows_slab = self._shows_slab, image is not None
         self.view.slab_text = text
         if image is None and was_shown:
             image = self.slices.image
         if image is not None and self.view.image is not None:
             self.view.show_slice(image)
+            where = (None, (0, middle), slab) if self._shows_slab else (self.place,)
+            self.view.measure.go_to(*where)
+            self.values.request()
 
     def show_nothing(self) -> None:
         self._is_showing = True
@@ -245,9 +263,27 @@ class ImagePane(QWidget):
         if number is not None:
             self.slices.go_to_slice(number)
 
+    def measure(self, figures: Sequence[Figure]) -> None:
+        """Other figures are measured, as on a plane across the slices."""
+        if tuple(figures) != self.view.measure.figures:
+            self.view.measure.show(figures)
+            self.view.measure.changed.emit()
+
+    def _store_figures(self) -> None:
+        if self._figures is not None and self.view.image is not None:
+            self._figures.set(self.source, self.view.measure.figures)
+
+    def _show_figures(self, source: object) -> None:
+        """Something else is measured on an image, here or in another pane."""
+        if self._figures is not None and source == self.source and self.view.image is not None:
+            self.view.measure.show(self._figures.of(self.source))
+            self.values.request()
+            self.view.update()
+
     def _show_slice(self, place: int, image: DisplayImage) -> None:
         if not self._shows_slab:
             self.view.show_slice(image)
+        self.view.measure.set_calibrations(image.calibrations)
         self._show_place(place, image.slice_facts)
         self.slice_changed.emit(place)
 
@@ -256,6 +292,9 @@ class ImagePane(QWidget):
         shown = None if self._case_region is None else self._case_region.on_slice(place)
         self.view.case_region = self._case_region if self.place is None else shown
         self.view.show_place_marks(self._place_marks.on_slice(self.place))
+        if not self._shows_slab:
+            self.view.measure.go_to(self.place)
+            self.values.request()
         text = slice_text(place, len(self.slices), facts or SliceFacts())
         self.view.slice_text = "" if self.place is None else text
         self.view.problem = ""

@@ -29,6 +29,8 @@ from semblance.core.imaging.display import DisplayImage
 from semblance.core.imaging.region import Region
 
 ZOOM_STEP = 1.25
+#: While it is held, the image around the pointer is magnified so many times, without and with Shift.
+MAGNIFIER, FACTORS = Qt.Key.Key_G, (2.0, 4.0)
 _PAN = 32
 _ALL_SLICES = 1 << 30
 
@@ -54,17 +56,24 @@ class ViewKeys:
             Qt.Key.Key_End: lambda: view.scroll_by(_ALL_SLICES),
             Qt.Key.Key_C: self._toggle_playing,
         }
-        self._tools = {tool.key: tool.name for tool in tools.ALL}
+        self._tools = {tool.key: tool.name for tool in (*tools.ALL, *tools.MEASURING)}
+
+    def _tool_of(self, event: QKeyEvent) -> str | None:
+        """The tool of a key; that of M is the one that measured last."""
+        shift = event.modifiers() & Qt.KeyboardModifier.ShiftModifier
+        name = self._tools.get(("Shift+" if shift else "") + event.text().upper())
+        return self._view.settings.measuring_tool if name == tools.RULER else name
 
     def handles(self, event: QKeyEvent) -> bool:
         """Whether the view uses a key instead of the window's shortcut."""
         if event.modifiers() & ~(Qt.KeyboardModifier.KeypadModifier | Qt.KeyboardModifier.ShiftModifier):
             return False
-        text = event.text().upper()
+        tool = self._tool_of(event)
         # An image that nothing is drawn on leaves E to the window.
-        drawn = self._view.editable or self._tools.get(text) in (tools.SELECT, tools.RULER)
-        is_view_key = (text in self._tools and drawn) or event.key() in self._actions
-        return is_view_key or any(text == preset.key for preset in self._view.presets)
+        drawn = self._view.editable or tool == tools.SELECT or tool in tools.KINDS
+        is_view_key = (tool is not None and drawn) or event.key() in (*self._actions, MAGNIFIER)
+        is_view_key = is_view_key or (self._tools.get(event.text().upper()) == tools.RULER)
+        return is_view_key or any(event.text() == preset.key for preset in self._view.presets)
 
     def press(self, event: QKeyEvent) -> bool:
         """Whether a key did something."""
@@ -84,8 +93,12 @@ class ViewKeys:
         preset = next((p for p in view.presets if event.text() == p.key), None)
         if preset is not None:
             view.use_preset(preset)
-        elif event.text().upper() in self._tools:
-            self._pointer.set_tool(self._tools[event.text().upper()])
+        elif shift and key == Qt.Key.Key_M:
+            view.set_measurements_shown(not view.measure.is_shown)
+        elif key == MAGNIFIER:
+            view.magnify(FACTORS[shift])
+        elif (tool := self._tool_of(event)) is not None:
+            self._pointer.set_tool(tool)
             self._pointer.start_keyboard_pointer()
         elif key in self._actions:
             self._actions[key]()
@@ -131,9 +144,17 @@ class ImageView(ImageDisplay):
     def show_image(self, image: DisplayImage | None, region: Region | None = None) -> None:
         """Show another image or none: fitted, not rotated, with its own window and ``region``."""
         self.pointer.begin()
-        self.pointer.ruler.begin(None if image is None else image.spacing_mm)
         super().show_image(image, region)
         self.pointer.show_cursor()
+
+    @property
+    def can_undo(self) -> bool:
+        """Whether a change of the region or of the measurements can be undone."""
+        return self.measure.can_undo or (self.editable and self.region.can_undo)
+
+    def undo(self) -> None:
+        """Undo the last change of the region or of the measurements."""
+        self.pointer.undo()
 
     # Mouse
 
@@ -142,14 +163,17 @@ class ImageView(ImageDisplay):
             super().mousePressEvent(event)
             return
         self._by_keyboard = False
+        if event.button() == Qt.MouseButton.RightButton:
+            self.measure.select_at(event.position(), self._view)
         self.pointer.press(event)
         self.pointer.show_cursor(event.position())
         self.update()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        self.mouse_at = event.position()
         self.pointer.move(event.position(), fine=bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier))
         self._update_pixel_under_mouse(event.position())
-        if self.pointer.busy or self.tool in (tools.BRUSH, tools.RULER):
+        if self.pointer.busy or self.tool == tools.BRUSH or self.magnified:
             self.update()
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
@@ -187,6 +211,7 @@ class ImageView(ImageDisplay):
 
     def leaveEvent(self, event: QEvent) -> None:
         self.pointer.leave()
+        self.mouse_at = None
         self.pixel_under_mouse = None
         self.pointed_at.emit(None)
         self.update()
@@ -211,7 +236,8 @@ class ImageView(ImageDisplay):
             isinstance(key_event, QKeyEvent) and self._renderer is not None and self._keys.handles(key_event)
         )
         if is_view_key or (
-            isinstance(key_event, QKeyEvent) and self.editable and self.region.handles(key_event)
+            isinstance(key_event, QKeyEvent)
+            and (self.measure.handles(key_event) or (self.editable and self.region.handles(key_event)))
         ):
             event.accept()
             return True
@@ -225,6 +251,9 @@ class ImageView(ImageDisplay):
     def keyReleaseEvent(self, event: QKeyEvent) -> None:
         if event.key() in ARROWS and not event.isAutoRepeat():
             self.region.release_keys()
+            self.measure.release_keys()
+        if event.key() == MAGNIFIER and not event.isAutoRepeat():
+            self.magnify(0)
         super().keyReleaseEvent(event)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
@@ -235,6 +264,8 @@ class ImageView(ImageDisplay):
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
         self.region.release_keys()
+        self.measure.release_keys()
+        self.magnify(0)
         super().focusOutEvent(event)
         self.update()
 

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QLabel, QStackedWidget,
 
 from semblance.app.shell.jobs import SHOW_AFTER_MS, Job, Jobs, WorkerPool
 from semblance.app.shell.theme import set_look
+from semblance.app.viewer.figure_values import FigureValues
 from semblance.app.viewer.image_display import LinkedCursor
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.viewer.image_view import ImageView
@@ -118,8 +119,13 @@ class PlaneViews(QStackedWidget):
             view.scrolled.connect(lambda steps, axis=axis: self._step(axis, steps))
             view.window_changed.connect(lambda _, axis=axis: self._copy_window(axis))
             view.inverted_changed.connect(lambda on, axis=axis: self._copy_inverted(axis, on))
+            view.measure.changed.connect(lambda view=view: self._store_figures(view))
         self.addWidget(self.notice)
         self.addWidget(both)
+        self._values = {
+            axis: FigureValues(jobs, view, lambda: self.source) for axis, view in self.views.items()
+        }
+        pane.view.measure.changed.connect(self._show_figures)
         self.on = False
         self.voxel: Voxel = (0, 0, 0)
         self._used = False
@@ -369,7 +375,9 @@ class PlaneViews(QStackedWidget):
         if viewed.axis == 0:
             if 0 in self._slabs:
                 self._shown[0], self._grid = (viewed.place, viewed.slab), viewed.grid
-                self._pane.show_slab(viewed.image, _slab_text(viewed, self._step_mm(0)))
+                self._pane.show_slab(
+                    viewed.image, _slab_text(viewed, self._step_mm(0)), viewed.place, viewed.slab
+                )
                 self._show_cross()
             return
         view, main = self.views[viewed.axis], self._pane.view
@@ -399,8 +407,23 @@ class PlaneViews(QStackedWidget):
         )
         view.slab_text = _slab_text(viewed, self._step_mm(viewed.axis))
         view.show_cross(self._point(viewed.axis))
+        view.measure.go_to(None, (viewed.axis, viewed.place), viewed.slab)
+        self._show_figures()
         if all(axis in self._shown for axis in _OTHER_AXES):
             self.setCurrentIndex(1)
+
+    # What is measured
+
+    def _store_figures(self, view: ImageView) -> None:
+        """The planes measure for the pane, which stores it."""
+        self._pane.measure(view.measure.figures)
+
+    def _show_figures(self) -> None:
+        for axis, view in self.views.items():
+            if axis in self._shown:
+                view.measure.show(self._pane.view.measure.figures)
+                self._values[axis].request()
+                view.update()
 
     def _request_next(self) -> None:
         self._job = None

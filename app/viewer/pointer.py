@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QPointF, QSize, Qt
-from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPainterPath
+from PySide6.QtGui import QKeyEvent, QKeySequence, QMouseEvent, QPainter, QPainterPath
 
 from semblance.app.shell.theme import theme
 from semblance.app.viewer import tools
 from semblance.app.viewer.image_display import ImageDisplay
 from semblance.app.viewer.region_tool import ARROWS, CLICK_DISTANCE, cursor_for
-from semblance.app.viewer.tools import BrushTool, PathTool, Ruler
+from semblance.app.viewer.tools import BrushTool, PathTool
 from semblance.app.viewer.window_level import Window, dragged
 from semblance.app.widgets.place_marks import stroke
+from semblance.core.imaging.measurements import Figure
+from semblance.core.imaging.region import Region
 
 #: Tools for which the arrow keys move the pointer, and Enter or the space bar clicks.
 POINTED_TOOLS = frozenset((tools.SEGMENT, tools.POLYGON))
@@ -76,7 +78,7 @@ class Pointer:
         self.region = view.region
         self.path = PathTool()
         self.brush = BrushTool()
-        self.ruler = Ruler()
+        self.measure = view.measure
         self.keyboard_pointer = KeyboardPointer()
         self.tool = tools.SELECT
         #: The window that a drag began with.
@@ -95,6 +97,7 @@ class Pointer:
         self.path.cancel()
         self.brush.release()
         self.brush.leave()
+        self.measure.cancel()
         self.keyboard_pointer.at = None
 
     def set_tool(self, name: str) -> None:
@@ -103,6 +106,8 @@ class Pointer:
         """
         if name not in tools.NAMES:
             raise ValueError(name)
+        if name in tools.KINDS:
+            self._view.settings.store_measuring_tool(name)
         if name != self.tool:
             self.begin()
             self.tool = name
@@ -112,8 +117,8 @@ class Pointer:
 
     @property
     def busy(self) -> bool:
-        """A region is being drawn or changed."""
-        return self.region.dragging or self.path.active or self.brush.active
+        """A region or a figure is being drawn or changed."""
+        return self.region.dragging or self.path.active or self.brush.active or self.measure.active
 
     # Mouse
 
@@ -134,8 +139,12 @@ class Pointer:
     def _press_tool(self, at: QPointF, modifiers: Qt.KeyboardModifier) -> bool:
         """Pass a left press to the tool; returns whether it handled it."""
         view = self._view.viewport
-        if self.tool == tools.RULER:
-            self.ruler.press(at, view)
+        kind = tools.KINDS.get(self.tool, "")
+        if self.tool == tools.ROI_FREEHAND:
+            if not self.measure.press(at, view, ""):
+                self.path.press(at, view, free=True)
+            return True
+        if (kind or self.tool == tools.SELECT) and self.measure.press(at, view, kind):
             return True
         if not self._view.editable:
             return False
@@ -177,8 +186,8 @@ class Pointer:
             )
             self._windowing_at = at
             self._view.set_window(dragged(self._windowing, image, self._windowed.x(), self._windowed.y()))
-        elif self.tool == tools.RULER and self.ruler.active:
-            self.ruler.move(at, view)
+        elif self.measure.active or self.measure.drawing:
+            self.measure.move(at, view)
         elif self.tool == tools.BRUSH:
             if self.brush.move(at, view):
                 self.region.draw(self.brush.region(), done=False)
@@ -197,13 +206,20 @@ class Pointer:
             drawn = self.brush.region()
             self.brush.release()
             self.region.draw(drawn)
-        if self.ruler.active:
-            self.ruler.release(self._view.viewport)
-        stroke = self.path.release()
-        if stroke is not None:
-            self.region.draw(stroke)
+        if self.measure.active or self.measure.drawing:
+            self.measure.release(at)
+        drawn = self.path.release()
+        if drawn is not None:
+            self._use_drawn(drawn)
         self.region.release()
         self.show_cursor(at)
+
+    def _use_drawn(self, region: Region) -> None:
+        """A path was closed: the region to search with or, with a tool that measures, one to measure."""
+        if self.tool in tools.KINDS:
+            self.measure.add(Figure.of_region(region))
+        else:
+            self.region.draw(region)
 
     def _lines_at(self, at: QPointF) -> tuple[bool, bool]:
         """Which lines of the cross a press here drags, the upright and the level one; both where they cross."""
@@ -228,7 +244,7 @@ class Pointer:
             if drawn is not None:
                 self.region.draw(drawn)
             return True
-        return self.tool in (tools.BRUSH, tools.RULER, tools.SEGMENT, *tools.PATHS)
+        return self.tool in (tools.BRUSH, tools.SEGMENT, *tools.KINDS, *tools.PATHS)
 
     def leave(self) -> None:
         """The mouse left the image."""
@@ -242,7 +258,7 @@ class Pointer:
             shape = Qt.CursorShape.ClosedHandCursor
         elif any(lines):
             shape = _LINE_CURSORS[lines]
-        elif view.image is not None and self.tool == tools.RULER:
+        elif view.image is not None and self.tool in tools.KINDS:
             shape = Qt.CursorShape.CrossCursor
         elif view.image is not None and view.editable:
             drawing = self.tool in tools.BOXES
@@ -261,7 +277,10 @@ class Pointer:
 
     def key(self, event: QKeyEvent) -> bool:
         """Pass a key to the tool; returns whether it handled it."""
-        if self.tool == tools.RULER and self.ruler.key(event):
+        if self.path.active and self.tool in tools.KINDS:
+            return self.path.key(event)
+        undoes_region = event.matches(QKeySequence.StandardKey.Undo) and self._undoes_region
+        if not undoes_region and self.measure.key(event, self._view.viewport):
             return True
         if not self._view.editable:
             return False
@@ -275,6 +294,18 @@ class Pointer:
         ellipse = self.tool == tools.ELLIPSE
         draw = self.tool in tools.BOXES
         return self.region.key(event, self._view.viewport, draw=draw, ellipse=ellipse)
+
+    @property
+    def _undoes_region(self) -> bool:
+        """Whether undo is for the region to search with, not for what measures."""
+        if not self.region.can_undo or not self._view.editable:
+            return False
+        return self.tool not in tools.KINDS or not self.measure.can_undo
+
+    def undo(self) -> None:
+        """Undo the last change of the region or, with a tool that measures, of the measurements."""
+        (self.region if self._undoes_region else self.measure).undo()
+        self._view.update()
 
     def start_keyboard_pointer(self) -> None:
         """After a tool was chosen by its key: start the keyboard pointer if the tool needs clicks."""
@@ -304,7 +335,7 @@ class Pointer:
         view = self._view.viewport
         self.region.paint(painter, view, editable=self._view.editable)
         self.path.paint(painter, view)
-        self.ruler.paint(painter, view)
+        self.measure.paint(painter, view)
         if self.tool in POINTED_TOOLS and self._view.editable:
             self.keyboard_pointer.paint(painter)
         if self.tool == tools.BRUSH and self._view.editable:

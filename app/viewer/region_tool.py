@@ -69,6 +69,8 @@ class RegionTool(QObject):
         self.width = self.height = 0
         self.region: Region | None = None
         self.in_use = True
+        #: The colour of its line; empty: that of regions to search with.
+        self.shade = ""
         #: Drawn on another slice than the one shown.
         self.on_other_slice = False
         self._drag: _Drag | None = None
@@ -270,17 +272,11 @@ class RegionTool(QObject):
         if self.region is None:
             return
         is_inactive = self.on_other_slice or not self.in_use
-        paint_region(painter, self.region, view, theme().region, dashed=is_inactive)
+        paint_region(painter, self.region, view, self.shade or theme().region, dashed=is_inactive)
         if is_inactive or not editable:
             return
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
-        painter.setPen(QPen(colour("#101012"), 1))
-        painter.setBrush(colour("#FFFFFF"))
-        half = HANDLE // 2
         for grip in self._grips(view):
-            at = self._handle(grip, view)
-            painter.drawRect(round(at.x()) - half, round(at.y()) - half, HANDLE, HANDLE)
-        painter.setBrush(Qt.BrushStyle.NoBrush)
+            draw_handle(painter, self._handle(grip, view))
 
     def _grips(self, view: Viewport) -> tuple[Grip, ...]:
         """The handles: only corners if a side is too short, none for a mask."""
@@ -301,6 +297,16 @@ class RegionTool(QObject):
         x = self.region.x + self.region.width * (1 + grip[0]) / 2
         y = self.region.y + self.region.height * (1 + grip[1]) / 2
         return QPointF(*view.to_widget(x, y))
+
+
+def draw_handle(painter: QPainter, at: QPointF) -> None:
+    """The small square at ``at`` of the widget by which a part of a figure is dragged."""
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+    painter.setPen(QPen(colour("#101012"), 1))
+    painter.setBrush(colour("#FFFFFF"))
+    half = HANDLE // 2
+    painter.drawRect(round(at.x()) - half, round(at.y()) - half, HANDLE, HANDLE)
+    painter.setBrush(Qt.BrushStyle.NoBrush)
 
 
 def cursor_for(grip: Grip, view: Viewport) -> Qt.CursorShape:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
@@ -14,6 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from semblance.app.shell.icons import icon
 from semblance.app.shell.theme import BASE, colour, font, theme, theme_signals
 from semblance.app.viewer import tools
 from semblance.app.widgets.layouts import HLine, hbox
@@ -57,6 +60,10 @@ class ToolRow(QWidget):
             self._group.addButton(button)
             self.tools[tool.name] = button
             row.addWidget(button)
+        self.measure = MeasureButton()
+        self.measure.tool_requested.connect(self.tool_requested)
+        self._group.addButton(self.measure)
+        row.addWidget(self.measure)
         self.more = header_button("more", tr("More tools"))
         self.more.clicked.connect(self._open_menu)
         self.more.hide()
@@ -66,7 +73,9 @@ class ToolRow(QWidget):
         row.addSpacing(_LINE_MARGIN)
         row.addWidget(line)
         row.addSpacing(_LINE_MARGIN)
-        self.undo = header_button("undo", tr("Undo the last change of the region (Ctrl+Z)"))
+        self.undo = header_button(
+            "undo", tr("Undo the last change of the region or of a measurement (Ctrl+Z)")
+        )
         self.undo.setObjectName("undo-region")
         self.undo.clicked.connect(self.undo_requested)
         row.addWidget(self.undo)
@@ -78,7 +87,9 @@ class ToolRow(QWidget):
         theme_signals.changed.connect(self._fit_width)
 
     def show_tool(self, name: str) -> None:
-        self.tools[name].setChecked(True)
+        if name in self.tools:
+            self.tools[name].setChecked(True)
+        self.measure.show_tool(name)
         self._fit_width()
 
     def sizeHint(self) -> QSize:
@@ -93,7 +104,7 @@ class ToolRow(QWidget):
 
     def _needed_width(self, shown: int) -> int:
         """The width for ``shown`` tools and the other buttons."""
-        buttons = [*list(self.tools.values())[:shown], self.undo]
+        buttons = [*list(self.tools.values())[:shown], self.measure, self.undo]
         if shown < len(self.tools):
             buttons.append(self.more)
         return (
@@ -106,7 +117,7 @@ class ToolRow(QWidget):
 
     def _fit_width(self) -> None:
         """Show the buttons that fit, always with the current tool."""
-        for button in (*self.tools.values(), self.undo, self.more):
+        for button in (*self.tools.values(), self.measure, self.undo, self.more):
             # Otherwise the layout would shrink the widest button, which has a text.
             button.setMinimumWidth(_min_width(button))
         shown = len(self.tools)
@@ -134,8 +145,45 @@ class ToolRow(QWidget):
         open_below(self.more, self.make_menu())
 
 
+class MeasureButton(QToolButton):
+    """The tool that measured last, and a menu of all that measure. ``tool_requested(name)``: one was chosen."""
+
+    tool_requested = Signal(str)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("tool-measure")
+        self.setCheckable(True)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setPopupMode(QToolButton.ToolButtonPopupMode.MenuButtonPopup)
+        self.name = tools.RULER
+        menu = Menu(self)
+        self._actions = {
+            tool.name: menu.addAction(
+                icon(tool.icon), f"{tool.title}\t{tool.key}", partial(self.tool_requested.emit, tool.name)
+            )
+            for tool in tools.MEASURING
+        }
+        self.setMenu(menu)
+        self.clicked.connect(lambda: self.tool_requested.emit(self.name))
+        self.show_tool(self.name)
+        self.setChecked(False)
+
+    def show_tool(self, name: str) -> None:
+        """Show the tool in use."""
+        self.setChecked(name in tools.KINDS)
+        if name in tools.KINDS:
+            self.name = name
+            tool = next(tool for tool in tools.MEASURING if tool.name == name)
+            self.setIcon(icon(tool.icon))
+            self.setToolTip(f"{tool.tip} ({tool.key})")
+            self.setAccessibleName(tr("Measure: {tool}", tool=tool.title))
+
+
 def _min_width(button: QToolButton) -> int:
     """The width of a button with an icon, smaller than its size hint."""
+    if isinstance(button, MeasureButton):
+        return button.sizeHint().width()
     return min(button.sizeHint().width(), button.iconSize().width() + _ICON_MARGIN)
 
 

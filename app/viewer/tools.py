@@ -1,4 +1,4 @@
-"""The tools of the left mouse button on an image: their names, and what the brush, the polygon and the ruler draw."""
+"""The tools of the left mouse button on an image: their names, and what the brush and the polygon draw."""
 
 from __future__ import annotations
 
@@ -8,29 +8,37 @@ from math import ceil, floor, hypot
 import numpy as np
 import numpy.typing as npt
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QFontMetricsF, QKeyEvent, QPainter, QPainterPath, QPolygonF
+from PySide6.QtGui import QKeyEvent, QPainter, QPainterPath, QPolygonF
 
-from semblance.app.shell.theme import SMALL, font, theme
-from semblance.app.viewer.overlay import draw_outlined_text, to_widget
+from semblance.app.shell.theme import theme
+from semblance.app.viewer.overlay import to_widget
 from semblance.app.viewer.viewport import Viewport
 from semblance.app.widgets.place_marks import stroke
+from semblance.core.imaging import measurements
 from semblance.core.imaging.outline import Polygon
 from semblance.core.imaging.region import Region, region_of_mask
-from semblance.core.language import localise_number, tr
+from semblance.core.language import tr
 
 SELECT, RECTANGLE, ELLIPSE, POLYGON = "select", "rectangle", "ellipse", "polygon"
-FREEHAND, SEGMENT, BRUSH, RULER = "freehand", "segment", "brush", "ruler"
+FREEHAND, SEGMENT, BRUSH = "freehand", "segment", "brush"
+RULER, ANGLE, PROBE = "ruler", "angle", "probe"
+ROI_RECTANGLE, ROI_ELLIPSE, ROI_FREEHAND = "roi-rectangle", "roi-ellipse", "roi-freehand"
 
 
 @dataclass(frozen=True)
 class Tool:
-    """``name``, its ``key``, and what it does in a line."""
+    """``name``, its ``key``, and what it does in a line. Those that measure have a short ``title``, an ``icon`` and the
+    ``kind`` of figure that they draw."""
 
     name: str
     key: str
     tip: str
+    title: str = ""
+    icon: str = ""
+    kind: str = ""
 
 
+#: Of the left mouse button, beside those that measure.
 ALL = (
     Tool(SELECT, "V", tr("Window / level: drag on the image")),
     Tool(RECTANGLE, "R", tr("Draw a rectangle to search with")),
@@ -39,13 +47,58 @@ ALL = (
     Tool(FREEHAND, "L", tr("Lasso: draw around the region in one stroke")),
     Tool(SEGMENT, "S", tr("Click on a mass to outline it")),
     Tool(BRUSH, "B", tr("Paint the region. Alt removes pixels. [ and ] change the size")),
-    Tool(RULER, "M", tr("Measure: drag a line")),
 )
+#: They measure. With Shift the key of a region draws one to measure.
+MEASURING = (
+    Tool(RULER, "M", tr("Measure a length: drag a line"), tr("Length"), "ruler", measurements.LINE),
+    Tool(
+        ANGLE,
+        "Shift+A",
+        tr("Measure an angle: draw a line, then click its second side, or draw a second line (Cobb angle)"),
+        tr("Angle, Cobb angle"),
+        "angle",
+        measurements.ANGLE,
+    ),
+    Tool(
+        ROI_RECTANGLE,
+        "Shift+R",
+        tr("Measure a rectangle: mean, SD, least and greatest value, area"),
+        tr("Rectangle ROI"),
+        "rectangle",
+        measurements.RECTANGLE,
+    ),
+    Tool(
+        ROI_ELLIPSE,
+        "Shift+E",
+        tr("Measure an ellipse: mean, SD, least and greatest value, area"),
+        tr("Ellipse ROI"),
+        "ellipse",
+        measurements.ELLIPSE,
+    ),
+    Tool(
+        ROI_FREEHAND,
+        "Shift+L",
+        tr("Measure a free form: draw around it in one stroke"),
+        tr("Free-form ROI"),
+        "freehand",
+        measurements.OUTLINE,
+    ),
+    Tool(
+        PROBE,
+        "Shift+P",
+        tr("Probe: click, or hold and move, for the value of a pixel"),
+        tr("Probe"),
+        "target",
+        measurements.PROBE,
+    ),
+)
+#: The figure that each of them draws.
+KINDS = {tool.name: tool.kind for tool in MEASURING}
 
 #: Those that draw a box from corner to corner.
 BOXES = frozenset((RECTANGLE, ELLIPSE))
 PATHS = frozenset((POLYGON, FREEHAND))
-NAMES = frozenset(tool.name for tool in ALL)
+NAMES = frozenset(tool.name for tool in (*ALL, *MEASURING))
 
 
 #: Radius in widget pixels: the first one, the least, the greatest, and the factor of a step.
@@ -234,98 +287,3 @@ class PathTool:
     def _clipped(point: QPointF, view: Viewport) -> tuple[float, float]:
         x, y = view.to_image(point.x(), point.y())
         return min(max(x, 0.0), view.width), min(max(y, 0.0), view.height)
-
-
-GRAB_RADIUS = 8
-_TICK = 5.0
-_MIN_LENGTH = 2.0
-Point = tuple[float, float]
-
-
-class Ruler:
-    """Lines in image pixels; ``spacing_mm``: from row to row and column to column, where known."""
-
-    def __init__(self) -> None:
-        self.lines: list[tuple[Point, Point]] = []
-        self.spacing_mm: tuple[float, float] | None = None
-        self._dragged: tuple[int, int] | None = None
-
-    @property
-    def active(self) -> bool:
-        return self._dragged is not None
-
-    def begin(self, spacing_mm: tuple[float, float] | None) -> None:
-        """Set another image and remove all lines."""
-        self.lines.clear()
-        self.spacing_mm, self._dragged = spacing_mm, None
-
-    def press(self, point: QPointF, view: Viewport) -> None:
-        """Drag an end near ``point``, or start a line."""
-        for number, line in enumerate(self.lines):
-            for end, at in enumerate(line):
-                x, y = view.to_widget(*at)
-                if hypot(point.x() - x, point.y() - y) <= GRAB_RADIUS:
-                    self._dragged = (number, end)
-                    return
-        at = view.to_image(point.x(), point.y())
-        self.lines.append((at, at))
-        self._dragged = (len(self.lines) - 1, 1)
-
-    def move(self, point: QPointF, view: Viewport) -> None:
-        if self._dragged is not None:
-            number, end = self._dragged
-            ends = list(self.lines[number])
-            ends[end] = view.to_image(point.x(), point.y())
-            self.lines[number] = (ends[0], ends[1])
-
-    def release(self, view: Viewport) -> None:
-        """End a drag and remove a line without length."""
-        if self._dragged is not None:
-            number, self._dragged = self._dragged[0], None
-            (ax, ay), (bx, by) = (view.to_widget(*end) for end in self.lines[number])
-            if hypot(bx - ax, by - ay) < _MIN_LENGTH:
-                del self.lines[number]
-
-    def key(self, event: QKeyEvent) -> bool:
-        """Backspace or Delete takes the last line away, Escape all; whether it did something."""
-        if not self.lines:
-            return False
-        if event.key() in (Qt.Key.Key_Backspace, Qt.Key.Key_Delete):
-            self.lines.pop()
-        elif event.key() == Qt.Key.Key_Escape:
-            self.lines.clear()
-        else:
-            return False
-        self._dragged = None
-        return True
-
-    def text(self, line: tuple[Point, Point]) -> str:
-        """The length of ``line``, like ``12.4 mm`` or ``31 px``."""
-        (ax, ay), (bx, by) = line
-        if self.spacing_mm is None:
-            return f"{hypot(bx - ax, by - ay):.0f} px"
-        row_mm, column_mm = self.spacing_mm
-        return localise_number(f"{hypot((bx - ax) * column_mm, (by - ay) * row_mm):.1f} mm")
-
-    def paint(self, painter: QPainter, view: Viewport) -> None:
-        metrics = QFontMetricsF(font(SMALL, 600))
-        for line in self.lines:
-            begin, end = (QPointF(*view.to_widget(*at)) for at in line)
-            vector = end - begin
-            length = max(hypot(vector.x(), vector.y()), 1e-6)
-            across = QPointF(-vector.y() / length, vector.x() / length) * _TICK
-            path = QPainterPath(begin)
-            path.lineTo(end)
-            for at in (begin, end):
-                path.moveTo(at - across)
-                path.lineTo(at + across)
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
-            stroke(painter, path, "#FFFFFF")
-            text = self.text(line)
-            middle = (begin + end) / 2
-            beside = QPointF(8, -6) if abs(vector.y()) > abs(vector.x()) else QPointF(-6, -10)
-            at = middle + beside
-            max_x = view.across - metrics.horizontalAdvance(text) - 4
-            draw_outlined_text(
-                painter, QPointF(min(max(4.0, at.x()), max_x), max(metrics.ascent() + 2, at.y())), text
-            )

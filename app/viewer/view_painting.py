@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from PySide6.QtCore import QLineF, QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QPainter, QPainterPath, QPen, QRegion
 
@@ -12,6 +14,7 @@ from semblance.app.viewer.linking import linked_view, registered_view
 from semblance.app.viewer.overlay import (
     MARGIN,
     draw_edges,
+    draw_outlined_text,
     draw_overlay_text,
     letter_bottom,
     letter_inset,
@@ -26,6 +29,8 @@ from semblance.app.widgets.text_cache import CENTRE, text_cache
 from semblance.core.imaging.cut_planes import Edges
 from semblance.core.imaging.display import DisplayImage
 
+#: Side of the magnifier, px at text scale 1.
+_LENS = 240
 #: Widget pixels without lines of the cross, around the crossing and at the edges.
 _GAP, _EDGE = 10, 24
 #: Radius of the linked cursor, and the length of its ticks, px.
@@ -56,6 +61,8 @@ def paint_view(painter: QPainter, view: ImageDisplay, pointer: Pointer, renderer
     pointer.paint(painter)
     if view.is_overlay_text_shown:
         _paint_overlay_text(painter, view, renderer)
+    if view.lens is not None and view.mouse_at is not None:
+        paint_magnified(painter, view, view.lens, view.mouse_at, view.magnified)
 
 
 def paint_focus(painter: QPainter, area: QRect) -> None:
@@ -66,6 +73,35 @@ def paint_focus(painter: QPainter, area: QRect) -> None:
     painter.setPen(pen)
     painter.setBrush(Qt.BrushStyle.NoBrush)
     painter.drawRect(area.adjusted(1, 1, -1, -1))
+
+
+def paint_magnified(
+    painter: QPainter, view: ImageDisplay, renderer: Renderer, at: QPointF, factor: float
+) -> None:
+    """Paint a square around ``at`` in which the image is ``factor`` times as large, with the same window."""
+    side = min(theme().px(_LENS), view.width(), view.height())
+    x, y = view.viewport.to_image(at.x(), at.y())
+    zoom = view.viewport.zoom * factor
+    lens = replace(view.viewport, across=side, down=side).at(x, y, zoom)
+    image, target = renderer.visible(
+        lens, view.devicePixelRatioF(), view.window_level, inverted=view.inverted
+    )
+    left = round(min(max(at.x() - side / 2, 0), view.width() - side))
+    top = round(min(max(at.y() - side / 2, 0), view.height() - side))
+    box = QRect(left, top, side, side)
+    painter.save()
+    painter.setClipRect(box)
+    painter.fillRect(box, colour(theme().image_well))
+    painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, zoom < SQUARES_MIN_ZOOM)
+    if not image.isNull():
+        painter.drawImage(target.translated(left, top), image)
+    painter.restore()
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    for pen in (QPen(colour("#000000", 0.66), 3), QPen(colour("#FFFFFF"), 1)):
+        painter.setPen(pen)
+        painter.drawRect(box.adjusted(1, 1, -2, -2))
+    draw_outlined_text(painter, QPointF(left + MARGIN, top + side - MARGIN), f"{factor:g} ×")
 
 
 def paint_cross(painter: QPainter, at: tuple[float, float], view: Viewport) -> None:

@@ -111,6 +111,11 @@ class Viewport:
         x, y = self.orientation.place(x, y, self.width, self.height)
         return replace(self, zoom=zoom, fitted=False)._centred(x, y)
 
+    def at(self, x: float, y: float, zoom: float) -> Viewport:
+        """The point ``x``, ``y`` of the stored image, also one beside it, in the middle, at any ``zoom``."""
+        x, y = self.orientation.place(x, y, self.width, self.height)
+        return replace(self, x=x, y=y, zoom=zoom, fitted=False)
+
     def oriented(self, orientation: Orientation) -> Viewport:
         """The view in another orientation, with the same point in the centre."""
         if self.fitted:

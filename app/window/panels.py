@@ -22,6 +22,7 @@ from semblance.app.widgets.cards.card_layout import LARGE_CARDS
 from semblance.app.widgets.cards.case_drag import DragImages
 from semblance.app.widgets.panel import FullPage, PanelHeader, TabHeader
 from semblance.app.widgets.thumbnail_loader import Done, ThumbnailLoader
+from semblance.app.window.lists_panel import ListsPanel
 from semblance.app.window.side_panel import SidePanel
 from semblance.app.window.workspaces import WorkspaceChoice
 from semblance.core.imaging.thumbnail import LONGEST
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from semblance.app.search.feedback.questions_page import QuestionsPage
     from semblance.app.search.hanging_page import HangingPage
     from semblance.app.search.query.full_size_page import FullSizePage
+    from semblance.app.viewer.header_view import HeaderPanel
     from semblance.app.viewer.image_pane import ImagePane
 
 #: Limit of larger thumbnails that wait to be made, about those of one screen.
@@ -69,6 +71,8 @@ class Panels(QObject):
         """``stack``: the pages in the middle of the window."""
         super().__init__(parent)
         self._context, self._stack, self._workspaces = context, stack, workspaces
+        #: The ranking in which the current case was followed last.
+        self._followed: object = None
         workspaces.changed.connect(self._show_workspace)
 
     def _show_workspace(self) -> None:
@@ -151,6 +155,7 @@ class Panels(QObject):
         self._add_page(made, "compare", made.panes)
         made.judged.connect(self._mark_case)
         made.detached.connect(self.compare_detached)
+        made.case_changed.connect(lambda: self._follow_header(made.current_row()))
         made.menu_requested.connect(self.case_menu_requested)
         return made
 
@@ -247,6 +252,18 @@ class Panels(QObject):
         made.train_requested.connect(self.show_training)
         return made
 
+    @lazy_part
+    def lists(self) -> ListsPanel:
+        made = ListsPanel(self._context)
+        made.help_requested.connect(self.help_requested)
+        return made
+
+    @lazy_part
+    def file_header(self) -> HeaderPanel:
+        from semblance.app.viewer.header_view import HeaderPanel
+
+        return HeaderPanel(self._context)
+
     # Requests
 
     def show_training(self) -> None:
@@ -270,6 +287,16 @@ class Panels(QObject):
 
     def _explain(self, case_row: int) -> None:
         self.side.follow(case_row)
+        # The first case of another ranking is made current by no person.
+        ranking, before = self._context.state.ranking, self._followed
+        self._followed = ranking
+        if ranking is before and self.is_in_ranking():
+            self._follow_header(case_row)
+
+    def _follow_header(self, case_row: int) -> None:
+        """The file header, if it is open, shows the case that was selected."""
+        if (header := Panels.file_header.built(self)) is not None:
+            header.follow(case_row)
 
     def _go_to(self, case_row: int) -> None:
         self.ranking.grid.set_current(case_row)

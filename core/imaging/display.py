@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.imaging.image import Curve, Image, SliceFacts, ValueWindow, window_greys
+from semblance.core.imaging.image import Calibration, Curve, Image, SliceFacts, ValueWindow, window_greys
+from semblance.core.imaging.measurements import calibrations_of
 from semblance.core.imaging.shown_range import first_window, shown_bytes, shown_window
 
 #: Bytes of the finest level handed over: a 4,664 x 3,064 image of 16 bits goes whole, and unpacking
@@ -39,7 +40,8 @@ class DisplayImage:
     (:func:`semblance.core.imaging.shown_range.shown_window`).
     ``spacing_mm``: row and column spacing of the image's own pixels where known.
     ``inverse``: high numbers are dark. ``windows``: those the file offers, on values.
-    ``notes``: short facts for the corner of the view. ``slice_facts``: as those of the image.
+    ``notes``: short facts for the corner of the view. ``slice_facts``: as those of the image. ``calibrations``: what
+    its pixels measure (:func:`semblance.core.imaging.measurements.calibrations_of`).
     """
 
     name: str
@@ -60,6 +62,7 @@ class DisplayImage:
     notes: tuple[str, ...] = ()
     curve: Curve | None = None
     slice_facts: SliceFacts = field(default_factory=SliceFacts)
+    calibrations: tuple[Calibration, ...] = ()
 
     @property
     def is_colour(self) -> bool:
@@ -151,6 +154,7 @@ def display_image(
         image.notes,
         curve,
         image.slice_facts,
+        calibrations_of(image),
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.imaging.region import Region
+from semblance.core.imaging.region import Box, Region
 from semblance.core.imaging.slice_plane import SlicePlane
 
 #: ITU-R BT.709 luma, the weights scikit-image's ``rgb2gray`` uses.
@@ -110,6 +110,35 @@ class SliceFacts:
     plane: SlicePlane | None = None
 
 
+#: Where the size of a pixel is known from: the patient; the detector, where things are larger than in the patient; the
+#: detector, brought to the patient by the magnification the file estimates; a scanned film; a part of an ultrasound
+#: image; or only its height in widths is known.
+IN_PATIENT, AT_DETECTOR, MAGNIFIED, ON_FILM = "patient", "detector", "magnification", "film"
+IN_ULTRASOUND, ASPECT = "ultrasound", "aspect"
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """A pixel is ``row`` mm high and ``column`` mm wide, in the rectangle ``box`` (left, top, right, bottom), without
+    one everywhere; 0 x 0 where a part has no such size. ``source``: one of :data:`IN_PATIENT` and the others; with
+    :data:`ASPECT` not in mm."""
+
+    row: float
+    column: float
+    source: str = IN_PATIENT
+    box: Box | None = None
+
+    @property
+    def spacing(self) -> tuple[float, float]:
+        """From row to row and from column to column."""
+        return self.row, self.column
+
+    @property
+    def is_mm(self) -> bool:
+        """Whether lengths are known, not only their ratio."""
+        return self.source != ASPECT
+
+
 @dataclass(frozen=True, eq=False)
 class Image:
     """Pixels of one image, top row first.
@@ -125,6 +154,7 @@ class Image:
     about parts of the file that contradict each other or cannot be read. ``photometric``: DICOM's Photometric
     Interpretation, empty for other files. ``slice_facts``: where it lies in the patient, of a slice.
     ``hidden_marks``: how many burnt-in marks were filled in; ``None`` where the pixels are those of the file.
+    ``calibrations``: what its pixels measure, where the file says more of it than ``spacing_mm``.
     """
 
     pixels: npt.NDArray[Any]
@@ -141,6 +171,7 @@ class Image:
     photometric: str = ""
     slice_facts: SliceFacts = field(default_factory=SliceFacts)
     hidden_marks: int | None = None
+    calibrations: tuple[Calibration, ...] = ()
 
     @property
     def height(self) -> int:

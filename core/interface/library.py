@@ -400,7 +400,7 @@ class Library:
         """
         from semblance.core.workflows.metrics.train_metric import train_metric
         from semblance.core.workflows.metrics.train_request import TrainRequest
-        from semblance.core.workflows.searches.index_candidates import index_if_large
+        from semblance.core.workflows.searches.open_metrics import prepare_searches
 
         seed = _whole("seed", seed, 0)
         request = TrainRequest(
@@ -415,7 +415,7 @@ class Library:
             control=control,
         )
         done = self._run(train_metric, request)
-        index_if_large(self.location, done.metric)
+        prepare_searches(self.location, done.metric)
         if done.warning:
             _warn_text(str(done.warning))
         return self.use_metric(done.metric)

@@ -34,7 +34,14 @@ from semblance.core.json_document import JsonDocument
 from semblance.core.language import tr_lazy
 from semblance.core.library import schema
 from semblance.core.library.catalogue_repair import copy_catalogue, integrity_errors
-from semblance.core.library.database import disk_is_full, other_version_error, plain_error, plain_errors
+from semblance.core.library.database import (
+    connect,
+    disk_is_full,
+    other_version_error,
+    plain_error,
+    plain_errors,
+    update,
+)
 from semblance.core.library.feature_chunks import DESCRIPTION, chunk_file
 from semblance.core.library.records import CATALOGUE, DERIVED, EXPORTS, EXPORTS_HEAD, METRIC_FILE, SUFFIX, now
 from semblance.core.limits import allow_memory, max_text_bytes, max_unpacked, size_text
@@ -279,20 +286,27 @@ def _unpack(
 
 def _check_catalogue(catalogue: Path, file: Path) -> None:
     """Refuse a catalogue that is damaged, or that has other triggers or views than ours: they would run when it is
-    written to."""
+    written to. Bring one of the version before up to date."""
     wrong = integrity_errors(catalogue)
     if not wrong:
+        with contextlib.closing(sqlite3.connect(catalogue)) as connection:
+            row = connection.execute("SELECT value FROM meta WHERE key = 'schema'").fetchone()
+        version = str(row[0]) if row else ""
+        if version.isdecimal() and int(version) not in (schema.VERSION, schema.VERSION - 1):
+            raise other_version_error(file, int(version))
+        engine = connect(catalogue, writable=True)
+        try:
+            if version.isdecimal():
+                update(engine, catalogue)
+        finally:
+            engine.dispose()
         with contextlib.closing(sqlite3.connect(catalogue)) as connection:
             query = "SELECT name, sql FROM sqlite_master WHERE type IN ('trigger', 'view')"
             wrong = [
                 tr_lazy("it contains '{r}', which no library has", r=name)
                 for name, sql in connection.execute(query)
-                if sql not in schema.HEADER_INDEX
+                if sql not in schema.TEXT_INDEX
             ]
-            row = connection.execute("SELECT value FROM meta WHERE key = 'schema'").fetchone()
-        version = str(row[0]) if row else ""
-        if version.isdecimal() and int(version) != schema.VERSION:
-            raise other_version_error(file, int(version))
         if not wrong and not version.isdecimal():
             wrong = [tr_lazy("it states no version")]
     if wrong:

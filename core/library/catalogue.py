@@ -7,7 +7,7 @@ import datetime
 import json
 import re
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,8 +44,10 @@ from semblance.core.library.records import (
     unique_name,
 )
 from semblance.core.library.schema import (
+    CASE_TEXTS,
     HAS_IMAGE,
     HEADER_TEXTS,
+    OF_CASES,
     cases,
     files,
     json_text,
@@ -68,7 +70,9 @@ class Catalogue:
         self.file, self.writable = file, writable
         self.engine = connect(file, writable=writable)
         try:
-            check_version(self.engine, file)
+            is_current = check_version(self.engine, file, writable=writable)
+            #: The index of texts: the version before has one of headers alone.
+            self._texts = CASE_TEXTS if is_current else HEADER_TEXTS
         except BaseException:
             self.engine.dispose()
             raise
@@ -143,6 +147,10 @@ class Catalogue:
     def author(self, name: str) -> str:
         """The author of what is stored now: ``name`` in a folder, which knows no accounts."""
         return name
+
+    def may_change(self, author: str) -> bool:
+        """Whether the user may change what ``author`` wrote: in a folder always."""
+        return True
 
     def is_settled(self, stamp: tuple[Any, ...]) -> bool:
         """Whether every later write changes ``stamp``: a file system may give two writes at one moment one time."""
@@ -271,6 +279,8 @@ class Catalogue:
             clear_failures(connection, rows)
             remove_from_groups(connection, rows)
             for part in in_batches(rows):
+                for table in OF_CASES:
+                    connection.execute(table.delete().where(table.c.case.in_(part)))
                 connection.execute(slices.delete().where(slices.c.case.in_(part)))
                 connection.execute(cases.delete().where(cases.c.id.in_(part)))
             for part in in_batches(paths):
@@ -588,8 +598,19 @@ class Catalogue:
         return out
 
     def rows_with_word(self, word: str) -> npt.NDArray[np.int64]:
-        """See :func:`semblance.core.library.catalogue.rows_with_word`."""
-        return rows_with_word(self.read, word)
+        """(m,) ascending rows of the cases with a text in which a word begins with ``word``: in the finding, the header
+        with imported texts, or the notes.
+
+        Letter case and accents do not matter. Punctuation inside ``word`` separates words that follow each other: "2.0"
+        is found in "2.0 lung". Nothing is found by punctuation alone.
+        """
+        parts = re.findall(r"\w+", word)
+        if not parts:
+            return np.empty(0, dtype=np.int64)
+        texts = sa.table(self._texts, sa.column("rowid"))
+        match = sa.text(f"{self._texts} MATCH :match").bindparams(match=f'"{" ".join(parts)}"*')
+        found = self.read(sa.select(texts.c.rowid).where(match))
+        return np.sort(np.array([r[0] for r in found], dtype=np.int64))
 
     def numbers(
         self, rows: Sequence[int]
@@ -653,21 +674,3 @@ def _case_values(record: CaseRecord, file: int) -> dict[str, Any]:
 
 def _paths(record: CaseRecord) -> list[str]:
     return [record.path, *(path for path, _ in record.slices)]
-
-
-RunQuery = Callable[[sa.Select[Any]], Sequence[sa.Row[Any]]]
-
-
-def rows_with_word(read: RunQuery, word: str) -> npt.NDArray[np.int64]:
-    """(m,) ascending catalogue rows of the cases with an attribute in which a word begins with ``word``.
-
-    Letter case and accents do not matter. Punctuation inside ``word`` separates words that follow each other: "2.0"
-    is found in "2.0 lung". Nothing is found by punctuation alone.
-    """
-    parts = re.findall(r"\w+", word)
-    if not parts:
-        return np.empty(0, dtype=np.int64)
-    texts = sa.table(HEADER_TEXTS, sa.column("rowid"))
-    match = sa.text(f"{HEADER_TEXTS} MATCH :match").bindparams(match=f'"{" ".join(parts)}"*')
-    found = read(sa.select(texts.c.rowid).where(match))
-    return np.sort(np.array([r[0] for r in found], dtype=np.int64))

@@ -72,10 +72,15 @@ def integrity_errors(file: Path) -> list[str]:
 def missing_columns(file: Path) -> list[str]:
     """Tables, columns and references that an intact catalogue of this version has and this one lacks."""
     with read_only(file) as connection:
-        existing = {table.name: columns_of(connection, table.name) for table in schema.tables.sorted_tables}
+        # The version before has no such tables; they are made when it is opened to be written to.
+        is_earlier = _version(connection, columns_of(connection, "meta")) == schema.VERSION - 1
+        expected = [
+            table for table in schema.tables.sorted_tables if not (is_earlier and table in schema.NEW_TABLES)
+        ]
+        existing = {table.name: columns_of(connection, table.name) for table in expected}
         found = [
             tr_lazy("its table '{table}' has no '{column}'", table=table.name, column=column.name)
-            for table in schema.tables.sorted_tables
+            for table in expected
             for column in table.columns
             if column.name not in existing[table.name]
         ]
@@ -94,7 +99,7 @@ def refuse_other_version(file: Path) -> None:
     """
     with contextlib.suppress(sqlite3.DatabaseError), read_only(file) as connection:
         version = _version(connection, columns_of(connection, "meta"))
-        if version not in (None, schema.VERSION):
+        if version not in (None, schema.VERSION, schema.VERSION - 1):
             raise other_version_error(file.parent, version)
 
 
@@ -338,7 +343,7 @@ def _copy_readable_rows(file: Path, target: Path) -> dict[str, int]:
     ):
         # Read a truncated file up to its end.
         source.execute("PRAGMA writable_schema=ON")
-        # The index of header texts may be damaged; it is made again.
+        # The index of texts may be damaged; it is made again.
         query = "SELECT name FROM sqlite_master WHERE type = 'table' AND coalesce(sql, '') NOT LIKE 'CREATE VIRTUAL%'"
         names = {r[0] for r in source.execute(query).fetchall()}.union(schema.tables.tables)
         existing = {name: columns for name in sorted(names) if (columns := columns_of(source, name))}

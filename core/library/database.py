@@ -158,15 +158,16 @@ def plain_error(library: Path, what: str) -> SemblanceError:
 
 
 @functools.cache
-def _table_statements() -> tuple[str, ...]:
-    """What makes the tables and their indexes, compiled once: ``create_all`` would look for each of them first."""
+def _table_statements(chosen: tuple[sa.Table, ...] | None = None) -> tuple[str, ...]:
+    """What makes the ``chosen`` tables or all, and their indexes, compiled once: ``create_all`` would look for each of
+    them first."""
     statements: list[str] = []
 
     def collect(statement: Any, *_: Any, **__: Any) -> None:
         statements.append(str(statement.compile(dialect=engine.dialect)))
 
     engine = sa.create_mock_engine("sqlite://", collect)
-    schema.tables.create_all(engine, checkfirst=False)
+    schema.tables.create_all(engine, chosen, checkfirst=False)
     return tuple(statements)
 
 
@@ -175,15 +176,18 @@ def create_tables(file: Path) -> None:
     engine = connect(file, writable=True)
     try:
         with transaction(engine, file) as connection:
-            for statement in (*_table_statements(), *schema.HEADER_INDEX):
+            for statement in (*_table_statements(), *schema.TEXT_INDEX):
                 connection.exec_driver_sql(statement)
             connection.execute(schema.meta.insert().values(key="schema", value=str(schema.VERSION)))
     finally:
         engine.dispose()
 
 
-def check_version(engine: sa.Engine, file: Path) -> None:
-    """Refuse a catalogue of another version, and an incomplete one.
+def check_version(engine: sa.Engine, file: Path, *, writable: bool) -> bool:
+    """Bring a catalogue of the version before up to date, and refuse one of another version and an incomplete one.
+
+    One that is not ``writable`` is read as if the tables that it lacks were empty. Returns whether it is of this
+    version.
 
     Raises:
         BadInput: no version in it, or one that this program does not read.
@@ -201,8 +205,48 @@ def check_version(engine: sa.Engine, file: Path) -> None:
                 tr_lazy("{parent} is not a complete library: its catalogue is empty.", parent=file.parent),
                 "It may be incomplete. Restore a backup, or make a new library from the images.",
             )
-        if version != schema.VERSION:
+        if version not in (schema.VERSION, schema.VERSION - 1):
             raise other_version_error(file.parent, version)
+        if version == schema.VERSION - 1:
+            if writable:
+                update(engine, file)
+            else:
+                _add_empty_tables(engine)
+        return writable or version == schema.VERSION
+
+
+def update(engine: sa.Engine, file: Path) -> None:
+    """The step from the version before, in one transaction, after other writers have finished."""
+    with transaction(engine, file) as connection:
+        if _version(connection, file) != schema.VERSION - 1:
+            return
+        # Also those that no library has, which would run when it is written to.
+        named = "SELECT type, name FROM sqlite_master WHERE type IN ('trigger', 'view')"
+        for kind, name in connection.exec_driver_sql(named).all():
+            connection.exec_driver_sql("DROP {} {}".format(kind, '"' + name.replace('"', '""') + '"'))
+        connection.exec_driver_sql(f"DROP TABLE IF EXISTS {schema.HEADER_TEXTS}")
+        for statement in (*_table_statements(schema.NEW_TABLES), *schema.TEXT_INDEX, schema.FILL_CASE_TEXTS):
+            connection.exec_driver_sql(statement)
+        connection.execute(
+            schema.meta.update().where(schema.meta.c.key == "schema").values(value=str(schema.VERSION))
+        )
+
+
+def _add_empty_tables(engine: sa.Engine) -> None:
+    """Give each connection the tables that the catalogue lacks, empty and in memory."""
+    made = [
+        statement.replace("CREATE TABLE ", "CREATE TEMPORARY TABLE ", 1)
+        for statement in map(str.strip, _table_statements(schema.NEW_TABLES))
+        if statement.startswith("CREATE TABLE ")
+    ]
+    # Those that are open have no such tables.
+    engine.dispose()
+
+    @sa.event.listens_for(engine, "connect")
+    def _make(connection: sqlite3.Connection, _record: object) -> None:
+        connection.execute("PRAGMA temp_store=MEMORY")
+        for statement in made:
+            connection.execute(statement)
 
 
 def other_version_error(file: Path, version: int) -> BadInput:

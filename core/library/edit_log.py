@@ -29,6 +29,8 @@ from semblance.core.library.metric_scores import (
 )
 from semblance.core.library.records import DELETED, METRIC_FILE, Edit, Reversal, account, unique_name
 from semblance.core.library.schema import (
+    OF_CASES,
+    case_annotations,
     cases,
     edits,
     feature_chunks,
@@ -58,10 +60,11 @@ _TABLES = {
         metrics,
         searches,
         slices,
+        *OF_CASES,
     )
 }
 #: Rows whose number may be used by another row when they come back.
-_NUMBERED = (cases, metrics)
+_NUMBERED = (case_annotations, cases, metrics)
 _PLACES = "feature places"
 #: The kind of an edit that changes by which rule findings are chosen.
 FINDING_RULE = "finding rule"
@@ -220,7 +223,7 @@ class EditRecorder:
         self._clear_places(rows)
         found: list[Values] = []
         for part in in_batches(list(rows)):
-            for table in (slices, lesion_groups, feature_failures):
+            for table in (slices, lesion_groups, feature_failures, *OF_CASES):
                 self.delete(table, table.c.case.in_(part))
             found += self.delete(cases, cases.c.id.in_(part))
         return found
@@ -334,7 +337,7 @@ class _Application:
             for column in table.c
             for reference in column.foreign_keys
         )
-        if not has_all or (is_taken and table is not metrics):
+        if not has_all or (is_taken and table not in (case_annotations, metrics)):
             self.skipped += 1
             self._lost.add((table.name, number))
             return

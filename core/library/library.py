@@ -25,8 +25,10 @@ from semblance.core.files import (
 )
 from semblance.core.imaging.pseudonyms import Pseudonyms
 from semblance.core.language import tr_lazy
+from semblance.core.library.annotations import AnnotationTable, CaseNoteTable
 from semblance.core.library.audit import AuditCheck, AuditEntry, AuditHead
 from semblance.core.library.catalogue import Catalogue
+from semblance.core.library.collections import CollectionTable
 from semblance.core.library.concepts import ConceptTable
 from semblance.core.library.database import create_tables, disk_is_full, not_writable_error, plain_errors
 from semblance.core.library.export_chain import (
@@ -89,6 +91,9 @@ class Library:
         self._identity = self.catalogue.identity()
         self.features = FeatureSets(self.catalogue, files)
         self.concepts = ConceptTable(self.catalogue)
+        self.annotations = AnnotationTable(self.catalogue)
+        self.notes = CaseNoteTable(self.catalogue)
+        self.collections = CollectionTable(self.catalogue)
 
     @property
     def derived(self) -> Path:

@@ -12,26 +12,58 @@ from sqlalchemy.ext.compiler import compiles
 #: The database of a library on a server, as SQLAlchemy calls it.
 POSTGRESQL = "postgresql"
 #: Version of the tables below. Raise it with every change: CONTRIBUTING.md says where the step from this one goes.
-VERSION = 10
+VERSION = 11
 
-#: The index of the headers of cases, and the SQL of that text for the row ``{case}`` of the table cases.
-#: Keys of patients, studies and files are left out: nobody reads them.
+#: The index of the texts of cases, by their row ids: the finding, the header with imported texts, and the notes, those
+#: in teaching collections too. Keys of patients, studies and files are left out: nobody reads them.
+CASE_TEXTS = "case_texts"
+#: The index that the version before has: of headers alone.
 HEADER_TEXTS = "header_texts"
-HEADER_TEXT = (
+_HEADER = (
     "coalesce(CASE WHEN json_valid({case}.attributes) THEN (SELECT group_concat(value, ' ') "
     "FROM json_each({case}.attributes) WHERE key NOT IN ('study', 'series', 'instance', 'issuer', 'of')) END, '')"
 )
-_ADD_HEADER_TEXT = f"INSERT INTO {HEADER_TEXTS} (rowid, text) "
-_DROP_HEADER_TEXT = f"DELETE FROM {HEADER_TEXTS} WHERE rowid = old.id;"
-#: Triggers keep the index in step with the cases, whoever changes them.
-HEADER_INDEX = (
-    f"CREATE VIRTUAL TABLE {HEADER_TEXTS} USING fts5(text, tokenize = 'unicode61 remove_diacritics 2')",
-    "CREATE TRIGGER header_text_added AFTER INSERT ON cases BEGIN "
-    f"{_ADD_HEADER_TEXT} SELECT new.id, {HEADER_TEXT.format(case='new')}; END",
-    "CREATE TRIGGER header_text_changed AFTER UPDATE OF attributes ON cases "
-    f"WHEN old.attributes IS NOT new.attributes BEGIN {_DROP_HEADER_TEXT} "
-    f"{_ADD_HEADER_TEXT} SELECT new.id, {HEADER_TEXT.format(case='new')}; END",
-    f"CREATE TRIGGER header_text_removed AFTER DELETE ON cases BEGIN {_DROP_HEADER_TEXT} END",
+_NOTES = (
+    "coalesce((SELECT text FROM case_notes WHERE \"case\" = {case}.id), '') || ' ' || coalesce((SELECT "
+    "group_concat(notes, ' ') FROM collection_items WHERE \"case\" = {case}.case_id), '')"
+)
+
+
+def _of_case(text: str, case: str) -> str:
+    return text.replace("{case}", case)
+
+
+def _index_notes(event: str, table: str, row: str, where: str) -> str:
+    notes = f"SELECT {_of_case(_NOTES, 'cases')} FROM cases WHERE cases.id = {CASE_TEXTS}.rowid"
+    return (
+        f"CREATE TRIGGER {table}_indexed_{event.lower()} AFTER {event} ON {table} BEGIN "
+        f"UPDATE {CASE_TEXTS} SET notes = ({notes}) WHERE rowid IN ({where.format(row=row)}); END"
+    )
+
+
+_NOTE_ROWS = (
+    ("case_notes", 'SELECT {row}."case"'),
+    ("collection_items", 'SELECT id FROM cases WHERE case_id = {row}."case"'),
+)
+#: Fill a new index from the tables.
+FILL_CASE_TEXTS = (
+    f"INSERT INTO {CASE_TEXTS} (rowid, finding, header, notes) SELECT id, coalesce(finding, ''), "
+    f"{_of_case(_HEADER, 'cases')}, {_of_case(_NOTES, 'cases')} FROM cases"
+)
+#: Triggers keep the index in step with the tables, whoever changes them.
+TEXT_INDEX = (
+    f"CREATE VIRTUAL TABLE {CASE_TEXTS} USING fts5(finding, header, notes, tokenize = 'unicode61 remove_diacritics 2')",
+    f"CREATE TRIGGER case_text_added AFTER INSERT ON cases BEGIN INSERT INTO {CASE_TEXTS} (rowid, finding, header, "
+    f"notes) SELECT new.id, coalesce(new.finding, ''), {_of_case(_HEADER, 'new')}, {_of_case(_NOTES, 'new')}; END",
+    "CREATE TRIGGER case_text_changed AFTER UPDATE OF finding, attributes ON cases WHEN old.attributes IS NOT "
+    f"new.attributes OR old.finding IS NOT new.finding BEGIN UPDATE {CASE_TEXTS} SET finding = coalesce(new.finding, "
+    f"''), header = {_of_case(_HEADER, 'new')} WHERE rowid = new.id; END",
+    f"CREATE TRIGGER case_text_removed AFTER DELETE ON cases BEGIN DELETE FROM {CASE_TEXTS} WHERE rowid = old.id; END",
+    *(
+        _index_notes(event, table, row, where)
+        for table, where in _NOTE_ROWS
+        for event, row in (("INSERT", "new"), ("UPDATE", "new"), ("DELETE", "old"))
+    ),
 )
 
 
@@ -345,6 +377,60 @@ reader_answers = sa.Table(
     sa.Column("seconds", sa.Float, nullable=False),
     sa.Column("time", TEXT, nullable=False),
 )
+
+#: What people measured and marked in images, and key images.
+case_annotations = sa.Table(
+    "annotations",
+    tables,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("case", sa.ForeignKey("cases.id"), nullable=False, index=True),
+    sa.Column("slice", sa.Integer, doc="of a volume; NULL for an image"),
+    sa.Column(
+        "kind", TEXT, nullable=False, doc="line | angle | rectangle | ellipse | outline | probe | key_image"
+    ),
+    sa.Column("data", JsonOf(dict), nullable=False),
+    sa.Column("author", TEXT, nullable=False),
+    sa.Column("time", TEXT, nullable=False),
+)
+
+case_notes = sa.Table(
+    "case_notes",
+    tables,
+    sa.Column("case", sa.ForeignKey("cases.id"), primary_key=True),
+    sa.Column("text", TEXT, nullable=False),
+    sa.Column("author", TEXT, nullable=False),
+    sa.Column("time", TEXT, nullable=False),
+)
+
+#: What is of a case and removed with it.
+OF_CASES: tuple[sa.Table, ...] = (case_annotations, case_notes)
+
+#: Teaching collections.
+collections = sa.Table(
+    "collections",
+    tables,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("name", TEXT, nullable=False, unique=True),
+    sa.Column("notes", TEXT, nullable=False),
+    sa.Column("author", TEXT, nullable=False),
+    sa.Column("created", TEXT, nullable=False),
+)
+
+collection_items = sa.Table(
+    "collection_items",
+    tables,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("collection", sa.ForeignKey("collections.id"), nullable=False, index=True),
+    sa.Column("position", sa.Integer, nullable=False),
+    sa.Column("case", TEXT, nullable=False, index=True, doc="a case id: the case may be gone by now"),
+    sa.Column("slice", sa.Integer),
+    sa.Column("region", json_column(none_as_null=True)),
+    sa.Column("notes", TEXT, nullable=False),
+    sa.Column("author", TEXT, nullable=False),
+)
+
+#: The tables that the version before has not.
+NEW_TABLES: tuple[sa.Table, ...] = (case_annotations, case_notes, collections, collection_items)
 
 edits = sa.Table(
     "edits",

@@ -53,6 +53,7 @@ class Search(JsonDocument):
         "match",
         "notes",
         "in_report",
+        "measured",
     )
 
     metric: str
@@ -74,6 +75,9 @@ class Search(JsonDocument):
     #: For the report, without effect on the ranking: (case, what the user noted on it), and the cases to show there.
     notes: tuple[tuple[str, str], ...] = field(default=(), compare=False)
     in_report: tuple[str, ...] = field(default=(), compare=False)
+    #: What is measured on a query from outside the library
+    #: (:func:`semblance.core.imaging.measurements.figures_to_json`).
+    measured: tuple[dict[str, Any], ...] = field(default=(), compare=False)
 
     @classmethod
     def _read(cls, data: Mapping[str, Any]) -> Search:

@@ -31,7 +31,8 @@ from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.viewer.image_menu import image_menu
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.viewer.linked_panes import LinkedPanes
-from semblance.app.viewer.tools import RECTANGLE, RULER, SELECT
+from semblance.app.viewer.tool_row import MeasureButton
+from semblance.app.viewer.tools import RECTANGLE, SELECT
 from semblance.app.widgets.buttons import KeyTip
 from semblance.app.widgets.cards.card_view import NONE
 from semblance.app.widgets.cards.case_drag import CaseData, drag, is_drag
@@ -95,8 +96,7 @@ class ComparePage(FullPage):
         )
         self.in_report = header_button("export", tr("Show this case on the first page of the report (A)"))
         self.in_report.setCheckable(True)
-        self.measure = header_button("ruler", tr("Measure: drag a line (M)"))
-        self.measure.setCheckable(True)
+        self.measure = MeasureButton()
         self.draw = header_button("rectangle", tr("Draw a region on the ranked case to search with it (R)"))
         self.draw.setCheckable(True)
         self.search_region = QPushButton(tr("Search with this region"))
@@ -114,11 +114,7 @@ class ComparePage(FullPage):
         self.detach.toggled.connect(self._update_detach)
         self.detach.clicked.connect(self.detached)
         self._update_detach()
-        views = context.state.last_views
-        self.panes = (
-            ImagePane(context.jobs, settings=context.settings, share=0.5, last_views=views),
-            ImagePane(context.jobs, settings=context.settings, share=0.5, last_views=views),
-        )
+        self.panes = (self._new_pane(), self._new_pane())
         for pane in self.panes:
             # Both images stay equally high where one is in colour, without a histogram.
             policy = pane.histogram.sizePolicy()
@@ -150,6 +146,16 @@ class ComparePage(FullPage):
         self._drop = DropTarget(tr("Search with this"), self.panes[0])
         self._lay_out()
         self._connect()
+
+    def _new_pane(self) -> ImagePane:
+        context = self._context
+        return ImagePane(
+            context.jobs,
+            settings=context.settings,
+            share=0.5,
+            last_views=context.state.last_views,
+            figures=context.figures,
+        )
 
     def _lay_out(self) -> None:
         for pane in self.panes:
@@ -194,7 +200,7 @@ class ComparePage(FullPage):
         self.next.clicked.connect(lambda: self.step(1))
         self.linked.toggled.connect(lambda on: self._link() if on else None)
         self.reason.changed.connect(self._draw_places)
-        self.measure.toggled.connect(self._measure)
+        self.measure.tool_requested.connect(self._measure)
         self.draw.toggled.connect(self._draw)
         self.feedback.judged.connect(self.judged)
         self.search_region.clicked.connect(self.search_with_region)
@@ -212,7 +218,7 @@ class ComparePage(FullPage):
                 lambda at, side=side: self.make_menu(side).popup(self.panes[side].view.mapToGlobal(at))
             )
             pane.view.pointed_at.connect(lambda at, side=side: self.reason.point(side, at))
-            pane.view.tool_changed.connect(lambda name: self.measure.setChecked(name == RULER))
+            pane.view.tool_changed.connect(self.measure.show_tool)
         self.panes[1].view.tool_changed.connect(lambda name: self.draw.setChecked(name == RECTANGLE))
         query = self.panes[0]
         for changed in (query.view.window_changed, query.view.inverted_changed, query.slice_changed):
@@ -547,7 +553,7 @@ class ComparePage(FullPage):
             pane.go_to_slice_of(region or viewed.region)
             if side == 1 and pair.case.place is not None:
                 pane.go_to_slice(pair.case.place.number)
-            pane.view.set_tool(RULER if self.measure.isChecked() else SELECT)
+            pane.view.set_tool(self.measure.name if self.measure.isChecked() else SELECT)
         if side == 1:
             self._links.forget_places()
             if self._is_zoomed_to_places and not self.panes[0].view.viewport.fitted:
@@ -583,10 +589,11 @@ class ComparePage(FullPage):
         super().hideEvent(event)
         self.second.blink.setChecked(False)
 
-    def _measure(self, on: bool) -> None:
+    def _measure(self, name: str) -> None:
+        """Measure both images with the tool ``name``, or no longer if it is in use."""
+        is_on = self.panes[1].view.tool == name
         for pane in self.panes:
-            if on or pane.view.tool == RULER:
-                pane.view.set_tool(RULER if on else SELECT)
+            pane.view.set_tool(SELECT if is_on else name)
 
     # A region of the ranked case
 

@@ -77,7 +77,12 @@ class FullSizePage(FullPage):
             self.header.add_action(widget)
         self.more = self.header.add_button("more", tr("More for this image"))
 
-        self.pane = ImagePane(context.jobs, settings=context.settings, last_views=context.state.last_views)
+        self.pane = ImagePane(
+            context.jobs,
+            settings=context.settings,
+            last_views=context.state.last_views,
+            figures=context.figures,
+        )
         self.view = self.pane.view
         self.strip = SliceStrip(context.jobs)
         self.localizer = LocalizerView(context.jobs, self.pane)

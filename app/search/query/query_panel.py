@@ -88,7 +88,12 @@ class QueryPanel(Panel):
             lambda: self._open_menu(self.more.mapToGlobal(QPoint(0, self.more.height())))
         )
 
-        self.pane = ImagePane(context.jobs, settings=context.settings, last_views=context.state.last_views)
+        self.pane = ImagePane(
+            context.jobs,
+            settings=context.settings,
+            last_views=context.state.last_views,
+            figures=context.figures,
+        )
         self.view, self.histogram = self.pane.view, self.pane.histogram
         self.tools = ToolRow()
         self.notice = QueryNotice()

@@ -87,6 +87,7 @@ class RegionSearch(QObject):
         view = pane.view
         view.tool_changed.connect(tools.show_tool)
         view.region.moved.connect(lambda _: self.update_controls())
+        view.measure.changed.connect(lambda: tools.undo.setEnabled(view.can_undo))
         view.region.changed.connect(self._search_drawn)
         view.segment_requested.connect(lambda x, y: self._outline((x, y)))
         view.refine_requested.connect(lambda: self._outline(view.region.region))
@@ -164,7 +165,7 @@ class RegionSearch(QObject):
             # Without a drawn region, the region of the case is used if it has one.
             by_region = drawn.in_use if drawn.region is not None else own is not None
             self._choice.set_value(REGION if by_region else WHOLE)
-        self._tools.undo.setEnabled(drawn.can_undo)
+        self._tools.undo.setEnabled(self._pane.view.can_undo)
         self.region_changed.emit()
 
     def _search_drawn(self, region: Region | None) -> None:
@@ -178,8 +179,7 @@ class RegionSearch(QObject):
             outline_mass(self._context, pane.view, *pane.source, pane.place, where)
 
     def _undo(self) -> None:
-        if self._pane.view.editable:
-            self._pane.view.region.undo()
+        self._pane.view.undo()
 
     def _set_choice(self, key: str) -> None:
         view = self._pane.view

@@ -9,7 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.imaging.dicom.attributes import integer, item, items, number, numbers, text
-from semblance.core.imaging.image import SliceFacts
+from semblance.core.imaging.image import (
+    ASPECT,
+    AT_DETECTOR,
+    IN_PATIENT,
+    IN_ULTRASOUND,
+    MAGNIFIED,
+    ON_FILM,
+    Calibration,
+    SliceFacts,
+)
 from semblance.core.imaging.slice_plane import SlicePlane
 
 if TYPE_CHECKING:
@@ -96,25 +105,53 @@ def slice_facts(dataset: Dataset, frame: int = 0) -> SliceFacts:
 def spacing_of(dataset: Dataset, frame: int = 0) -> tuple[float, float] | None:
     """(row, column) spacing in mm: in the patient where known, else on the detector, brought to the patient
     by the magnification the file estimates; of ultrasound that of its only region."""
+    return _spacing(dataset, _functional_groups(dataset, frame))
+
+
+def calibrations_of(dataset: Dataset, frame: int = 0) -> tuple[Calibration, ...]:
+    """What the pixels of a frame measure. Ultrasound regions count for their part of the image alone, those that are
+    not in cm as parts without a size (PS3.3 C.8.5.5); a spacing in the patient that is only a copy of that on the
+    detector is one on the detector (PS3.3 10.7.1.3)."""
+    regions = _ultrasound_regions(dataset)
+    if any(one.row for one in regions):
+        return regions
+    found = _calibration(dataset, _functional_groups(dataset, frame))
+    if found is not None:
+        return (found,)
+    ratio = aspect_of(dataset)
+    return regions if ratio is None else (Calibration(*ratio, ASPECT),)
+
+
+def _functional_groups(dataset: Dataset, frame: int) -> Dataset | None:
     per_frame = items(dataset, "PerFrameFunctionalGroupsSequence")
-    return _spacing(dataset, per_frame[frame] if frame < len(per_frame) else None)
+    return per_frame[frame] if frame < len(per_frame) else None
 
 
 def _spacing(dataset: Dataset, from_frame: Dataset | None) -> tuple[float, float] | None:
+    found = _calibration(dataset, from_frame)
+    if found is not None:
+        return found.spacing
+    regions = _ultrasound_regions(dataset)
+    return regions[0].spacing if len(regions) == 1 and regions[0].row else None
+
+
+def _calibration(dataset: Dataset, from_frame: Dataset | None) -> Calibration | None:
     measured = item(from_frame, "PixelMeasuresSequence") or item(
         dataset, "SharedFunctionalGroupsSequence", "PixelMeasuresSequence"
     )
+    on_detector = _positive(numbers(dataset, "ImagerPixelSpacing"))
     for found in (measured, dataset):
         spacing = _positive(numbers(found, "PixelSpacing")) if found is not None else None
         if spacing is not None:
-            return spacing
-    for keyword in ("ImagerPixelSpacing", "NominalScannedPixelSpacing"):
-        spacing = _positive(numbers(dataset, keyword))
-        if spacing is not None:
-            magnification = number(dataset, "EstimatedRadiographicMagnificationFactor") or 1.0
-            factor = magnification if keyword == "ImagerPixelSpacing" and 0.5 < magnification < 10 else 1.0
-            return spacing[0] / factor, spacing[1] / factor
-    return _ultrasound_spacing(dataset)
+            is_copied = spacing == on_detector and not text(dataset, "PixelSpacingCalibrationType")
+            return Calibration(*spacing, AT_DETECTOR if is_copied else IN_PATIENT)
+    if on_detector is not None:
+        magnification = number(dataset, "EstimatedRadiographicMagnificationFactor")
+        if magnification is None or not 0.5 < magnification < 10:
+            return Calibration(*on_detector, AT_DETECTOR)
+        return Calibration(on_detector[0] / magnification, on_detector[1] / magnification, MAGNIFIED)
+    scanned = _positive(numbers(dataset, "NominalScannedPixelSpacing"))
+    return None if scanned is None else Calibration(*scanned, ON_FILM)
 
 
 def slice_distance(dataset: Dataset) -> float | None:
@@ -196,16 +233,20 @@ def _positive(found: tuple[float, ...]) -> tuple[float, float] | None:
     return (found[0], found[1]) if len(found) >= 2 and min(found[:2]) > 0 else None
 
 
-def _ultrasound_spacing(dataset: Dataset) -> tuple[float, float] | None:
-    regions = items(dataset, "SequenceOfUltrasoundRegions")
-    if len(regions) != 1:
-        return None
-    right, down = number(regions[0], "PhysicalDeltaX"), number(regions[0], "PhysicalDeltaY")
-    units = number(regions[0], "PhysicalUnitsXDirection"), number(regions[0], "PhysicalUnitsYDirection")
-    if right is None or down is None or units != (3.0, 3.0):
-        return None
-    # Unit 3 is cm a pixel.
-    return _positive((abs(down) * 10, abs(right) * 10))
+def _ultrasound_regions(dataset: Dataset) -> tuple[Calibration, ...]:
+    found = []
+    for region in items(dataset, "SequenceOfUltrasoundRegions"):
+        ends = [number(region, f"RegionLocation{end}") for end in ("MinX0", "MinY0", "MaxX1", "MaxY1")]
+        known = [end for end in ends if end is not None]
+        # The last column and row belong to the region. One that does not say where it lies is the whole image.
+        box = (known[0], known[1], known[2] + 1, known[3] + 1) if len(known) == 4 else None
+        right, down = number(region, "PhysicalDeltaX"), number(region, "PhysicalDeltaY")
+        units = number(region, "PhysicalUnitsXDirection"), number(region, "PhysicalUnitsYDirection")
+        # Unit 3 is cm a pixel.
+        is_cm = right and down and units == (3.0, 3.0)
+        row, column = (abs(down) * 10, abs(right) * 10) if is_cm and right and down else (0.0, 0.0)
+        found.append(Calibration(row, column, IN_ULTRASOUND, box))
+    return tuple(found)
 
 
 def _letter(direction: Sequence[float] | npt.NDArray[np.float64]) -> str:

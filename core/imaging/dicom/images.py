@@ -18,6 +18,7 @@ from semblance.core.imaging.dicom.dicom_file import COPY_AGAIN, DicomFile, error
 from semblance.core.imaging.dicom.frames import check_fragments, decode_frame, read_frame
 from semblance.core.imaging.dicom.geometry import (
     aspect_of,
+    calibrations_of,
     directions,
     distance_between,
     frame_planes,
@@ -146,6 +147,7 @@ class DicomImages:
             "remarks": self.remarks(frame),
             "photometric": self.layout.photometric,
             "slice_facts": slice_facts(dataset, frame),
+            "calibrations": calibrations_of(dataset, frame),
         }
         if photometric == "PALETTE COLOR" or stored.ndim == 3:
             palette = stored.ndim == 2

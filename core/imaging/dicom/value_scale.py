@@ -60,7 +60,9 @@ def values_of(dataset: Dataset, layout: PixelLayout, frame: int, *, little: bool
         unit = text(dataset, "DoseUnits").upper()
     if modality == "CT" and unit in ("", "US", "HU") and (slope.values or intercept.values):
         unit = "HU"
-    unit = {"US": "", "UNSPECIFIED": "", "GY": "Gy"}.get(unit, unit)
+    if modality == "PT" and unit in ("", "US"):
+        unit = text(dataset, "Units").upper()
+    unit = {"US": "", "UNSPECIFIED": "", "NONE": "", "GY": "Gy", "BQML": "Bq/ml"}.get(unit, unit)
     is_usable = slope.is_usable and intercept.is_usable and slope.values[:1] != (0.0,)
     if not is_usable or not applies_modality_lut(dataset):
         slope = intercept = Numbers()

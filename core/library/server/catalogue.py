@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import datetime
 import json
-import re
-import unicodedata
 from collections.abc import Iterator
 from typing import Any
 
@@ -31,6 +29,7 @@ from semblance.core.library.server.connection import (
 from semblance.core.library.server.projects import check_open
 from semblance.core.library.server.set_up import check_revision
 from semblance.core.library.server.tables import LOBBY, library_state, thumbnails
+from semblance.core.library.text_query import folded
 
 
 class ServerCatalogue(Catalogue):
@@ -57,6 +56,7 @@ class ServerCatalogue(Catalogue):
             #: Seconds that the clock of the server is ahead of the one of this computer.
             self.ahead = (time - present()).total_seconds()
             may_write = may_write and allowed
+            self._is_curator = may_store
             #: Whether the user may store thumbnails, which others see.
             self.may_store_images = may_write and may_store
             if writable and not may_write:
@@ -119,6 +119,10 @@ class ServerCatalogue(Catalogue):
     def author(self, name: str) -> str:
         """The account, as the server writes it for all but administrators."""
         return self._account
+
+    def may_change(self, author: str) -> bool:
+        """Whether ``author`` is the account, or the account is of a curator."""
+        return author == self._account or self._is_curator
 
     def is_settled(self, stamp: tuple[Any, ...]) -> bool:
         """Always: the server counts transactions."""
@@ -183,13 +187,13 @@ class ServerCatalogue(Catalogue):
         )
 
     def rows_with_word(self, word: str) -> npt.NDArray[np.int64]:
-        """See :func:`semblance.core.library.catalogue.rows_with_word`."""
-        parts = _folded(word).split()
+        """See :meth:`semblance.core.library.catalogue.Catalogue.rows_with_word`."""
+        parts = folded(word).split()
         if not parts:
             return np.empty(0, dtype=np.int64)
         # Only letters and digits are left, so that nothing in them is an operator.
         query = " <-> ".join([*parts[:-1], f"{parts[-1]}:*"])
-        words = sa.table("header_words", sa.column("case"), sa.column("words"))
+        words = sa.table("case_words", sa.column("case"), sa.column("words"))
         matches = words.c.words.op("@@", is_comparison=True)(sa.cast(query, TSQUERY))
         found = self.read(sa.select(words.c.case).where(matches))
         return np.sort(np.array([r[0] for r in found], dtype=np.int64))
@@ -207,12 +211,6 @@ def server_function(name: str, *arguments: Any) -> sa.ColumnElement[Any]:
         sa.func.current_schema(), *arguments
     )
     return called
-
-
-def _folded(text: str) -> str:
-    """The words of ``text`` as the server's function ``header_words_of`` writes them."""
-    plain = "".join(c for c in unicodedata.normalize("NFD", text) if not unicodedata.combining(c))
-    return re.sub(r"[\W_]+", " ", plain.lower()).strip()
 
 
 def _account(connection: sa.Connection, address: ServerAddress) -> tuple[bool, bool, str, datetime.datetime]:

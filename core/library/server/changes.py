@@ -23,7 +23,7 @@ from semblance.core.library.server.tables import tables as server_tables
 #: Stands for every table: the connection was lost, and the library changed meanwhile.
 EVERYTHING = "*"
 #: Tables whose rows have an author.
-_AUTHORED = ("judgements", "concepts", "concept_marks", "edits")
+_AUTHORED = ("judgements", "concepts", "concept_marks", "annotations", "edits")
 #: Tables whose changes may mean that the user may not read the project any more.
 _OF_PROJECTS = frozenset({projects.name, project_members.name})
 #: What notices hold: a table, or the number of the change.
@@ -89,8 +89,8 @@ class ChangeListener:
             raise self._lost(error) from error
 
     def authors(self) -> dict[str, int]:
-        """Account -> the number of judgements, concepts, marks and edits that it added since the last call, without
-        those of this account. What an import or a training adds has no author.
+        """Account -> the number of judgements, concepts, marks, annotations and edits that it added since the last
+        call, without those of this account. What an import or a training adds has no author.
 
         Raises:
             ServerUnavailable: the server does not answer.

@@ -24,7 +24,7 @@ from semblance.core.language import tr_lazy
 from semblance.core.library.audit import EXPORT
 from semblance.core.library.catalogue import Catalogue
 from semblance.core.library.copy_library import copy_rows
-from semblance.core.library.database import connect, create_tables, transaction
+from semblance.core.library.database import connect, create_tables, transaction, update
 from semblance.core.library.library import Library
 from semblance.core.library.library_files import LibraryFiles, changed_chunks, description_name
 from semblance.core.library.location import (
@@ -35,7 +35,7 @@ from semblance.core.library.location import (
     local_folder,
 )
 from semblance.core.library.records import CATALOGUE, METRIC_FILE, CaseDetails, FeatureSet, present
-from semblance.core.library.schema import cases, feature_chunks, metrics, tables
+from semblance.core.library.schema import NEW_TABLES, cases, feature_chunks, metrics, tables
 from semblance.core.library.server.connection import away_error, unavailable_error
 from semblance.core.library.server.library import ServerLibrary, last_search_of, private_thumbnails
 from semblance.core.library.server.projects import EXPIRED, check_state
@@ -50,7 +50,10 @@ THUMBNAILS_AHEAD, FEATURE_BYTES = 20_000, 2 << 30
 LARGEST_IMAGE = 256 << 20
 _PART = 200
 #: Tables whose changes do not change `cases_version`.
-_OF_PEOPLE = ("searches", "judgements", "concepts", "concept_marks", "reader_studies", "reader_answers")
+_OF_PEOPLE = (
+    "searches", "judgements", "concepts", "concept_marks", "reader_studies", "reader_answers",
+    *(table.name for table in NEW_TABLES),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -394,6 +397,8 @@ def _write_rows(
         connection.execute("PRAGMA synchronous=OFF")
 
     try:
+        # The copy may be of the version before.
+        update(engine, file)
         with transaction(engine, file) as writing:
             copy_rows(reading, writing, chosen, {}, reporter)
             writing.execute(feature_chunks.delete().where(feature_chunks.c.feature_set.not_in(feature_sets)))

@@ -19,7 +19,14 @@ from semblance.core.library.location import ServerAddress
 from semblance.core.library.records import RIGHTS
 from semblance.core.library.schema import VERSION
 from semblance.core.library.server.connection import no_right_error, not_a_library_error, server_errors
-from semblance.core.library.server.tables import REVISION, SCHEMA, alembic_version, library_roles, schema_of
+from semblance.core.library.server.tables import (
+    BEFORE,
+    REVISION,
+    SCHEMA,
+    alembic_version,
+    library_roles,
+    schema_of,
+)
 
 #: The owner of all tables and functions, the owner of the audit log, and those who name the tables of projects.
 OWNER, AUDIT, PROJECT_READER, PROJECT_ANNOTATOR = "owner", "audit", "project_reader", "project_annotator"
@@ -166,7 +173,7 @@ def _create(engine: sa.Engine, address: ServerAddress) -> None:
         _require_vectors(connection, address)
         check_maker(connection, address)
         roles = make_roles(connection, address)
-        for page in ("roles", "tables", "audit", "functions", "projects", "rights"):
+        for page in ("roles", "tables", "audit", "functions", "projects", "writers", "rights"):
             run_page(connection, page, roles)
 
 
@@ -183,11 +190,13 @@ def _require_vectors(connection: sa.Connection, address: ServerAddress) -> None:
 
 
 def check_revision(engine: sa.Engine, address: ServerAddress, *, writable: bool) -> None:
-    """Refuse the tables of another version; to the maker of a restored library give the rights to its database again.
+    """Bring tables of the version before up to date, and refuse those of another; to the maker of a restored library
+    give the rights to its database again.
 
     Raises:
         BadInput: the database has no library, or one of another version of the program.
         AccessRefused: the user may not read it.
+        SemblanceError: another account has to bring the tables up to date.
     """
     with server_errors(address), engine.connect() as connection:
         revision = _revision(connection)
@@ -197,12 +206,31 @@ def check_revision(engine: sa.Engine, address: ServerAddress, *, writable: bool)
         owner = connection.execute(_OWNER).first()
     if revision is None:
         raise not_a_library_error(address)
-    if revision != REVISION:
-        raise _other_revision_error(address, revision)
     # Those of a project are those of its library.
-    if writable and not address.project and owner is not None and owner.is_user and owner.is_restored:
+    is_maker = writable and not address.project and owner is not None and owner.is_user
+    if revision == BEFORE and is_maker:
+        _update(engine, address)
+    elif revision == BEFORE:
+        raise SemblanceError(
+            tr_lazy("The tables of {library} are of the version before this one.", library=address),
+            "The account that made the library opens it once with this version, which updates them.",
+        )
+    elif revision != REVISION:
+        raise _other_revision_error(address, revision)
+    if is_maker and owner is not None and owner.is_restored:
         with server_errors(address), engine.connect() as connection, connection.begin():
             run_page(connection, "roles", known_roles(connection))
+
+
+def _update(engine: sa.Engine, address: ServerAddress) -> None:
+    """The step from the revision before, in one transaction, after other programs have finished."""
+    with server_errors(address), engine.connect() as connection, connection.begin():
+        roles = known_roles(connection)
+        connection.exec_driver_sql(f"SET LOCAL ROLE {quoted_name(roles[OWNER])}")
+        connection.exec_driver_sql(f"LOCK TABLE {SCHEMA}.{alembic_version.name} IN ACCESS EXCLUSIVE MODE")
+        if _revision(connection) == BEFORE:
+            for page in ("step_0007", "functions", "projects", "writers", "step_0007_rights"):
+                run_page(connection, page, roles)
 
 
 def _other_revision_error(address: ServerAddress, revision: str) -> BadInput:

@@ -12,7 +12,9 @@ from semblance.core.library.schema import TEXT
 #: The schema of the database that holds all tables of a library.
 SCHEMA = "semblance"
 #: The revision of the tables. CONTRIBUTING.md says where the step from this one goes.
-REVISION = "0007"
+REVISION = "0008"
+#: The revision before, from which there is a step.
+BEFORE = "0007"
 
 #: The schema of the functions that people call in place of rights to tables, and that of the audit log.
 LOBBY, AUDIT_SCHEMA = "semblance_projects", "semblance_audit"

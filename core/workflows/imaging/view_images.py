@@ -12,6 +12,7 @@ from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.imaging import ImageAddress, open_image
 from semblance.core.imaging.burnt_in_marks import mark_boxes
 from semblance.core.imaging.display import MIN_SIDE_OF_SLICES, DisplayImage, display_image
+from semblance.core.imaging.measurements import Figure
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.segmentation import NoOutline, segment_at, segment_in
 from semblance.core.imaging.slice_plane import StackLocation
@@ -21,6 +22,7 @@ from semblance.core.library.audit import VIEW
 from semblance.core.library.location import LibraryLocation, ServerAddress
 from semblance.core.library.records import CaseDetails
 from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.imaging.case_figures import figures_of_case
 from semblance.core.workflows.imaging.library_cache import address_of, cached_library, stack_cache
 
 #: An outline with a smaller difference of grey (0 to 1) contains nothing: one step of 8 bits.
@@ -44,13 +46,14 @@ class StackFacts:
 @dataclass(frozen=True, eq=False)
 class ViewedImage:
     """A whole image for the viewer, with the facts of its case; for a volume the slice to show first. ``marks``: boxes
-    around the burnt-in marks of an image that is no volume."""
+    around the burnt-in marks of an image that is no volume. ``figures``: what is measured in the case."""
 
     image: DisplayImage
     region: Region | None
     case: CaseDetails | None
     stack: StackFacts | None = None
     marks: tuple[Region, ...] = ()
+    figures: tuple[Figure, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +78,7 @@ def view_case(library: LibraryLocation, row: int, *, reporter: Reporter = SILENT
     if case.address is None:
         raise BadInput(tr_lazy("{case_id} is a row of a table and has no image.", case_id=case.case_id))
     opened.log_event(VIEW, {"case": case.case_id})
-    viewed = _viewed(case.address, case.region, case)
+    viewed = replace(_viewed(case.address, case.region, case), figures=figures_of_case(opened, case.case_id))
     if isinstance(library, ServerAddress):
         from semblance.core.library.server.local_copy import keep_image
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from semblance.core.imaging import ImageAddress
 from semblance.core.imaging.cut_planes import CutPlane, cut_planes
 from semblance.core.imaging.display import DisplayImage, display_image
+from semblance.core.imaging.image import Image
 from semblance.core.imaging.memory import check_fits
 from semblance.core.imaging.slab import Slab, slab_image
 from semblance.core.imaging.slice_grid import SliceGrid
@@ -94,6 +95,23 @@ def view_planes(
         else:
             image, thickness = slab_image(volume, planes[axis], place, slab)
         reporter.partial(ViewedPlane(axis, place, display_image(image, like=like), grid, slab, thickness))
+
+
+def plane_image(
+    address: ImageAddress, axis: int, place: int, slab: Slab | None = None, *, reporter: Reporter = SILENT
+) -> Image:
+    """Plane ``place`` across ``axis`` of the volume at ``address``, or the slab around it, as :func:`view_planes` shows
+    it.
+
+    Raises:
+        BadInput: as :func:`view_planes`.
+    """
+    volume, planes, _ = _cached_volume.get(address, reporter)
+    return (
+        planes[axis].image(volume, place)
+        if slab is None
+        else slab_image(volume, planes[axis], place, slab)[0]
+    )
 
 
 def forget_volume(_library: LibraryLocation | None = None, *, reporter: Reporter = SILENT) -> None:

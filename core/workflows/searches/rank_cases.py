@@ -318,6 +318,9 @@ def _search_result(
     compared = plain if marked is None else marked.compared
     loaded, search = compared.loaded, compared.search
     found = rank_candidates(compared, max(k, VOTERS))
+    if marked is None and compared.by_metric_alone:
+        # A mark needs it again.
+        MeasuredQuery.of(loaded, compared.query).keep(compared, found)
     # Marks may follow the findings on screen, so counts and estimate ignore them.
     scored = _as_scored(plain)
     voting = found if marked is None and scored is plain else _ranking_without_marks(scored)

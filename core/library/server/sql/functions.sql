@@ -4,7 +4,7 @@
 SET LOCAL ROLE :"owner";
 
 -- The right of the account: by its role, and in a project also by membership, until the last day. NULL: none.
-CREATE FUNCTION semblance_projects.right_in(place text) RETURNS text LANGUAGE sql STABLE SECURITY DEFINER
+CREATE OR REPLACE FUNCTION semblance_projects.right_in(place text) RETURNS text LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp AS $$
     SELECT coalesce(
         (SELECT r.name FROM semblance.library_roles r
@@ -17,13 +17,13 @@ SET search_path = pg_catalog, pg_temp AS $$
             WHERE p.place = right_in.place AND m.person = session_user AND p.closed IS NULL
                 AND p.until >= (clock_timestamp() AT TIME ZONE 'UTC')::date))
 $$;
-CREATE FUNCTION semblance_projects.has_right(place text, wanted text) RETURNS boolean LANGUAGE sql STABLE
+CREATE OR REPLACE FUNCTION semblance_projects.has_right(place text, wanted text) RETURNS boolean LANGUAGE sql STABLE
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT coalesce(array_position(ARRAY['reader', 'annotator', 'curator', 'administrator'], wanted)
         <= array_position(ARRAY['reader', 'annotator', 'curator', 'administrator'],
             semblance_projects.right_in(place)), false)
 $$;
-CREATE FUNCTION semblance_projects.check_right(place text, wanted text) RETURNS void LANGUAGE plpgsql STABLE
+CREATE OR REPLACE FUNCTION semblance_projects.check_right(place text, wanted text) RETURNS void LANGUAGE plpgsql STABLE
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     IF NOT semblance_projects.has_right(place, wanted) THEN
@@ -32,7 +32,7 @@ BEGIN
 END $$;
 
 -- Whoever is no member learns the same of a project as of none.
-CREATE FUNCTION semblance_projects.state(wanted text, OUT state text, OUT until date) LANGUAGE sql STABLE
+CREATE OR REPLACE FUNCTION semblance_projects.state(wanted text, OUT state text, OUT until date) LANGUAGE sql STABLE
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT CASE
             WHEN p.closed IS NOT NULL THEN 'closed'
@@ -43,7 +43,7 @@ SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     WHERE p.name = wanted AND (semblance_projects.has_right('semblance', 'curator') OR EXISTS (
         SELECT FROM semblance.project_members m WHERE m.project = p.id AND m.person = session_user))
 $$;
-CREATE FUNCTION semblance_projects.mine() RETURNS TABLE (name text, purpose text, until date, "right" text)
+CREATE OR REPLACE FUNCTION semblance_projects.mine() RETURNS TABLE (name text, purpose text, until date, "right" text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT p.name, p.purpose, p.until, semblance_projects.right_in(p.place) FROM semblance.projects p
     WHERE semblance_projects.right_in(p.place) IS NOT NULL AND p.closed IS NULL
@@ -52,14 +52,14 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 $$;
 
 -- Writers take turns: the row is locked until the transaction ends. Only who may write can lock it.
-CREATE FUNCTION semblance_projects.take_turn(place text) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+CREATE OR REPLACE FUNCTION semblance_projects.take_turn(place text) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     PERFORM semblance_projects.check_right(place, 'annotator');
     EXECUTE format('SELECT FROM %I.locks WHERE name = ''write'' FOR UPDATE', place);
 END $$;
 -- One build of indexes at a time; false where another runs.
-CREATE FUNCTION semblance_projects.start_build(place text) RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER
+CREATE OR REPLACE FUNCTION semblance_projects.start_build(place text) RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     mine text;
@@ -69,7 +69,7 @@ BEGIN
     RETURN mine IS NOT NULL;
 END $$;
 -- Counts the changes of the library, which others read it for again. On a channel that is called as its schema.
-CREATE FUNCTION semblance_projects.note_change(place text, of_cases boolean) RETURNS bigint LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION semblance_projects.note_change(place text, of_cases boolean) RETURNS bigint LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     made bigint;
@@ -83,13 +83,13 @@ BEGIN
 END $$;
 
 -- A name of pgvector with its schema.
-CREATE FUNCTION semblance_projects.of_vector(name text) RETURNS text LANGUAGE sql STABLE
+CREATE OR REPLACE FUNCTION semblance_projects.of_vector(name text) RETURNS text LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp AS $$
     SELECT format('%I.%I', n.nspname, name) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
     WHERE e.extname = 'vector'
 $$;
 -- Lines of the log of exports of another home of the library: only who made this one moves or restores one.
-CREATE FUNCTION semblance_projects.add_exports(lines text[]) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+CREATE OR REPLACE FUNCTION semblance_projects.add_exports(lines text[]) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     IF NOT pg_has_role(session_user, current_user, 'MEMBER') THEN
@@ -98,7 +98,7 @@ BEGIN
     INSERT INTO semblance.export_log (line) SELECT unnest(lines);
 END $$;
 -- The tables of embeddings, which curators make without a right to make tables.
-CREATE FUNCTION semblance_projects.make_embedding(place text, dimensions integer) RETURNS bigint LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION semblance_projects.make_embedding(place text, dimensions integer) RETURNS bigint LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     made bigint;
@@ -110,7 +110,7 @@ BEGIN
     PERFORM semblance_projects.share(place, 'embedding_' || made, 'curator');
     RETURN made;
 END $$;
-CREATE FUNCTION semblance_projects.index_embedding(place text, made bigint, neighbours integer, construction integer)
+CREATE OR REPLACE FUNCTION semblance_projects.index_embedding(place text, made bigint, neighbours integer, construction integer)
 RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET maintenance_work_mem = '1GB' AS $$
 BEGIN
@@ -119,7 +119,7 @@ BEGIN
         place, 'embedding_' || made, semblance_projects.of_vector('halfvec_l2_ops'), neighbours, construction);
     EXECUTE format('ANALYZE %I.%I', place, 'embedding_' || made);
 END $$;
-CREATE FUNCTION semblance_projects.drop_embedding(place text, made bigint) RETURNS void LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION semblance_projects.drop_embedding(place text, made bigint) RETURNS void LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     PERFORM semblance_projects.check_right(place, 'curator');
@@ -127,17 +127,20 @@ BEGIN
     EXECUTE format('DELETE FROM %I.embeddings WHERE number = $1', place) USING made;
 END $$;
 
--- Triggers. The author is the account: only who may become the owner writes in other names, to restore a library.
-CREATE FUNCTION semblance_projects.write_author() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+-- Triggers. The author is the account: only who may become the owner writes in other names, to restore a library. With
+-- the argument `restored`, curators add rows of others again: a case that was removed comes back with its notes.
+CREATE OR REPLACE FUNCTION semblance_projects.write_author() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    IF NOT pg_has_role(session_user, current_user, 'MEMBER') THEN
+    IF NOT pg_has_role(session_user, current_user, 'MEMBER') AND NOT (tg_op = 'INSERT' AND tg_nargs > 0
+        AND new.author <> '' AND semblance_projects.has_right(tg_table_schema, 'curator'))
+    THEN
         new.author := CASE tg_op WHEN 'INSERT' THEN session_user::text ELSE old.author END;
     END IF;
     RETURN new;
 END $$;
 -- The code of a reader belongs to the account that answered first, and the name of another account to that account.
-CREATE FUNCTION semblance_projects.check_reader() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+CREATE OR REPLACE FUNCTION semblance_projects.check_reader() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     owned text;
@@ -157,7 +160,7 @@ BEGIN
     RETURN new;
 END $$;
 -- JSON that everybody reads: arguments are the name of a column and what its text begins with.
-CREATE FUNCTION semblance_projects.check_json() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+CREATE OR REPLACE FUNCTION semblance_projects.check_json() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     value text;
@@ -173,44 +176,67 @@ BEGIN
 END $$;
 -- Searches are computed again. Written once in a transaction, because an import has many statements. The version is
 -- random, because a restored library counts its transactions once more.
-CREATE FUNCTION semblance_projects.note_cases_change() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+CREATE OR REPLACE FUNCTION semblance_projects.note_cases_change() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     EXECUTE format('UPDATE %I.library_state SET cases_version = gen_random_uuid(), changed_by = $1 '
         'WHERE changed_by IS DISTINCT FROM $1', tg_table_schema) USING pg_current_xact_id()::text::bigint;
     RETURN NULL;
 END $$;
--- The words of a header, in order, as SQLite's index has them: without case and accents.
-CREATE FUNCTION semblance_projects.header_words_of(attributes text) RETURNS tsvector LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp AS $$
-    SELECT coalesce(string_agg(word || ':' || least(place, 16383), ' ' ORDER BY place)::tsvector, ''::tsvector)
-    FROM unnest(regexp_split_to_array(regexp_replace(regexp_replace(
-        lower(normalize((
-            SELECT string_agg(value, ' ') FROM json_each_text(attributes::json)
-            WHERE key NOT IN ('study', 'series', 'instance', 'issuer', 'of')
-        ), NFD) COLLATE "pg_c_utf8"),
-        U&'[\0300-\036f]' COLLATE "pg_c_utf8", '', 'g'), '[^[:alnum:]]+' COLLATE "pg_c_utf8", ' ', 'g'), ' '))
-        WITH ORDINALITY AS words (word, place)
+-- The words of a text, in order, as SQLite's index has them: without case and accents. Of scripts without spaces between
+-- words, each letter is one.
+CREATE OR REPLACE FUNCTION semblance_projects.words_of(value text, weight text) RETURNS tsvector LANGUAGE sql IMMUTABLE
+PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT coalesce(string_agg(word || ':' || least(place, 16383) || weight, ' ' ORDER BY place)::tsvector, ''::tsvector)
+    FROM unnest(regexp_split_to_array(regexp_replace(regexp_replace(normalize(regexp_replace(
+        lower(normalize(value, NFD) COLLATE "pg_c_utf8"),
+        U&'[\0300-\036f]' COLLATE "pg_c_utf8", '', 'g'), NFC),
+        U&'[\0e00-\0eff\1000-\109f\1780-\17ff\3005-\30ff\3400-\4dbf\4e00-\9fff\ac00-\d7a3\f900-\faff]' COLLATE "pg_c_utf8",
+        ' \& ', 'g'), '[^[:alnum:]]+' COLLATE "pg_c_utf8", ' ', 'g'), ' ')) WITH ORDINALITY AS words (word, place)
     WHERE word <> ''
 $$;
-CREATE FUNCTION semblance_projects.keep_header_words() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp AS $$
+-- The words of a case: the finding, the header and the notes, with a word between that nobody searches for.
+CREATE OR REPLACE FUNCTION semblance_projects.case_words_of(finding text, attributes text, notes text) RETURNS tsvector
+LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT semblance_projects.words_of(finding, 'A') || '|:1'::tsvector || semblance_projects.words_of((
+        SELECT string_agg(value, ' ') FROM json_each_text(attributes::json)
+        WHERE key NOT IN ('study', 'series', 'instance', 'issuer', 'of')), '')
+        || '|:1'::tsvector || semblance_projects.words_of(notes, 'B')
+$$;
+CREATE OR REPLACE FUNCTION semblance_projects.index_words(place text, case_row integer, case_name text) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    EXECUTE format('INSERT INTO %I.header_words ("case", words) VALUES ($1, semblance_projects.header_words_of($2)) '
-        'ON CONFLICT ("case") DO UPDATE SET words = excluded.words', tg_table_schema) USING new.id, new.attributes;
+    EXECUTE format('INSERT INTO %1$I.case_words ("case", words) SELECT c.id, semblance_projects.case_words_of(c.finding, '
+        'c.attributes, concat_ws('' '', (SELECT text FROM %1$I.case_notes n WHERE n."case" = c.id), '
+        '(SELECT string_agg(i.notes, '' '' ORDER BY i.id) FROM %1$I.collection_items i WHERE i."case" = c.case_id))) '
+        'FROM %1$I.cases c WHERE c.id = $1 OR c.case_id = $2 ON CONFLICT ("case") DO UPDATE SET words = excluded.words',
+        place) USING case_row, case_name;
+END $$;
+CREATE OR REPLACE FUNCTION semblance_projects.keep_case_words() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    changed CONSTANT jsonb := CASE tg_op WHEN 'DELETE' THEN to_jsonb(old) ELSE to_jsonb(new) END;
+BEGIN
+    IF tg_table_name = 'cases' THEN
+        PERFORM semblance_projects.index_words(tg_table_schema, (changed->>'id')::integer, NULL);
+    ELSIF tg_table_name = 'case_notes' THEN
+        PERFORM semblance_projects.index_words(tg_table_schema, (changed->>'case')::integer, NULL);
+    ELSE
+        PERFORM semblance_projects.index_words(tg_table_schema, NULL, changed->>'case');
+    END IF;
     RETURN NULL;
 END $$;
 
 -- The triggers of the library, or of a project.
-CREATE FUNCTION semblance_projects.add_triggers(place text) RETURNS void LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION semblance_projects.add_triggers(place text) RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     relation text;
     one text;
 BEGIN
     FOREACH relation IN ARRAY ARRAY['sources', 'cases', 'lesion_groups', 'feature_sets', 'feature_chunks', 'metrics',
-        'searches', 'judgements', 'concepts', 'concept_marks', 'reader_studies', 'reader_answers', 'edits', 'meta',
-        'stored_files', 'export_log']
+        'searches', 'judgements', 'concepts', 'concept_marks', 'annotations', 'case_notes', 'collections',
+        'collection_items', 'reader_studies', 'reader_answers', 'edits', 'meta', 'stored_files', 'export_log']
     LOOP
         FOREACH one IN ARRAY ARRAY['INSERT', 'UPDATE', 'DELETE', 'TRUNCATE'] LOOP
             EXECUTE format('CREATE TRIGGER audited_%s AFTER %s ON %I.%I %s FOR EACH STATEMENT '
@@ -229,17 +255,29 @@ BEGIN
         EXECUTE format('CREATE TRIGGER author_is_account BEFORE INSERT OR UPDATE ON %I.%I '
             'FOR EACH ROW EXECUTE FUNCTION semblance_projects.write_author()', place, relation);
     END LOOP;
+    FOREACH relation IN ARRAY ARRAY['annotations', 'case_notes', 'collections', 'collection_items'] LOOP
+        EXECUTE format('CREATE TRIGGER author_is_account BEFORE INSERT OR UPDATE ON %I.%I '
+            'FOR EACH ROW EXECUTE FUNCTION semblance_projects.write_author(''restored'')', place, relation);
+    END LOOP;
     EXECUTE format('CREATE TRIGGER reader_is_account BEFORE INSERT OR UPDATE ON %I.reader_answers '
         'FOR EACH ROW EXECUTE FUNCTION semblance_projects.check_reader()', place);
     EXECUTE format('CREATE TRIGGER json_is_plain BEFORE INSERT OR UPDATE ON %I.judgements '
         'FOR EACH ROW EXECUTE FUNCTION semblance_projects.check_json(''region'', ''{'', ''shown'', ''['')', place);
     EXECUTE format('CREATE TRIGGER json_is_plain BEFORE INSERT OR UPDATE ON %I.searches '
         'FOR EACH ROW EXECUTE FUNCTION semblance_projects.check_json(''state'', ''{'')', place);
-    EXECUTE format('CREATE TRIGGER header_words_added AFTER INSERT ON %I.cases '
-        'FOR EACH ROW EXECUTE FUNCTION semblance_projects.keep_header_words()', place);
-    EXECUTE format('CREATE TRIGGER header_words_changed AFTER UPDATE OF attributes ON %I.cases FOR EACH ROW '
-        'WHEN (old.attributes IS DISTINCT FROM new.attributes) '
-        'EXECUTE FUNCTION semblance_projects.keep_header_words()', place);
+    EXECUTE format('CREATE TRIGGER json_is_plain BEFORE INSERT OR UPDATE ON %I.annotations '
+        'FOR EACH ROW EXECUTE FUNCTION semblance_projects.check_json(''data'', ''{'')', place);
+    EXECUTE format('CREATE TRIGGER json_is_plain BEFORE INSERT OR UPDATE ON %I.collection_items '
+        'FOR EACH ROW EXECUTE FUNCTION semblance_projects.check_json(''region'', ''{'')', place);
+    EXECUTE format('CREATE TRIGGER case_words_added AFTER INSERT ON %I.cases '
+        'FOR EACH ROW EXECUTE FUNCTION semblance_projects.keep_case_words()', place);
+    EXECUTE format('CREATE TRIGGER case_words_changed AFTER UPDATE OF finding, attributes ON %I.cases FOR EACH ROW '
+        'WHEN ((old.finding, old.attributes) IS DISTINCT FROM (new.finding, new.attributes)) '
+        'EXECUTE FUNCTION semblance_projects.keep_case_words()', place);
+    FOREACH relation IN ARRAY ARRAY['case_notes', 'collection_items'] LOOP
+        EXECUTE format('CREATE TRIGGER case_words_noted AFTER INSERT OR UPDATE OR DELETE ON %I.%I '
+            'FOR EACH ROW EXECUTE FUNCTION semblance_projects.keep_case_words()', place, relation);
+    END LOOP;
 END $$;
 
 RESET ROLE;

@@ -4,14 +4,14 @@
 SET LOCAL ROLE :"owner";
 
 -- The name of the role for a right in the library, or in a project.
-CREATE FUNCTION semblance_projects.role_in(place text, wanted text) RETURNS text LANGUAGE sql STABLE
+CREATE OR REPLACE FUNCTION semblance_projects.role_in(place text, wanted text) RETURNS text LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp AS $$
     SELECT r.role FROM semblance.library_roles r
     WHERE r.name = CASE WHEN place <> 'semblance' AND wanted IN ('reader', 'annotator') THEN 'project_' ELSE '' END || wanted
 $$;
 
 -- Give one table to those who may write to it. `writers`: see semblance_projects.tables().
-CREATE FUNCTION semblance_projects.share(place text, relation text, writers text) RETURNS void LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION semblance_projects.share(place text, relation text, writers text) RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     target CONSTANT text := format('%I.%I', place, relation);
@@ -68,7 +68,7 @@ BEGIN
 END $$;
 
 -- Give all tables of the library, or of a project, with their triggers.
-CREATE FUNCTION semblance_projects.share_all(place text) RETURNS void LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION semblance_projects.share_all(place text) RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     one record;
@@ -89,11 +89,43 @@ BEGIN
     END IF;
 END $$;
 
-CREATE FUNCTION semblance_projects.make(name text, purpose text, until date, place text) RETURNS integer LANGUAGE plpgsql
-SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+-- Make tables of a project as the library has them.
+CREATE OR REPLACE FUNCTION semblance_projects.add_tables(place text, names text[]) RETURNS void LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    name text;
+    one record;
+BEGIN
+    FOREACH name IN ARRAY names LOOP
+        EXECUTE format('CREATE TABLE %I.%I (LIKE semblance.%I INCLUDING ALL)', place, name, name);
+    END LOOP;
+    -- Numbers of its own, and references to its own tables.
+    FOR one IN
+        SELECT r.relname, a.attname, r.relname || '_' || a.attname || '_seq' AS numbers
+        FROM pg_attrdef d JOIN pg_class r ON r.oid = d.adrelid
+        JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
+        WHERE r.relnamespace = add_tables.place::regnamespace AND r.relname = ANY(names)
+            AND pg_get_expr(d.adbin, d.adrelid) LIKE 'nextval(%'
+    LOOP
+        EXECUTE format('CREATE SEQUENCE %1$I.%2$I AS integer OWNED BY %1$I.%3$I.%4$I', place, one.numbers, one.relname,
+            one.attname);
+        EXECUTE format('ALTER TABLE %I.%I ALTER COLUMN %I SET DEFAULT nextval(%L)', place, one.relname, one.attname,
+            format('%I.%I', place, one.numbers));
+    END LOOP;
+    FOR one IN
+        SELECT c.conname, r.relname, pg_get_constraintdef(c.oid) AS definition FROM pg_constraint c
+        JOIN pg_class r ON r.oid = c.conrelid
+        WHERE r.relnamespace = 'semblance'::regnamespace AND r.relname = ANY(names) AND c.contype = 'f'
+    LOOP
+        EXECUTE format('ALTER TABLE %I.%I ADD CONSTRAINT %I %s', place, one.relname, one.conname,
+            replace(one.definition, 'semblance.', place || '.'));
+    END LOOP;
+END $$;
+
+CREATE OR REPLACE FUNCTION semblance_projects.make(name text, purpose text, until date, place text) RETURNS integer
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     made integer;
-    one record;
 BEGIN
     PERFORM semblance_projects.check_right('semblance', 'curator');
     IF place !~ '^semblance_project_[0-9a-f]{16}$' THEN
@@ -105,29 +137,7 @@ BEGIN
         RETURNING id INTO made;
     EXECUTE format('CREATE SCHEMA %I', place);
     EXECUTE format('CREATE SEQUENCE %I.embedding_numbers', place);
-    FOR one IN SELECT t.name FROM semblance_projects.tables() t LOOP
-        EXECUTE format('CREATE TABLE %I.%I (LIKE semblance.%I INCLUDING ALL)', place, one.name, one.name);
-    END LOOP;
-    -- Numbers of its own, and references to its own tables.
-    FOR one IN
-        SELECT r.relname, a.attname, r.relname || '_' || a.attname || '_seq' AS numbers
-        FROM pg_attrdef d JOIN pg_class r ON r.oid = d.adrelid
-        JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
-        WHERE r.relnamespace = make.place::regnamespace AND pg_get_expr(d.adbin, d.adrelid) LIKE 'nextval(%'
-    LOOP
-        EXECUTE format('CREATE SEQUENCE %1$I.%2$I AS integer OWNED BY %1$I.%3$I.%4$I', place, one.numbers, one.relname,
-            one.attname);
-        EXECUTE format('ALTER TABLE %I.%I ALTER COLUMN %I SET DEFAULT nextval(%L)', place, one.relname, one.attname,
-            format('%I.%I', place, one.numbers));
-    END LOOP;
-    FOR one IN
-        SELECT c.conname, r.relname, pg_get_constraintdef(c.oid) AS definition FROM pg_constraint c
-        JOIN pg_class r ON r.oid = c.conrelid JOIN semblance_projects.tables() t ON t.name = r.relname
-        WHERE r.relnamespace = 'semblance'::regnamespace AND c.contype = 'f'
-    LOOP
-        EXECUTE format('ALTER TABLE %I.%I ADD CONSTRAINT %I %s', place, one.relname, one.conname,
-            replace(one.definition, 'semblance.', place || '.'));
-    END LOOP;
+    PERFORM semblance_projects.add_tables(place, ARRAY(SELECT t.name FROM semblance_projects.tables() t));
     EXECUTE format('INSERT INTO %I.library_state DEFAULT VALUES', place);
     EXECUTE format('INSERT INTO %I.locks SELECT name FROM semblance.locks', place);
     PERFORM semblance_projects.share_all(place);
@@ -135,7 +145,7 @@ BEGIN
     RETURN made;
 END $$;
 
-CREATE FUNCTION semblance_projects.remove(project text) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+CREATE OR REPLACE FUNCTION semblance_projects.remove(project text) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     found semblance.projects%ROWTYPE;
@@ -149,7 +159,7 @@ BEGIN
 END $$;
 
 -- The role lets the account name the tables of projects; the list of members says which rows it sees.
-CREATE FUNCTION semblance_projects.let_in(project integer, person text, "right" text) RETURNS void LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION semblance_projects.let_in(project integer, person text, "right" text) RETURNS void LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     PERFORM semblance_projects.check_right('semblance', 'curator');

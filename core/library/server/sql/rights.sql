@@ -1,4 +1,4 @@
--- Who may do what in a library on a server. One page, to be checked by eye: whatever is not given here, nobody may.
+-- Who may do what in a library on a server, with the page `writers`. Two pages, to be checked by eye: whatever is not given here, nobody may.
 --
 -- Roles: reader < annotator < curator < administrator of the library; project_reader and project_annotator name the
 -- tables of projects, whose policies decide. The owner has everything but the audit log, which the audit role has.
@@ -16,36 +16,6 @@ GRANT EXECUTE ON FUNCTION
 
 SET LOCAL ROLE :"owner";
 
--- The tables of a library, which a project has too, and who may write to them; readers may read all but the last.
-CREATE FUNCTION semblance_projects.tables() RETURNS TABLE (name text, writers text) LANGUAGE sql IMMUTABLE
-SET search_path = pg_catalog, pg_temp AS $$ VALUES
-    ('meta', 'curator'),
-    ('sources', 'curator'),
-    ('files', 'curator'),
-    ('cases', 'curator'),
-    ('slices', 'curator'),
-    ('lesion_groups', 'curator'),
-    ('feature_sets', 'curator'),
-    ('feature_chunks', 'curator'),
-    ('feature_failures', 'curator'),
-    ('metrics', 'curator'),
-    ('embeddings', 'curator'),
-    ('reader_studies', 'curator'),
-    ('edits', 'curator'),
-    ('stored_files', 'curator'),
-    ('thumbnails', 'curator'),
-    ('outlines', 'curator'),
-    ('searches', 'annotator'),      -- Shared: who saves one replaces it for all.
-    ('judgements', 'author'),       -- Annotators their own rows, curators all.
-    ('concepts', 'author'),
-    ('concept_marks', 'author'),
-    ('reader_answers', 'answer'),   -- Annotators add, each under a name of their own; curators delete.
-    ('library_state', 'server'),    -- Functions and triggers alone.
-    ('header_words', 'server'),
-    ('export_log', 'server'),
-    ('reader_accounts', 'none'),    -- As before, and not read by anybody.
-    ('locks', 'none')
-$$;
 SELECT semblance_projects.share_all('semblance');
 SELECT semblance_projects.share_all(place) FROM semblance.projects;
 

@@ -145,6 +145,41 @@ CREATE TABLE semblance.reader_answers (
     time text COLLATE "C" NOT NULL,
     PRIMARY KEY (study, reader, number)
 );
+CREATE TABLE semblance.annotations (
+    id serial PRIMARY KEY,
+    "case" integer NOT NULL REFERENCES semblance.cases (id),
+    slice integer,
+    kind text COLLATE "C" NOT NULL,
+    data text COLLATE "C" NOT NULL,
+    author text COLLATE "C" NOT NULL,
+    time text COLLATE "C" NOT NULL
+);
+CREATE INDEX ix_annotations_case ON semblance.annotations ("case");
+CREATE TABLE semblance.case_notes (
+    "case" integer PRIMARY KEY REFERENCES semblance.cases (id),
+    text text COLLATE "C" NOT NULL,
+    author text COLLATE "C" NOT NULL,
+    time text COLLATE "C" NOT NULL
+);
+CREATE TABLE semblance.collections (
+    id serial PRIMARY KEY,
+    name text COLLATE "C" NOT NULL UNIQUE,
+    notes text COLLATE "C" NOT NULL,
+    author text COLLATE "C" NOT NULL,
+    created text COLLATE "C" NOT NULL
+);
+CREATE TABLE semblance.collection_items (
+    id serial PRIMARY KEY,
+    collection integer NOT NULL REFERENCES semblance.collections (id),
+    position integer NOT NULL,
+    "case" text COLLATE "C" NOT NULL,
+    slice integer,
+    region text COLLATE "C",
+    notes text COLLATE "C" NOT NULL,
+    author text COLLATE "C" NOT NULL
+);
+CREATE INDEX ix_collection_items_collection ON semblance.collection_items (collection);
+CREATE INDEX ix_collection_items_case ON semblance.collection_items ("case");
 CREATE TABLE semblance.edits (
     id serial PRIMARY KEY,
     kind text COLLATE "C" NOT NULL,
@@ -182,11 +217,11 @@ CREATE TABLE semblance.outlines (
     content text COLLATE "C" PRIMARY KEY,
     outline bytea NOT NULL
 );
-CREATE TABLE semblance.header_words (
+CREATE TABLE semblance.case_words (
     "case" integer PRIMARY KEY REFERENCES semblance.cases (id) ON DELETE CASCADE,
     words tsvector NOT NULL
 );
-CREATE INDEX header_words_by_word ON semblance.header_words USING gin (words);
+CREATE INDEX case_words_by_word ON semblance.case_words USING gin (words);
 CREATE TABLE semblance.embeddings (
     number bigint PRIMARY KEY,
     metric text COLLATE "C" NOT NULL UNIQUE,

@@ -20,10 +20,11 @@ from semblance.core.imaging.outline import Ellipse, MaskOutline, Polygon
 from tests.helpers.widgets import show_widget
 
 LEFT = Qt.MouseButton.LeftButton
-NONE, ALT, CTRL = (
+NONE, ALT, CTRL, SHIFT = (
     Qt.KeyboardModifier.NoModifier,
     Qt.KeyboardModifier.AltModifier,
     Qt.KeyboardModifier.ControlModifier,
+    Qt.KeyboardModifier.ShiftModifier,
 )
 
 
@@ -152,34 +153,15 @@ def test_a_click_asks_for_the_outline_of_what_lies_there(view, qtbot):
     assert signal.args == [60, 70]
 
 
-def test_the_ruler_measures_in_millimetres_and_its_ends_can_be_moved(view):
-    view.set_tool(tools.RULER)
-    drag(view, at(view, 20, 30), at(view, 30, 30), at(view, 60, 60))
-    ruler = view.pointer.ruler
-    assert ruler.text(ruler.lines[0]) == "25.0 mm"
-    drag(view, at(view, 60, 60), at(view, 60, 50), at(view, 60, 30))
-    assert [ruler.text(line) for line in ruler.lines] == ["20.0 mm"]
-    QTest.keyClick(view, Qt.Key.Key_Delete)
-    assert ruler.lines == []
-    assert view.emitted == []
-
-
-def test_without_spacing_the_ruler_counts_pixels(view):
-    view.show_image(display_image(Image(np.zeros((50, 60), np.uint8), 255.0)))
-    view.set_tool(tools.RULER)
-    drag(view, at(view, 10, 10), at(view, 20, 20), at(view, 40, 50))
-    ruler = view.pointer.ruler
-    assert ruler.text(ruler.lines[0]) == "50 px"
-
-
 def test_the_value_under_the_mouse_is_the_stored_one_in_its_unit(view):
     assert overlay.value_text(view.image, (7, 3)) == f"x 7  y 3   {3 * 200 + 7 - 500} HU"
     assert overlay.value_text(view.image, (7, 0)) == "x 7  y 0   −493 HU"
 
 
 def test_keys_choose_tools_and_turn_the_image(view):
-    for tool in tools.ALL:
-        QTest.keyClick(view, tool.key)
+    for tool in (*tools.ALL, *tools.MEASURING):
+        shift, _, letter = tool.key.rpartition("+")
+        QTest.keyClick(view, letter, SHIFT if shift else NONE)
         assert view.tool == tool.name
     before = view.orientation
     QTest.keyClick(view, Qt.Key.Key_T)

@@ -11,6 +11,7 @@ import pytest
 
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.library import schema
+from semblance.core.library.backup_file import read_backup, write_backup
 from semblance.core.library.feature_chunks import create_store
 from semblance.core.library.library import Library
 from semblance.core.library.records import CATALOGUE, CHUNK
@@ -53,9 +54,28 @@ def described(path: Path) -> dict[str, tuple]:
         return tables | {"triggers": tuple(triggers)}
 
 
-def test_its_tables_are_those_of_a_new_library_and_whoever_changes_them_raises_the_version(path, tmp_path):
-    assert described(path) == described(make_library(tmp_path / "new"))
-    assert int(SAMPLE.stem.removeprefix("catalogue_")) == schema.VERSION
+def test_opened_for_writing_its_tables_are_those_of_a_new_library(path, tmp_path):
+    before = described(path)
+    with contextlib.closing(sqlite3.connect(path / CATALOGUE)) as connection:
+        connection.execute("CREATE TRIGGER strange AFTER INSERT ON meta BEGIN DELETE FROM cases; END")
+    Library.open(path, writable=False).close()
+    assert described(path).keys() == before.keys()
+    new = described(make_library(tmp_path / "new"))
+    for _ in range(2):
+        Library.open(path, writable=True).close()
+        assert described(path) == new
+    assert int(SAMPLE.stem.removeprefix("catalogue_")) == schema.VERSION - 1
+
+
+def test_a_backup_of_it_is_restored_as_one_of_this_version(path, tmp_path, monkeypatch):
+    # As the version before wrote it.
+    monkeypatch.setattr(schema, "VERSION", schema.VERSION - 1)
+    write_backup(path, tmp_path / "b.zip")
+    monkeypatch.undo()
+    read_backup(tmp_path / "b.zip", tmp_path / "restored")
+    assert described(tmp_path / "restored") == described(make_library(tmp_path / "new"))
+    with Library.open(tmp_path / "restored") as opened:
+        assert len(opened.catalogue.all_cases()) == 5
 
 
 @pytest.mark.parametrize("writable", [True, False])
@@ -80,3 +100,7 @@ def test_it_opens_with_all_it_holds(path, writable):
         assert opened.metric("plain").training.tolist() == [1, 2]
         assert [record.case for _, record, _ in opened.judgements("mine").read()] == ["s/1.png"]
         assert [source.identified for source in opened.catalogue.sources()] == [True]
+        assert opened.annotations.of_case("s/0.png") == () == opened.collections.all()
+        assert opened.notes.of_cases(["s/0.png"]) == {}
+        # Headers are found; the index of the version before has no findings and no notes.
+        assert opened.catalogue.rows_with_word("malig").tolist() == ([2, 4] if writable else [])

@@ -11,13 +11,16 @@ from semblance.core.imaging.dicom import cad_marks
 from semblance.core.imaging.dicom.attributes import text
 from semblance.core.imaging.dicom.dicom_file import looks_like_dicom, open_dicom
 from semblance.core.imaging.dicom.geometry import (
+    calibrations_of,
     directions,
     distance_between,
     gaps_in,
     slice_plane,
+    spacing_of,
 )
 from semblance.core.imaging.dicom.patient_identity import patient_of
 from semblance.core.imaging.dicom.structure_sets import structures
+from semblance.core.imaging.image import Calibration
 from semblance.core.imaging.outline import Polygon
 from semblance.core.imaging.slice_plane import SlicePlane
 from semblance.core.library.importers.dicom import named_files
@@ -211,3 +214,61 @@ def test_a_header_is_read_without_its_pixels():
     short = io.BytesIO(data[: -64 * 64])
     opened = open_dicom(short, "short", ("Rows", "PatientID"))
     assert (opened.dataset.Rows, opened.pixels, "PatientName" in opened.dataset) == (64, "PixelData", False)
+
+
+def header(**elements) -> Dataset:
+    dataset = Dataset()
+    for keyword, value in elements.items():
+        setattr(dataset, keyword, value)
+    return dataset
+
+
+def ultrasound_region(ends, delta=0.01, units=3) -> Dataset:
+    region = header(PhysicalDeltaX=delta, PhysicalDeltaY=-2 * delta)
+    region.PhysicalUnitsXDirection = region.PhysicalUnitsYDirection = units
+    for end, value in zip(("MinX0", "MinY0", "MaxX1", "MaxY1"), ends, strict=True):
+        setattr(region, f"RegionLocation{end}", value)
+    return region
+
+
+@pytest.mark.parametrize(
+    ("elements", "expected"),
+    [
+        ({"PixelSpacing": [0.5, 0.4]}, Calibration(0.5, 0.4)),
+        ({"ImagerPixelSpacing": [0.2, 0.2]}, Calibration(0.2, 0.2, "detector")),
+        ({"ImagerPixelSpacing": [0.2, 0.2], "PixelSpacing": [0.1, 0.1]}, Calibration(0.1, 0.1)),
+        ({"ImagerPixelSpacing": [0.2, 0.2], "PixelSpacing": [0.2, 0.2]}, Calibration(0.2, 0.2, "detector")),
+        (
+            {
+                "ImagerPixelSpacing": [0.2, 0.2],
+                "PixelSpacing": [0.2, 0.2],
+                "PixelSpacingCalibrationType": "FIDUCIAL",
+            },
+            Calibration(0.2, 0.2),
+        ),
+        (
+            {"ImagerPixelSpacing": [0.2, 0.2], "EstimatedRadiographicMagnificationFactor": 2},
+            Calibration(0.1, 0.1, "magnification"),
+        ),
+        ({"NominalScannedPixelSpacing": [0.3, 0.3]}, Calibration(0.3, 0.3, "film")),
+        ({"PixelAspectRatio": [2, 1]}, Calibration(2, 1, "aspect")),
+        ({"PixelSpacing": [0, 0.4]}, None),
+    ],
+)
+def test_a_calibration_says_where_it_is_known_from(elements, expected):
+    assert calibrations_of(header(**elements)) == (() if expected is None else (expected,))
+
+
+def test_ultrasound_is_calibrated_in_its_regions_alone():
+    image, trace = ultrasound_region((10, 0, 99, 49)), ultrasound_region((10, 50, 99, 79), units=4)
+    found = calibrations_of(header(SequenceOfUltrasoundRegions=[image, trace], PixelSpacing=[1, 1]))
+    assert found[0] == Calibration(0.2, 0.1, "ultrasound", (10, 0, 100, 50))
+    assert found[1] == Calibration(0, 0, "ultrasound", (10, 50, 100, 80))
+    assert spacing_of(header(SequenceOfUltrasoundRegions=[image])) == (0.2, 0.1)
+    assert spacing_of(header(SequenceOfUltrasoundRegions=[image, trace])) is None
+
+
+def test_each_frame_has_its_own_calibration():
+    groups = [header(PixelMeasuresSequence=[header(PixelSpacing=[mm, mm])]) for mm in (0.5, 0.7)]
+    dataset = header(PerFrameFunctionalGroupsSequence=groups, PixelSpacing=[3, 3])
+    assert [calibrations_of(dataset, frame)[0].spacing for frame in range(2)] == [(0.5, 0.5), (0.7, 0.7)]

@@ -9,6 +9,7 @@ from semblance.core.library.lesion_group_rows import BY_HAND
 from semblance.core.library.location import server_address
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import JudgementRecord
+from semblance.core.library.schema import NEW_TABLES
 from semblance.core.library.schema import tables as catalogue_tables
 from semblance.core.library.server.tables import SCHEMA
 from semblance.core.searches.query import Query
@@ -25,7 +26,9 @@ from semblance.core.workflows.searches.rank_cases import rank_cases
 from tests.helpers.tables import PLAIN, write_table
 
 #: Tables that no loaded metric is made of. A new table belongs here only if that is true of it.
-NOT_SEARCHED = {"judgements", "concepts", "concept_marks", "searches", "reader_studies", "reader_answers"}
+NOT_SEARCHED = {"judgements", "concepts", "concept_marks", "searches", "reader_studies", "reader_answers"} | {
+    table.name for table in NEW_TABLES
+}
 ALIKE = JudgementRecord("alike", "t/c0", "t/c9", None, None, (), "anna", "t")
 
 

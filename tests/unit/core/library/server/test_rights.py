@@ -129,7 +129,7 @@ def relations(connection, kinds: str) -> list[str]:
 _VALUES = {
     "text": "'[]'", "integer": "1000", "bigint": "1000", "boolean": "true", "bytea": "''", "uuid": "gen_random_uuid()",
     "double precision": "1", "tsvector": "''::tsvector", "date": "'2999-12-31'", "character varying(32)": "'0'",
-    "halfvec(3)": "'[1,2,3]'", "reader": "session_user", "region": "'{}'", "state": "'{}'",
+    "halfvec(3)": "'[1,2,3]'", "reader": "session_user", "region": "'{}'", "state": "'{}'", "data": "'{}'",
 }  # fmt: skip
 
 

@@ -10,7 +10,7 @@ import pytest
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.library.library import Library
 from semblance.core.library.metric_scores import CHANGED_FINDINGS, CHANGED_PATIENTS, REMOVED_CASES
-from semblance.core.library.schema import HEADER_TEXTS, edits, metrics
+from semblance.core.library.schema import CASE_TEXTS, edits, metrics
 from semblance.core.workflows.library.edit_cases import LabelConflict, remove_cases, set_finding, set_patient
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.library.undo_edits import read_history, redo, undo
@@ -52,7 +52,7 @@ def content_of(path):
     return {
         name: rows
         for name, rows in tables_of(path).items()
-        if name != edits.name and not name.startswith(f"{HEADER_TEXTS}_")
+        if name != edits.name and not name.startswith(f"{CASE_TEXTS}_")
     }
 
 

@@ -1,0 +1,62 @@
+"""What people measured in the images of a library, kept with its cases."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from semblance.core.errors import BadInput
+from semblance.core.imaging.measurements import KINDS, Figure
+from semblance.core.library.annotations import Annotation
+from semblance.core.library.library import Library
+from semblance.core.library.location import LibraryLocation
+from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.imaging.library_cache import cached_library
+
+
+def figures_of(annotations: Iterable[Annotation]) -> tuple[Figure, ...]:
+    """The figures that are drawn to measure; of damaged ones none."""
+    found = []
+    for one in annotations:
+        if one.kind in KINDS:
+            try:
+                found.append(Figure.from_json(one.kind, dict(one.data), one.slice))
+            except BadInput:
+                continue
+    return tuple(found)
+
+
+def figures_of_case(library: Library, case_id: str) -> tuple[Figure, ...]:
+    """What is measured in a case."""
+    return figures_of(library.annotations.of_case(case_id))
+
+
+def save_figures(
+    location: LibraryLocation,
+    row: int,
+    before: Sequence[Figure],
+    after: Sequence[Figure],
+    *,
+    reporter: Reporter = SILENT,
+) -> tuple[Figure, ...]:
+    """Store what changed in a case from ``before`` to ``after``; what others did meanwhile stays. What is stored then.
+
+    Raises:
+        BadInput: the case is gone.
+        SemblanceError: a measurement of another person, which the user may not change.
+    """
+    library = cached_library(location)
+    case = library.catalogue.details([row]).get(row)
+    if case is None:
+        raise BadInput("This case is not in the library any more.", "Refresh the library.")
+    table = library.annotations
+    gone, new = Counter(before) - Counter(after), Counter(after) - Counter(before)
+    wanted = []
+    for one in table.of_case(case.case_id):
+        figures = figures_of([one])
+        if figures and gone[figures[0]]:
+            gone[figures[0]] -= 1
+        else:
+            wanted.append(one)
+    wanted += [Annotation(one.kind, one.to_json(), one.slice) for one in new.elements()]
+    return figures_of(table.replace(case.case_id, wanted))
