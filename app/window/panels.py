@@ -242,6 +242,9 @@ class Panels(QObject):
         made.case_requested.connect(self._go_to)
         made.slider_requested.connect(self._context.actions["prepare_slider"].trigger)
         made.questions_requested.connect(self.questions_requested)
+        made.query_marked.connect(self.query.show_place_marks)
+        self.query.image_shown.connect(made.mark_query)
+        self.query.view.pointed_at.connect(made.point_at_query)
         return made
 
     @lazy_part

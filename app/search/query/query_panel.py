@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -35,6 +36,7 @@ from semblance.app.widgets.drop_target import DropTarget
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.menus import Menu, open_below
 from semblance.app.widgets.panel import Panel, PanelHeader
+from semblance.app.widgets.place_marks import NO_PLACE_MARKS, PlaceMarks
 from semblance.app.widgets.tables import NAMES
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.errors import SemblanceError
@@ -160,6 +162,18 @@ class QueryPanel(Panel):
         """Show the image and its facts only, without histogram and judgements."""
         self.pane.set_histogram_shown(not plain)
         self._footer_area.setVisible(not plain)
+
+    def show_place_marks(self, marks: PlaceMarks) -> None:
+        """Draw the places of a reason on the image: those of a volume on the slice that was compared."""
+        region = self._state.query.region if self._state.query is not None else None
+        if region is not None:
+            # Its frame is the region, which is drawn already.
+            marks = replace(marks, frames=marks.frames[1:], slice=region.middle_slice)
+        elif self.pane.place is not None:
+            region = self.pane.case_region
+            middle = len(self.pane.slices) // 2 if region is None else region.middle_slice
+            marks = replace(marks, slice=middle)
+        self.pane.show_place_marks(marks if self.shows_query else NO_PLACE_MARKS)
 
     def set_tool(self, name: str) -> None:
         """One of :data:`semblance.app.viewer.tools.ALL`; the image gets the keyboard."""

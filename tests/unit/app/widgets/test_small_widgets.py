@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from semblance.app.shell.actions import Actions
+from semblance.app.shell.settings import RecentLibrary
 from semblance.app.widgets import focus_ring
 from semblance.app.widgets.badge import KINDS, Badge
 from semblance.app.widgets.buttons import Segmented, ViewSwitch
