@@ -282,8 +282,8 @@ def test_who_comes_back_sees_recent_libraries_first_and_lost_ones_can_be_removed
     assert start._title.text() == "Recent" and not start.demo_button.property("primary")
     first, lost = start.findChildren(RecentLine)
     assert first.button.accessibleName().startswith("Breast, 12 cases · mammogram · opened 28 Nov 2026")
-    assert "(not found)" in lost.button.accessibleName() and lost.forget.isVisible()
-    assert not first.forget.isVisible()
+    assert "(not found)" in lost.button.accessibleName() and not lost.forget.isHidden()
+    assert first.forget.isHidden()
     for clicked, signal, library in (
         (first.button, start.recent_requested, there),
         (lost.forget, start.forget_requested, tmp_path / "Gone.semblance"),
