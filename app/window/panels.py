@@ -82,6 +82,7 @@ class Panels(QObject):
         library, query = Panels.library.built(self), Panels.query.built(self)
         if ranking is not None:
             ranking.grid.set_style(workspace.cards)
+            ranking.set_plain(workspace.plain)
         if library is not None:
             library.set_plain(workspace.plain)
         if query is not None:
@@ -127,6 +128,7 @@ class Panels(QObject):
     def ranking(self) -> RankingPanel:
         made = RankingPanel(self._context, self.thumbnails)
         made.grid.set_style(self._workspaces.current.cards)
+        made.set_plain(self._workspaces.current.plain)
         self._stack.addWidget(made)
         self._connect_help(made.header, "ranking")
         made.menu_requested.connect(self.case_menu_requested)
@@ -155,6 +157,7 @@ class Panels(QObject):
         self._add_page(made, "compare", made.panes)
         made.judged.connect(self._mark_case)
         made.detached.connect(self.compare_detached)
+        made.header_requested.connect(self.header_requested)
         made.case_changed.connect(lambda: self._follow_header(made.current_row()))
         made.menu_requested.connect(self.case_menu_requested)
         return made
@@ -175,6 +178,7 @@ class Panels(QObject):
 
         made = HangingPage(self._context)
         self._add_page(made, "hanging", made.panes)
+        made.header_requested.connect(self.header_requested)
         return made
 
     @lazy_part

@@ -30,11 +30,12 @@ from semblance.app.shell.state import Change
 from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.viewer.image_menu import image_menu
 from semblance.app.viewer.image_pane import ImagePane
+from semblance.app.viewer.key_images import KeyImages
 from semblance.app.viewer.tool_row import ToolRow
 from semblance.app.widgets.buttons import KeyTip
 from semblance.app.widgets.drop_target import DropTarget
-from semblance.app.widgets.layouts import hbox, vbox
-from semblance.app.widgets.menus import Menu, open_below
+from semblance.app.widgets.layouts import EDGE, hbox, vbox
+from semblance.app.widgets.menus import Menu, attach_menu, open_below
 from semblance.app.widgets.panel import Panel, PanelHeader
 from semblance.app.widgets.place_marks import NO_PLACE_MARKS, PlaceMarks
 from semblance.app.widgets.tables import NAMES
@@ -70,7 +71,7 @@ class QueryPanel(Panel):
         self._file_icons: dict[Path, QIcon] = {}
         self._source: QuerySource | None = None
         self._loaded: ViewedImage | None = None
-        self._failed = False
+        self._failed = self._is_plain = False
         self._job: Job | None = None
         self.setObjectName("query-panel")
 
@@ -121,7 +122,7 @@ class QueryPanel(Panel):
 
         body = QWidget()
         self._body = vbox(body, spacing=8)
-        self._body.setContentsMargins(8, 5, 8, 8)
+        self._body.setContentsMargins(EDGE, 5, EDGE, 8)
         self._footer_area = QWidget()
         self._footer = vbox(self._footer_area)
         for widget in (
@@ -143,8 +144,8 @@ class QueryPanel(Panel):
         self._region.region_changed.connect(self._show_region)
         view.window_changed.connect(lambda _: self._update_window_level())
         view.inverted_changed.connect(lambda _: self._update_window_level())
-        view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        view.customContextMenuRequested.connect(lambda at: self._open_menu(view.mapToGlobal(at)))
+        KeyImages(self._context, self.pane)
+        attach_menu(view, lambda _at: None if self._source is None else self.make_menu())
         self._loading_timer = one_shot(self, self._show_loading, SHOW_AFTER_MS)
         state.on_change(Change.QUERY, self, self._refresh)
         state.on_change(Change.CASES, self, self._cases_changed)
@@ -161,7 +162,16 @@ class QueryPanel(Panel):
     def set_plain(self, plain: bool) -> None:
         """Show the image and its facts only, without histogram and judgements."""
         self.pane.set_histogram_shown(not plain)
+        self.tools.set_plain(plain)
+        self.tools.menu_filler = self._fill_menu if plain else None
+        self._is_plain = plain
+        self._show_header_buttons()
         self._footer_area.setVisible(not plain)
+
+    def _show_header_buttons(self) -> None:
+        """The buttons of the header. Few are wanted in Read: the menu of the tools has both there."""
+        self.full_size.setVisible(self._loaded is not None and not self._is_plain)
+        self.more.setVisible(self._source is not None and not self._is_plain)
 
     def show_place_marks(self, marks: PlaceMarks) -> None:
         """Draw the places of a reason on the image: those of a volume on the slice that was compared."""
@@ -309,10 +319,9 @@ class QueryPanel(Panel):
         has_query = self._source is not None
         self.header.set_subtitle(self._source.label(self._state.columns) if self._source else "")
         self._outside.setVisible(has_query and self._source is not None and self._source.case is None)
-        self.more.setVisible(has_query)
+        self._show_header_buttons()
         self.history.setVisible(has_query)
         self.history.setEnabled(len(self._state.history.entries) > 1)
-        self.full_size.setVisible(self._loaded is not None)
         self.tools.setVisible(has_query)
         self._search_with_row.setVisible(self._loaded is not None)
         self.tools.setEnabled(self._loaded is not None)
@@ -374,19 +383,17 @@ class QueryPanel(Panel):
 
     def make_menu(self) -> QMenu:
         """The menu of the image; it deletes itself when it closes."""
-        menu = image_menu(self.view, self._context, self)
+        menu = image_menu(self.view, self._context, self, self.pane, self.header_requested.emit)
         source = self._source
-        if self._loaded is not None:
-            menu.addAction(tr("View full size\tCtrl+L"), self.full_size_requested.emit)
-            menu.addAction(tr("File header…\tCtrl+H"), self.header_requested.emit)
-        if source is not None:
-            what = tr("Copy case ID") if source.case else tr("Copy file name")
-            menu.addAction(what, lambda: QGuiApplication.clipboard().setText(source.name))
+        if source is not None and not source.case:
+            if self._loaded is not None:
+                menu.addAction(tr("View full size\tCtrl+L"), self.full_size_requested.emit)
+            menu.addAction(tr("Copy file name"), lambda: QGuiApplication.clipboard().setText(source.name))
         menu.addAction(tr("Help for this panel\tF1"), self.help_requested.emit)
         return menu
 
     def make_history_menu(self) -> QMenu:
-        """The last queries, the newest first, with the present one ticked."""
+        """The last queries, the newest first; the present one cannot be chosen."""
         menu = Menu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.setStyleSheet(f"QMenu {{ icon-size: {theme().px(_HISTORY_ICON)}px }}")
@@ -410,6 +417,13 @@ class QueryPanel(Panel):
             return icon("image")
         image = self._thumbnails.get(int(self._state.columns.case_row[index]))
         return icon("image") if image is None else QIcon(QPixmap.fromImage(image))
+
+    def _fill_menu(self, menu: QMenu) -> None:
+        """Add the menu of the image to ``menu``."""
+        if self._source is not None:
+            image = self.make_menu()
+            image.setParent(menu)
+            menu.addActions(image.actions())
 
     def _open_menu(self, at: QPoint) -> None:
         if self._source is not None:
