@@ -54,7 +54,7 @@ class JudgementStrip(QWidget):
         super().__init__()
         self._context, self._state = context, context.state
         self.setAcceptDrops(True)
-        self.header = SectionHeader(tr("Judgements"))
+        self.header = SectionHeader(tr("Marks"))
         self.header.action_requested.connect(lambda: mark_cards.undo(context))
         self.images = _JudgementImages(context, thumbnails)
         self.images.clicked.connect(self.list_requested)
@@ -188,7 +188,7 @@ class _JudgementImages(QWidget):
         """Show judgements with the current rank of their cases; 0 for a case that is not in the ranking."""
         self._rows = rows
         sentences = ". ".join(row.sentence for row, _ in rows)
-        self.setAccessibleName(tr("The last judgements: {judgements}", judgements=sentences))
+        self.setAccessibleName(tr("The last marks: {judgements}", judgements=sentences))
         self.setToolTip("\n".join(row.sentence for row, _ in rows))
         self.update()
 

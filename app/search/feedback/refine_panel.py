@@ -75,7 +75,7 @@ class RefinePanel(Panel):
 
     def _make_parts(self) -> None:
         self._empty = EmptyState()
-        self.header = SectionHeader(tr("Judgements"))
+        self.header = SectionHeader(tr("Marks"))
         self.detail = WrappedLabel()
         self.detail.setContentsMargins(12, 6, 12, 6)
         self._refusal_label = WrappedLabel()
@@ -95,9 +95,9 @@ class RefinePanel(Panel):
         KeyTip(self.save, tr("Save the refined metric under a name"), actions, "save_refined")
         self.save.setAccessibleName(SAVE)
         set_look(self.save, primary=True)
-        self.undo = key_button("undo", tr("Undo the last judgement"), actions, "undo_judgement")
+        self.undo = key_button("undo", tr("Undo the last mark"), actions, "undo_judgement")
         self.redo = key_button("redo", tr("Redo"), actions, "redo_judgement")
-        self.reset = header_button("refresh", tr("Undo all judgements; each can be redone"))
+        self.reset = header_button("refresh", tr("Undo all marks; each can be redone"))
 
     def _lay_out(self) -> None:
         header_row = QHBoxLayout()
@@ -220,7 +220,7 @@ class RefinePanel(Panel):
             self._show_page(self._empty)
             return
         if state.library is not None and not state.can_write and not entries:
-            self._empty.show_message(tr("Judgements cannot be saved"), state.why_not_written)
+            self._empty.show_message(tr("Marks cannot be saved"), state.why_not_written)
             self._show_page(self._empty)
             return
         self._show_page(self._body)
@@ -277,7 +277,7 @@ class RefinePanel(Panel):
         if row is None or not against:
             text = tr_n("{n} contradiction", "{n} contradictions", n_contradictions)
             self.detail.setText(
-                tr("{contradictions}. Click a flagged judgement to see the others.", contradictions=text)
+                tr("{contradictions}. Click a flagged mark to see the others.", contradictions=text)
             )
             return
         lines = []
@@ -345,7 +345,7 @@ class RefinementScores(QWidget):
         self.strength.setSingleStep(5)
         self.strength.setPageStep(20)
         self.strength.setValue(100)
-        self.strength.setAccessibleName(tr("Strength: how much the judgements count, in percent"))
+        self.strength.setAccessibleName(tr("Strength: how much the marks count, in percent"))
         self._percent = QLabel()
         self._lines: list[QHBoxLayout] = []
         self._lay_out()
@@ -390,7 +390,7 @@ class RefinementScores(QWidget):
         share = f"{100 * ranked_search.trust:.0f} %"
         self.strength.setToolTip(
             tr(
-                "At full strength {n:,} judgements count by {share}, because a few may be wrong.",
+                "At full strength {n:,} marks count by {share}, because a few may be wrong.",
                 n=judged,
                 share=share,
             )
@@ -437,7 +437,7 @@ class RefinementScores(QWidget):
         if score is None:
             self._score_text = ("", "")
             self.accuracy.setText(tr("not measured"))
-            self.note.setText(tr("Every case was judged or used for training.") + few_note)
+            self.note.setText(tr("Every case was marked or used for training.") + few_note)
             return
         low, high = score.interval
         self._score_text = (format_number(score.accuracy, ".2f"), localise_number(f" ({low:.2f}–{high:.2f})"))
@@ -449,8 +449,7 @@ class RefinementScores(QWidget):
         self._update_layout()
         self.note.setText(
             tr(
-                "{before:.2f} without judgements. Tested on {n:,} cases neither judged nor used for "
-                "training.",
+                "{before:.2f} without marks. Tested on {n:,} cases neither marked nor used for training.",
                 before=score.before,
                 n=score.cases,
             )

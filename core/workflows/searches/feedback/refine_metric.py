@@ -302,7 +302,7 @@ def save_refined(
     session = open_search_refinement(library, search, reporter)
     entries = session.loaded.ledger(search.ledger).in_force
     if not entries:
-        raise BadInput("No judgement is in force: there is nothing to save.", "Judge some cases first.")
+        raise BadInput("No mark is in force: there is nothing to save.", "Mark some cases first.")
     name = checked_name(name, tr_lazy("A metric"))
     if name == search.metric:
         raise BadInput(

@@ -60,7 +60,7 @@ def test_a_sound_library_is_reported_sound_and_not_written(library):
         "prepared metrics": 1,
     }
     assert result.counted.startswith("1 catalogue, 24 images, 1 feature set, 1 metric")
-    assert f"{CASES:,} cases with their findings and judgements can be used." in result.works
+    assert f"{CASES:,} cases with their findings and marks can be used." in result.works
     assert "Metric 'plain'." in result.works
     assert verify_library(library, repair=True).findings == []
     assert tables_of(library) == before

@@ -96,7 +96,7 @@ def test_comparisons_are_triplets(library):
 @pytest.mark.parametrize(
     ("request_", "match"),
     [
-        (TrainRequest("bdm", "m", judgements="nobody"), "no judgement in force"),
+        (TrainRequest("bdm", "m", judgements="nobody"), "no mark in force"),
         (TrainRequest("bdm", "m", from_findings=False), "Nothing to learn from"),
         (TrainRequest("lda", "m", judgements="mine"), "cannot learn from judgements"),
     ],

@@ -230,7 +230,7 @@ def test_it_is_saved_as_a_metric_with_its_card(table):
     card = refine_metric.save_refined(table, request, "better")
     assert card["learner"] == "clicks"
     assert card["constraints"]["judgements"] == 2
-    assert "2 judgements on the metric 'plain'" in card["notes"][-1]
+    assert "2 marks on the metric 'plain'" in card["notes"][-1]
     assert card["authors"] == ["ann"]
     # Notes stand in reports, names may not.
     assert "ann" not in [
