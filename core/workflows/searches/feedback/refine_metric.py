@@ -211,7 +211,7 @@ def _influence_of_marks(
     ordered = [_ordered(compared, search, marking)]
     for place in range(len(marking)):
         reporter.check_cancelled()
-        reporter.progress(place, len(marking), "Influence of each judgement")
+        reporter.progress(place, len(marking), "Influence of each mark")
         ordered.append(_ordered(compared, search, [*marking[:place], *marking[place + 1 :]]))
     near = ordered[0].search(compared.query.embedded, NEAREST).rows
     ranks = [ranks_of(-index.scores[near]) for index in ordered]

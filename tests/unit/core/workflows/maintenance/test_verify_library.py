@@ -437,7 +437,7 @@ def record_of(card: dict, learner: str = "bdm_v") -> MetricRecord:
 
 def test_a_metric_no_command_can_train_gets_other_advice():
     for card, learner, says in [
-        ({}, "clicks", "make it again from its judgements"),
+        ({}, "clicks", "make it again from its marks"),
         ({}, "from tomorrow", "this version has no learner 'from tomorrow'"),
         ({}, "bdm_v", "If it was imported, import its file again. Otherwise train it again with"),
         ({"asked": {}}, "bdm_v", r"\(semblance train LIB --learner bdm_v --name 'mine 30 %'\)"),

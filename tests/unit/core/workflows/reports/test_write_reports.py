@@ -76,7 +76,7 @@ def test_judgements_and_ranking_settings_are_reported(table, tmp_path):
     assert [one["verdict"] for one in document["judgements"]] == ["alike", "closer to the query"]
     assert document["judgements"][1]["c"].endswith("c4")
     assert document["order"].startswith("Ordered by 2 marks (2 more like the query, 0 less)")
-    assert "judgements refined" in document["notes"][0]
+    assert "marks refined" in document["notes"][0]
     assert document["order"].endswith("More like the query: t/c5, t/c9.")
     assert [line["case_id"] for line in document["results"]] == [
         line.case_id for line in rank_cases(table, search).result.ranked
