@@ -90,7 +90,7 @@ def train(
     from semblance.core.parameters import parse_settings
     from semblance.core.workflows.metrics.train_metric import train_metric
     from semblance.core.workflows.metrics.train_request import TrainRequest
-    from semblance.core.workflows.searches.index_candidates import index_if_large
+    from semblance.core.workflows.searches.open_metrics import prepare_searches
 
     values = parse_settings(learner, declared_learner(learner).parameters, settings or [])
     request = TrainRequest(
@@ -107,7 +107,7 @@ def train(
     )
     with ConsoleReporter() as reporter:
         result = train_metric(library, request, cluster=cluster, reporter=reporter)
-        index_if_large(library, name, reporter)
+        prepare_searches(library, name, reporter)
     print_document(result, as_json, show_fields)
 
 
@@ -208,9 +208,11 @@ def import_metric(
     """Import a metric into a library that has the features it needs."""
     from semblance.core.reports.card_document import UNVERIFIED
     from semblance.core.workflows.metrics.metric_exchange import import_file
+    from semblance.core.workflows.searches.open_metrics import prepare_searches
 
     with ConsoleReporter() as reporter:
         called, unverified, unknown = import_file(library, file, name, reporter=reporter)
+        prepare_searches(library, called, reporter)
 
     def show(_document: Any) -> None:
         echo(f"metric: {called}")

@@ -17,7 +17,7 @@ from semblance.core.workflows.metrics.stored_metric import set_current_metric
 from semblance.core.workflows.metrics.train_metric import TrainResult
 from semblance.core.workflows.metrics.train_request import TrainRequest, has_same_settings
 from semblance.core.workflows.metrics.training_curve import CurvePoint
-from semblance.core.workflows.searches import index_candidates
+from semblance.core.workflows.searches import open_metrics
 
 #: Topic of the message that a trained metric is not used.
 _KEPT = "trained metric"
@@ -131,7 +131,7 @@ def _index(context: Context, path: LibraryLocation, metric: str) -> None:
     if not isinstance(path, ServerAddress):
         return
     job = context.jobs.run(
-        tr("Building the search index of {name}", name=metric), index_candidates.index_if_large, path, metric
+        tr("Building the search index of {name}", name=metric), open_metrics.prepare_searches, path, metric
     )
     context.follow(
         job, lambda _done: library_operations.renew(context) if context.state.location == path else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 from collections.abc import Callable, Iterable, Sequence
@@ -68,10 +69,7 @@ class ClusterTask:
                 raise Cancelled from None
             if getattr(problem, "reason", "") in _DATA_LOST:
                 raise SharedDataLost from problem
-            raise SemblanceError(
-                tr_lazy("The Dask scheduler at {address} was lost.", address=self._address),
-                "Finished work is saved. Start it again and resume.",
-            ) from problem
+            raise _lost_error(self._address) from problem
 
 
 class Cluster:
@@ -173,10 +171,19 @@ class Cluster:
         """The content of ``file``, sent to the cluster once."""
         return self.share(file.read_bytes())
 
-    def share(self, value: object) -> Any:
+    def share(self, value: object, reporter: Reporter = SILENT) -> Any:
         """The argument for tasks in place of ``value``, sent to each worker once: what one alone has would be lost with
-        it."""
-        return self._client.scatter(value, broadcast=True, hash=False)
+        it. While there is no worker it waits for one, as tasks do.
+
+        Raises:
+            Cancelled: the reporter was cancelled; it is asked while there is no worker.
+            SemblanceError: the connection to the scheduler was lost.
+        """
+        while self._client.status in ("running", "connecting"):
+            reporter.check_cancelled()
+            with contextlib.suppress(TimeoutError):
+                return self._client.scatter(value, broadcast=True, hash=False)
+        raise _lost_error(self.address)
 
     def __enter__(self) -> Self:
         return self
@@ -224,7 +231,7 @@ class SharingTasks:
                 return self._tasks[at].result()
             except SharedDataLost:
                 # All that lost it get the one new copy.
-                shared = self._cluster.share(self._value)
+                shared = self._cluster.share(self._value, reporter)
                 for place in range(at, len(self._tasks)):
                     if self._tasks[place].has_lost_data:
                         self._tasks[place] = self._cluster.submit(
@@ -279,6 +286,13 @@ def _check_address(address: str) -> None:
             socket.create_connection((host.strip("[]"), int(port)), timeout=TIMEOUT_S).close()
         except (OSError, OverflowError) as problem:
             raise _no_answer_error(address) from problem
+
+
+def _lost_error(address: str) -> SemblanceError:
+    return SemblanceError(
+        tr_lazy("The Dask scheduler at {address} was lost.", address=address),
+        "Finished work is saved. Start it again and resume.",
+    )
 
 
 def _no_answer_error(address: str) -> SemblanceError:

@@ -24,6 +24,8 @@ Rows = npt.NDArray[np.int64]
 
 #: Bytes of float32 rows compared at once: few calls, and numbers that stay in the cache.
 _BLOCK_BYTES = 4 << 20
+#: Bytes of float64 differences at once, likewise.
+_MEASURED_BYTES = 1 << 20
 #: The largest whole number that stands for a coordinate, and the least step between two of them.
 _WHOLE, _LEAST_STEP = 32767, 1e-290
 #: Unit roundoff of float32.
@@ -272,10 +274,15 @@ class Index:
 
     def _measure(self, rows: Rows, q: Matrix) -> Matrix:
         distances = np.empty(len(rows))
-        for start in range(0, len(rows), self._step):
-            difference = self._rows[rows[start : start + self._step]].astype(np.float64, copy=False)
-            difference -= q
-            distances[start : start + self._step] = np.einsum("ij,ij->i", difference, difference)
+        step = max(1, _MEASURED_BYTES // (8 * max(1, len(q))))
+        memory = np.empty((min(step, len(rows)), len(q)))
+        # The whole table, as for a mark, need not be copied.
+        everything = len(rows) == len(self) and bool((rows == np.arange(len(self))).all())
+        for start in range(0, len(rows), step):
+            part = slice(start, start + step)
+            numbers = self._rows[part] if everything else self._rows[rows[part]]
+            difference = np.subtract(numbers, q, out=memory[: len(numbers)])
+            distances[part] = np.einsum("ij,ij->i", difference, difference)
         return distances
 
     def _measure_repeated(self, rows: Rows, q: Matrix) -> Matrix:

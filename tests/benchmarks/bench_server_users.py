@@ -28,7 +28,7 @@ from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.maintenance.share_library import set_right
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
-from semblance.core.workflows.searches.index_candidates import index_if_large
+from semblance.core.workflows.searches.open_metrics import prepare_searches
 from tests.benchmarks.bench_candidates import M, N, mixture
 from tests.benchmarks.harness import row
 from tests.benchmarks.server_user import METRIC
@@ -66,7 +66,7 @@ def prepare(server: PostgresServer, folder: Path) -> ServerAddress:
     import_source(folder / "t.parquet", address)
     extract_features(address, "raw")
     train_metric(address, TrainRequest("euclidean", METRIC))
-    index_if_large(address, METRIC)
+    prepare_searches(address, METRIC)
     for number in range(USERS):
         set_right(address, f"user{number}", "annotator", "pw")
     return address

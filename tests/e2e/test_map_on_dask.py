@@ -48,7 +48,7 @@ def test_data_lost_with_all_workers_is_sent_once_more(tmp_path, monkeypatch):
     ):
         shared = []
         share = engine.share
-        monkeypatch.setattr(engine, "share", lambda value: shared.append(value) or share(value))
+        monkeypatch.setattr(engine, "share", lambda *given: shared.append(given) or share(*given))
 
         def replace_workers() -> None:
             wait_until(lambda: len(list(calls.iterdir())) == len(workers), "both workers have a task")

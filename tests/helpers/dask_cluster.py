@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.helpers.program import TOP
-from tests.helpers.wait import wait_until
+from tests.helpers.wait import PATIENCE_S, wait_until
 
 
 @contextlib.contextmanager
@@ -49,7 +49,9 @@ def is_json(file: Path) -> bool:
 
 @contextlib.contextmanager
 def cluster(folder: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
-    """The address of the scheduler, and its workers; all run in ``folder``, which is made."""
+    """The address of the scheduler, and its workers, which have joined it; all run in ``folder``, which is made."""
+    from distributed import Client
+
     folder.mkdir()
     scheduler_file = folder / "scheduler.json"
     loopback: tuple[Any, ...] = ("--host", "127.0.0.1")
@@ -59,4 +61,7 @@ def cluster(folder: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]
         address = json.loads(scheduler_file.read_text())["address"]
         one = (address, *loopback, "--nthreads", 1, "--no-nanny", "--no-dashboard")
         with dask("worker", *one, folder=folder) as first, dask("worker", *one, folder=folder) as second:
+            with Client(address, timeout=PATIENCE_S, set_as_default=False) as client:
+                # The program gives workers some seconds to join, which on a busy machine are over before they started.
+                client.wait_for_workers(2, timeout=PATIENCE_S)
             yield address, [first, second]

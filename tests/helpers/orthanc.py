@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
+import os
 import shutil
 import socket
 import subprocess
@@ -53,10 +55,20 @@ def program() -> str | None:
     return shutil.which("Orthanc") or shutil.which("Orthanc", path="/usr/sbin:/usr/local/sbin")
 
 
+#: Ports below those that systems give to outgoing connections, in parts of so many for the processes of a test run.
+_PORTS, _PORTS_EACH = range(20_000, 32_000), 100
+_taken = itertools.count()
+
+
 def free_port() -> int:
-    with contextlib.closing(socket.socket()) as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
+    """A port on which nobody listens, and which nobody is given before the program under test listens there: neither a
+    connection nor, but by a rare chance, another process that tests."""
+    own = os.getpid() * _PORTS_EACH % len(_PORTS)
+    while True:
+        port = _PORTS[own + next(_taken) % _PORTS_EACH]
+        with contextlib.closing(socket.socket()) as one, contextlib.suppress(OSError):
+            one.bind(("127.0.0.1", port))
+            return port
 
 
 def _plugin() -> Path | None:

@@ -6,7 +6,6 @@ import contextlib
 import os
 import pwd
 import shutil
-import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from urllib.parse import quote
 import pytest
 
 from semblance.core.library.location import ServerAddress
+from tests.helpers.orthanc import free_port
 
 #: PostgreSQL refuses to run as root; this user owns nothing else.
 _UNPRIVILEGED = "nobody"
@@ -43,9 +43,7 @@ class PostgresServer:
             entry = pwd.getpwnam(self._user)
             os.chown(folder, entry.pw_uid, entry.pw_gid)
         self._folder, self.data = folder, folder / "data"
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = int(free.getsockname()[1])
+        self.port = free_port()
         password_file = folder / "password"
         password_file.write_text(PASSWORD)
         password_file.chmod(0o644)

@@ -109,12 +109,6 @@ def index_candidates(
         return [_indexed(opened, record, settings, reporter) for record in records]
 
 
-def index_if_large(library: LibraryLocation, metric: str, reporter: Reporter = SILENT) -> None:
-    """Build or update the index of ``metric`` where the library is on a server and has enough cases."""
-    if isinstance(library, ServerAddress):
-        index_candidates(library, (metric,), reporter=reporter)
-
-
 def update_indexes(library: LibraryLocation, reporter: Reporter = SILENT) -> list[IndexedMetric]:
     """Update the indexes that are older than their features, as after cases were measured or removed.
 

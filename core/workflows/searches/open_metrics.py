@@ -15,7 +15,10 @@ from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.refit_metric import RefittedMetric, refit_metric
+from semblance.core.workflows.metrics.train_request import PROVISIONAL
+from semblance.core.workflows.searches.embedding_cache import FEWEST_KEPT
 from semblance.core.workflows.searches.estimate import own_cases, trained_on
+from semblance.core.workflows.searches.index_candidates import index_candidates
 from semblance.core.workflows.searches.loaded_metric import SMALL_BYTES, LoadedMetric
 from semblance.core.workflows.searches.query_features import embed_query
 
@@ -123,6 +126,29 @@ def without_reload(library: LibraryLocation) -> Iterator[None]:
     for key in current:
         loaded = _open_metrics[key][1]
         _open_metrics[key] = (loaded.library.catalogue.stamp(), loaded)
+
+
+def prepare_searches(library: LibraryLocation, metric: str, reporter: Reporter = SILENT) -> None:
+    """Store what the first search by a new ``metric`` would otherwise compute: on a server its index, else the
+    coordinates of all cases and what is derived from them. With few cases, or where nothing can be stored, nothing.
+
+    Raises:
+        BadArguments: no such metric.
+        BadInput: not a library, or no case has the metric's features.
+        Cancelled: the reporter was cancelled; the first search then computes the rest.
+    """
+    if isinstance(library, ServerAddress):
+        index_candidates(library, (metric,), reporter=reporter)
+        return
+    with open_library(library) as opened:
+        record = opened.metric(metric)
+        chunks = opened.features.chunk_rows(opened.features.of_metric(record))
+        few = sum(map(len, chunks.values())) < FEWEST_KEPT
+        if few or not opened.can_store_derived or PROVISIONAL in record.card:
+            return
+        loaded = LoadedMetric(opened, record, reporter)
+        reporter.check_cancelled()
+        _ = loaded.neighbourhoods, loaded.trained_cases
 
 
 def close_loaded_metrics(library: LibraryLocation | None = None) -> None:

@@ -191,16 +191,14 @@ def grouped_cases(compared: QueryComparison, found: Ranking) -> dict[int, Groupe
 
 
 class MeasuredQuery:
-    """``distances`` (n,) of all cases from ``query`` under the metric alone, or as they are given, and their ranks."""
+    """A ``query`` under the metric alone: the distances of all cases from it, given or measured on first use, and the
+    ranks by them."""
 
     def __init__(self, loaded: LoadedMetric, query: EmbeddedQuery, distances: Matrix | None = None) -> None:
         self._loaded, self.query = loaded, query
-        self._rows = np.arange(len(loaded.rows))
-        self.distances: Matrix = (
-            loaded.index.distances(query.embedded, self._rows) if distances is None else distances
-        )
-        self._rankings: dict[tuple[bool, ...], Ranking] = {}
-        self._all_ranks: dict[tuple[bool, bool], Rows] = {}
+        if distances is not None:
+            self.distances = distances
+        self._rankings: dict[tuple[bool, bool, bool, int | None], Ranking] = {}
 
     @classmethod
     def of(cls, loaded: LoadedMetric, query: EmbeddedQuery) -> MeasuredQuery:
@@ -210,11 +208,17 @@ class MeasuredQuery:
             return cached
         return loaded.cache.keep(cls(loaded, query))
 
+    @cached_property
+    def distances(self) -> Matrix:
+        """(n,) squared distances of all cases from the query."""
+        found: Matrix = self._loaded.index.distances(self.query.embedded, np.arange(len(self._loaded.rows)))
+        return found
+
     @property
     def nbytes(self) -> int:
         """Bytes of what grows with the library."""
-        cases = self.__dict__.get("feedback_cases")
-        return 2 * self.distances.nbytes + (0 if cases is None else cases.nbytes)
+        known = (self.__dict__.get(name) for name in ("distances", "feedback_cases"))
+        return sum(one.nbytes for one in known if one is not None)
 
     @cached_property
     def feedback_cases(self) -> FeedbackCases:
@@ -222,11 +226,14 @@ class MeasuredQuery:
         shape = (len(self.distances), len(self.query.embedded))
         return FeedbackCases(self._loaded.coordinates, shape, self.distances)
 
+    def keep(self, compared: QueryComparison, found: Ranking) -> None:
+        """Keep the ranking without marks that ``compared`` found, which compares this query by the metric alone."""
+        self._rankings[_shown(compared.search)] = found
+
     def ranking(self, compared: QueryComparison, count: int) -> Ranking:
-        """The first ``count`` cases of ``compared``, which compares this query by the metric alone; the same with and
-        without marks."""
-        search = compared.search
-        key = (search.hide_same_patient, search.group_duplicates, search.diverse > 0.0)
+        """That which was kept, or the first ``count`` cases of ``compared``: without marks, it is the same after every
+        mark."""
+        key = _shown(compared.search)
         if key not in self._rankings:
             self._rankings[key] = rank_candidates(compared, count)
         return self._rankings[key]
@@ -237,35 +244,39 @@ class MeasuredQuery:
         Ranks are counted among what ``search`` shows: without the query's own patient where it is hidden, and a group
         of near-duplicates as one case.
         """
-        before = self._ranks(search.hide_same_patient, search.group_duplicates)[list(places)].tolist()
+        before = self._ranks(search.hide_same_patient, search.group_duplicates, list(places)).tolist()
         return tuple(was - now for now, was in enumerate(before))
 
-    def _ranks(self, hide_same_patient: bool, group_duplicates: bool) -> Rows:
-        """(n,) the rank of every case that can be shown, from 0; equal ones as the index has them. Cases of a group
-        have the rank of their nearest."""
-        key = (hide_same_patient, group_duplicates)
-        if key in self._all_ranks:
-            return self._all_ranks[key]
+    def _ranks(self, hide_same_patient: bool, group_duplicates: bool, places: list[int]) -> Rows:
+        """(p,) the ranks of cases that can be shown, from 0; equal ones as the index has them. Cases of a group have
+        the rank of their nearest."""
         loaded, query = self._loaded, self.query
+        keys = loaded.keys if group_duplicates else None
+        patients = loaded.patient_codes if hide_same_patient else None
+        shown = rankable_cases(len(self.distances), query, patients, keys)
+        # Only what is as near can come before them: to order hundreds of thousands of cases takes longer than a mark.
+        shown &= self.distances <= self.distances[places].max(initial=-np.inf)
+        rows = np.flatnonzero(shown)
         if loaded.ties is not None and query.tie_break is not None:
-            apart = loaded.ties - query.tie_break
-            order = np.lexsort((self._rows, np.einsum("ij,ij->i", apart, apart), self.distances))
+            apart = loaded.ties[rows] - query.tie_break
+            order = np.lexsort((np.einsum("ij,ij->i", apart, apart), self.distances[rows]))
         else:
-            order = np.argsort(self.distances, kind="stable")
-        patients, keys = loaded.patient_codes, loaded.keys
-        shown = rankable_cases(
-            len(order), query, patients if hide_same_patient else None, keys if group_duplicates else None
-        )
-        order = order[shown[order]]
-        first = first_of_each_key(order, keys if group_duplicates else None)
+            order = np.argsort(self.distances[rows], kind="stable")
+        rows = rows[order]
+        first = first_of_each_key(rows, keys)
         ranks = np.zeros(len(shown), dtype=np.int64)
-        ranks[order[first]] = np.arange(len(first))
-        if group_duplicates:
-            grouped = order[keys[order] >= 0]
+        ranks[rows[first]] = np.arange(len(first))
+        if keys is not None:
+            grouped = rows[keys[rows] >= 0]
             _, nearest, group = np.unique(keys[grouped], return_index=True, return_inverse=True)
             ranks[grouped] = ranks[grouped[nearest]][group]
-        self._all_ranks[key] = ranks
-        return ranks
+        found: Rows = ranks[places]
+        return found
+
+
+def _shown(search: Search) -> tuple[bool, bool, bool, int | None]:
+    """What the first cases of a search without marks depend on, beside query and metric."""
+    return search.hide_same_patient, search.group_duplicates, search.diverse > 0.0, search.candidates
 
 
 def _is_same(one: EmbeddedQuery, other: EmbeddedQuery) -> bool:

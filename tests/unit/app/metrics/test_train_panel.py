@@ -21,7 +21,7 @@ from semblance.core.workflows.library.library_snapshot import FeatureSetFacts
 from semblance.core.workflows.metrics import train_metric
 from semblance.core.workflows.metrics.train_metric import TrainResult
 from semblance.core.workflows.metrics.training_curve import CurvePoint
-from semblance.core.workflows.searches import index_candidates
+from semblance.core.workflows.searches import open_metrics
 from semblance.core.workflows.searches.rank_cases import RankedSearch
 from tests.helpers.scored_snapshots import CASES, metric, snapshot
 from tests.helpers.widgets import show_widget
@@ -192,7 +192,7 @@ def test_a_metric_of_a_library_on_a_server_gets_its_search_index(
     qtbot, panel, requests, jobs, context, monkeypatch
 ):
     indexed = []
-    monkeypatch.setattr(index_candidates, "index_if_large", lambda *given, **_: indexed.append(given))
+    monkeypatch.setattr(open_metrics, "prepare_searches", lambda *given, **_: indexed.append(given))
     press(qtbot, panel.train_button)
     jobs.run_pending()
     assert (len(requests), indexed) == (1, [])
