@@ -111,14 +111,11 @@ class QueryPanel(Panel):
         body = QWidget()
         self._body = vbox(body, spacing=8)
         self._body.setContentsMargins(8, 5, 8, 8)
-        self._footer_area = QWidget()
-        self._footer = vbox(self._footer_area)
         for widget in (
             self.tools,
             self._pages,
             self._search_with_row,
             self.facts,
-            self._footer_area,
         ):
             self._body.addWidget(widget, 1 if widget is self._pages else 0)
         column = vbox(self)
@@ -143,14 +140,9 @@ class QueryPanel(Panel):
 
     # For the window
 
-    def add_footer(self, widget: QWidget) -> None:
-        """Put ``widget`` below the facts."""
-        self._footer.addWidget(widget)
-
     def set_plain(self, plain: bool) -> None:
-        """Show the image and its facts only, without histogram and judgements."""
+        """Show the image and its facts only, without histogram."""
         self.pane.set_histogram_shown(not plain)
-        self._footer_area.setVisible(not plain)
 
     def show_place_marks(self, marks: PlaceMarks) -> None:
         """Draw the places of a reason on the image: those of a volume on the slice that was compared."""
