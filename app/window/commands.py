@@ -349,6 +349,10 @@ class Commands(QObject):
         """Show the header of the file in ``pane``; for a series that of the slice shown."""
         self._read_header(pane.source[1], pane.place)
 
+    def show_header_of(self, case_row: int) -> None:
+        """Show the header of the file of a case."""
+        self._read_header(case_row)
+
     def _read_header(self, what: int | ImageAddress, place: int | None = None) -> None:
         panel = self._panels.file_header
         self._layout.show_list("header", panel)

@@ -154,6 +154,7 @@ class Panels(QObject):
         self._add_page(made, "compare", made.panes)
         made.judged.connect(self._mark_case)
         made.detached.connect(self.compare_detached)
+        made.header_requested.connect(self.header_requested)
         made.case_changed.connect(lambda: self._follow_header(made.current_row()))
         made.menu_requested.connect(self.case_menu_requested)
         return made
@@ -174,6 +175,7 @@ class Panels(QObject):
 
         made = HangingPage(self._context)
         self._add_page(made, "hanging", made.panes)
+        made.header_requested.connect(self.header_requested)
         return made
 
     @lazy_part

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QPoint, Qt, Signal
@@ -30,6 +31,7 @@ from semblance.app.shell.state import Change
 from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.viewer.image_menu import image_menu
 from semblance.app.viewer.image_pane import ImagePane
+from semblance.app.viewer.key_images import KeyImages
 from semblance.app.viewer.linked_panes import LinkedPanes
 from semblance.app.viewer.tool_row import MeasureButton
 from semblance.app.viewer.tools import RECTANGLE, SELECT
@@ -41,6 +43,7 @@ from semblance.app.widgets.cards.case_model import CaseModel
 from semblance.app.widgets.finding_chips import FindingChip
 from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
 from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.menus import attach_menu
 from semblance.app.widgets.message_lines import CopyDetailsButton
 from semblance.app.widgets.panel import FullPage, ImageHeader, header_button, side_by_side
 from semblance.app.widgets.place_marks import NO_PLACE_MARKS
@@ -70,6 +73,7 @@ class ComparePage(FullPage):
     main window again."""
 
     menu_requested = Signal(int, QPoint)
+    header_requested = Signal(object)
     judged = Signal(int, int)
     case_changed = Signal()
     detached = Signal(bool)
@@ -212,10 +216,8 @@ class ComparePage(FullPage):
         self.strip.current_changed.connect(self._follow_strip)
         self.strip.menu_requested.connect(self.menu_requested)
         for side, pane in enumerate(self.panes):
-            pane.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-            pane.view.customContextMenuRequested.connect(
-                lambda at, side=side: self.make_menu(side).popup(self.panes[side].view.mapToGlobal(at))
-            )
+            KeyImages(self._context, pane)
+            attach_menu(pane.view, partial(self._menu_of, side))
             pane.view.pointed_at.connect(lambda at, side=side: self.reason.point(side, at))
             pane.view.tool_changed.connect(self.measure.show_tool)
         self.panes[1].view.tool_changed.connect(lambda name: self.draw.setChecked(name == RECTANGLE))
@@ -605,13 +607,17 @@ class ComparePage(FullPage):
 
     def make_menu(self, side: int) -> QMenu:
         """The menu of one of the images; it deletes itself when it closes."""
-        menu = image_menu(self.panes[side].view, self._context, self)
+        pane = self.panes[side]
+        menu = image_menu(pane.view, self._context, self, pane, lambda: self.header_requested.emit(pane))
         if side == 1:
             menu.addAction(tr("Draw region\tR"), self.draw.click).setEnabled(self._viewed[1] is not None)
             key = self._context.actions.key_text("ask_case")
             search = menu.addAction(f"{tr('Search with this region')}\t{key}", self.search_with_region)
             search.setEnabled(self.drawn is not None)
         return menu
+
+    def _menu_of(self, side: int, _at: QPoint) -> QMenu:
+        return self.make_menu(side)
 
     def _draw(self, on: bool) -> None:
         view = self.panes[1].view

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtCore import QPoint, Signal
 from PySide6.QtGui import QGuiApplication, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QLabel,
@@ -28,10 +28,12 @@ from semblance.app.shell.state import Change
 from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.viewer.image_menu import image_menu
 from semblance.app.viewer.image_pane import ImagePane
+from semblance.app.viewer.key_images import KeyImages
 from semblance.app.viewer.tool_row import ToolRow
 from semblance.app.widgets.buttons import KeyTip
 from semblance.app.widgets.drop_target import DropTarget
 from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.menus import attach_menu
 from semblance.app.widgets.panel import Panel, PanelHeader
 from semblance.app.widgets.place_marks import NO_PLACE_MARKS, PlaceMarks
 from semblance.app.widgets.tables import NAMES
@@ -129,8 +131,8 @@ class QueryPanel(Panel):
         self._region.region_changed.connect(self._show_region)
         view.window_changed.connect(lambda _: self._update_window_level())
         view.inverted_changed.connect(lambda _: self._update_window_level())
-        view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        view.customContextMenuRequested.connect(lambda at: self._open_menu(view.mapToGlobal(at)))
+        KeyImages(self._context, self.pane)
+        attach_menu(view, lambda _at: None if self._source is None else self.make_menu())
         self._loading_timer = one_shot(self, self._show_loading, SHOW_AFTER_MS)
         state.on_change(Change.QUERY, self, self._refresh)
         state.on_change(Change.CASES, self, self._cases_changed)
@@ -352,14 +354,12 @@ class QueryPanel(Panel):
 
     def make_menu(self) -> QMenu:
         """The menu of the image; it deletes itself when it closes."""
-        menu = image_menu(self.view, self._context, self)
+        menu = image_menu(self.view, self._context, self, self.pane, self.header_requested.emit)
         source = self._source
-        if self._loaded is not None:
-            menu.addAction(tr("View full size\tCtrl+L"), self.full_size_requested.emit)
-            menu.addAction(tr("File header…\tCtrl+H"), self.header_requested.emit)
-        if source is not None:
-            what = tr("Copy case ID") if source.case else tr("Copy file name")
-            menu.addAction(what, lambda: QGuiApplication.clipboard().setText(source.name))
+        if source is not None and not source.case:
+            if self._loaded is not None:
+                menu.addAction(tr("View full size\tCtrl+L"), self.full_size_requested.emit)
+            menu.addAction(tr("Copy file name"), lambda: QGuiApplication.clipboard().setText(source.name))
         menu.addAction(tr("Help for this panel\tF1"), self.help_requested.emit)
         return menu
 
