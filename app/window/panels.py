@@ -81,6 +81,7 @@ class Panels(QObject):
         library, query = Panels.library.built(self), Panels.query.built(self)
         if ranking is not None:
             ranking.grid.set_style(workspace.cards)
+            ranking.set_plain(workspace.plain)
         if library is not None:
             library.set_plain(workspace.plain)
         if query is not None:
@@ -126,6 +127,7 @@ class Panels(QObject):
     def ranking(self) -> RankingPanel:
         made = RankingPanel(self._context, self.thumbnails)
         made.grid.set_style(self._workspaces.current.cards)
+        made.set_plain(self._workspaces.current.plain)
         self._stack.addWidget(made)
         self._connect_help(made.header, "ranking")
         made.menu_requested.connect(self.case_menu_requested)

@@ -32,7 +32,7 @@ from semblance.app.viewer.key_images import KeyImages
 from semblance.app.viewer.tool_row import ToolRow
 from semblance.app.widgets.buttons import KeyTip
 from semblance.app.widgets.drop_target import DropTarget
-from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.layouts import EDGE, hbox, vbox
 from semblance.app.widgets.menus import attach_menu
 from semblance.app.widgets.panel import Panel, PanelHeader
 from semblance.app.widgets.place_marks import NO_PLACE_MARKS, PlaceMarks
@@ -64,7 +64,7 @@ class QueryPanel(Panel):
         self._context, self._state = context, context.state
         self._source: QuerySource | None = None
         self._loaded: ViewedImage | None = None
-        self._failed = False
+        self._failed = self._is_plain = False
         self._job: Job | None = None
         self.setObjectName("query-panel")
 
@@ -112,7 +112,7 @@ class QueryPanel(Panel):
 
         body = QWidget()
         self._body = vbox(body, spacing=8)
-        self._body.setContentsMargins(8, 5, 8, 8)
+        self._body.setContentsMargins(EDGE, 5, EDGE, 8)
         for widget in (
             self.tools,
             self._pages,
@@ -145,6 +145,15 @@ class QueryPanel(Panel):
     def set_plain(self, plain: bool) -> None:
         """Show the image and its facts only, without histogram."""
         self.pane.set_histogram_shown(not plain)
+        self.tools.set_plain(plain)
+        self.tools.menu_filler = self._fill_menu if plain else None
+        self._is_plain = plain
+        self._show_header_buttons()
+
+    def _show_header_buttons(self) -> None:
+        """The buttons of the header. Few are wanted in Read: the menu of the tools has both there."""
+        self.full_size.setVisible(self._loaded is not None and not self._is_plain)
+        self.more.setVisible(self._source is not None and not self._is_plain)
 
     def show_place_marks(self, marks: PlaceMarks) -> None:
         """Draw the places of a reason on the image: those of a volume on the slice that was compared."""
@@ -291,8 +300,7 @@ class QueryPanel(Panel):
         has_query = self._source is not None
         self.header.set_subtitle(self._source.label(self._state.columns) if self._source else "")
         self._outside.setVisible(has_query and self._source is not None and self._source.case is None)
-        self.more.setVisible(has_query)
-        self.full_size.setVisible(self._loaded is not None)
+        self._show_header_buttons()
         self.tools.setVisible(has_query)
         self._search_with_row.setVisible(self._loaded is not None)
         self.tools.setEnabled(self._loaded is not None)
@@ -362,6 +370,13 @@ class QueryPanel(Panel):
             menu.addAction(tr("Copy file name"), lambda: QGuiApplication.clipboard().setText(source.name))
         menu.addAction(tr("Help for this panel\tF1"), self.help_requested.emit)
         return menu
+
+    def _fill_menu(self, menu: QMenu) -> None:
+        """Add the menu of the image to ``menu``."""
+        if self._source is not None:
+            image = self.make_menu()
+            image.setParent(menu)
+            menu.addActions(image.actions())
 
     def _open_menu(self, at: QPoint) -> None:
         if self._source is not None:

@@ -15,8 +15,8 @@ from semblance.app.search.feedback import mark_cards
 from semblance.app.search.similar.ranking_panel import adjustments_text
 from semblance.app.shell import search_operations
 from semblance.app.shell.state import Change
+from semblance.app.widgets import menus
 from semblance.app.widgets.cards.case_drag import CASE_MIME
-from semblance.app.window import parts
 from semblance.core.language import translate
 from semblance.core.library.library import Library
 from semblance.core.metrics.relevance_feedback.feedback_space import no_coordinates_error
@@ -167,7 +167,7 @@ def test_the_menu_of_a_case_offers_both_marks(window, monkeypatch):
         chosen.extend(texts)
         texts["Less like this"].trigger()
 
-    monkeypatch.setattr(parts, "Menu", type("Taken", (QMenu,), {"exec": take}))
+    monkeypatch.setattr(menus, "Menu", type("Taken", (QMenu,), {"exec": take}))
     window.parts.show_case_menu(row(window, 8), QPoint())
     assert "More like this" in chosen
     wait_for_marks(window, [], [name(window, 8)])
