@@ -221,7 +221,7 @@ class Panels(QObject):
 
     @lazy_part
     def query(self) -> QueryPanel:
-        made = QueryPanel(self._context)
+        made = QueryPanel(self._context, self.thumbnails)
         made.set_plain(self._workspaces.current.plain)
         made.help_requested.connect(lambda: self.help_requested.emit("query"))
         made.full_size_requested.connect(self.full_size_requested)

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QPoint, Qt, Signal
-from PySide6.QtGui import QHideEvent, QKeyEvent, QResizeEvent
+from PySide6.QtGui import QHideEvent, QKeyEvent, QMouseEvent, QPixmap, QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QFrame, QMenu, QPushButton, QScrollArea, QWidget
 
 from semblance.app.search.case_panel import CaseNotes
@@ -38,8 +38,10 @@ from semblance.app.viewer.tools import RECTANGLE, SELECT
 from semblance.app.widgets.buttons import KeyTip
 from semblance.app.widgets.cards.card_layout import STRIP_CARDS
 from semblance.app.widgets.cards.card_view import NONE
+from semblance.app.widgets.cards.case_drag import CaseData, drag, is_drag
 from semblance.app.widgets.cards.case_grid import CaseGrid
 from semblance.app.widgets.cards.case_model import CaseModel
+from semblance.app.widgets.drop_target import DropTarget
 from semblance.app.widgets.finding_chips import FindingChip
 from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
 from semblance.app.widgets.layouts import hbox, vbox
@@ -147,6 +149,7 @@ class ComparePage(FullPage):
         # It is one line high; the wheel and the arrow keys go to the other lines.
         self.strip.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.strip.setAccessibleName(tr("Similar cases, nearest first"))
+        self._drop = DropTarget(tr("Search with this"), self.panes[0])
         self._lay_out()
         self._connect()
 
@@ -212,6 +215,11 @@ class ComparePage(FullPage):
         self.draw.toggled.connect(self._draw)
         self.feedback.judged.connect(self.judged)
         self.search_region.clicked.connect(self.search_with_region)
+        self.headers[1].dragged.connect(self._drag_case)
+        self._drop.case_dropped.connect(partial(search_operations.submit_case, self._context))
+        self._drop.file_dropped.connect(
+            lambda path: search_operations.submit_query(self._context, Query(image=path))
+        )
         self.panes[1].view.region.changed.connect(lambda _region: self._update_region())
         self.strip.current_changed.connect(self._follow_strip)
         self.strip.menu_requested.connect(self.menu_requested)
@@ -281,6 +289,14 @@ class ComparePage(FullPage):
         """The user chose a case below the images."""
         if not self.strip.is_replacing and case_row not in (NONE, self.current_row()):
             self.follow(case_row)
+
+    def _drag_case(self) -> None:
+        """Drag the compared case, onto the query or into another program."""
+        if self._pair is not None:
+            row = self._pair.case.row
+            image = None if self.strip.source is None else self.strip.source.get(row)
+            pixmap = None if image is None else QPixmap.fromImage(image)
+            drag(self.headers[1], CaseData(row), pixmap, self.strip.source)
 
     def step(self, steps: int) -> None:
         """Go forward by ``steps`` ranks, or back."""
@@ -656,10 +672,14 @@ class ComparePage(FullPage):
 
 
 class CompareHeader(ImageHeader):
-    """Title, name and finding of an image, or why there is no image."""
+    """Title, name and finding of an image, or why there is no image. ``dragged``: by the mouse, which on the image
+    changes its window."""
+
+    dragged = Signal()
 
     def __init__(self, title: str) -> None:
         super().__init__(title)
+        self._pressed_at: QPoint | None = None
         self._chip = FindingChip(-1, "?")
         self._row.insertWidget(self._row.indexOf(self._subtitle) + 1, self._chip)
         self.problem = ElidedLabel(role="second", mode=Qt.TextElideMode.ElideMiddle)
@@ -671,6 +691,14 @@ class CompareHeader(ImageHeader):
         self.set_title(title)
         self.set_subtitle(name)
         self._chip.set_finding(code, letter, finding or tr("not given"))
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        self._pressed_at = event.position().toPoint()
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        if self._pressed_at is not None and is_drag(self._pressed_at, event):
+            self._pressed_at = None
+            self.dragged.emit()
 
     def show_nothing(self) -> None:
         """Show no case."""

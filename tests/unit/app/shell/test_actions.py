@@ -19,6 +19,7 @@ KNOWN = {
     "scores", "query", "ranking", "training",
     "can judge", "judgements", "own judgements", "undone judgements", "two metrics",
     "edits", "undone edits", "can add concepts",
+    "earlier queries", "later queries",
     "concepts", "concepts changed", "can save search", "can save metric",
 }  # fmt: skip
 

@@ -167,7 +167,7 @@ def test_the_menu_of_a_case_offers_both_marks(window, monkeypatch):
         chosen.extend(texts)
         texts["Less like this"].trigger()
 
-    monkeypatch.setattr(menus, "Menu", type("Taken", (QMenu,), {"exec": take}))
+    monkeypatch.setattr(menus, "Menu", type("Taken", (QMenu,), {"popup": take}))
     window.parts.show_case_menu(row(window, 8), QPoint())
     assert "More like this" in chosen
     wait_for_marks(window, [], [name(window, 8)])
