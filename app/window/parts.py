@@ -144,7 +144,7 @@ class WindowParts(QObject):
         self.panels.case_menu_requested.connect(self.show_case_menu)
         context.case_menu.fill = self.fill_case_menu
         self.panels.compare_requested.connect(self.full.compare)
-        self.panels.compare_detached.connect(self.full.detach_compare)
+        self.panels.page_detached.connect(self.full.detach)
         self.panels.page_closed.connect(self.full.leave_page)
         self.panels.full_size_requested.connect(self.full.view_query)
         self.panels.questions_requested.connect(self.full.ask_next)
