@@ -42,12 +42,13 @@ from semblance.core.language import format_number, tr, tr_n, visible
 from semblance.core.library.case_columns import NO_FINDING, words
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.patient_tree import PatientTree
-from semblance.core.searches.query import Query
 from semblance.core.workflows.library import find_cases
 
 #: Findings shown before the list scrolls.
 LISTED = 8
 GAP = 4
+#: Arrow keys that follow each other faster do not search for every case.
+SEARCH_DELAY_MS = 120
 #: Delay after scrolling before the visible cases are measured first.
 MEASURE_DELAY_MS = 300
 _GRID, _LIST, PATIENTS = "grid", "list", "patients"
@@ -55,7 +56,7 @@ VIEWS = (*GRID_OR_LIST, (PATIENTS, "users", tr("By patient, study and series")))
 
 
 class LibraryPanel(Panel):
-    """A grid or list of the cases, or their patients, studies and series. Enter or a double click searches with a case.
+    """A grid or list of the cases, or their patients, studies and series. A click or an arrow key searches with one.
 
     The grid's current case is the panel's in every view.
     """
@@ -85,16 +86,19 @@ class LibraryPanel(Panel):
         self._listed_library: LibraryLocation | None = None
         self.grid.set_source(thumbnails)
         self.grid.setAccessibleName(tr("Cases of the library"))
-        self.grid.activated.connect(self._search_with)
-        self.grid.menu_requested.connect(self.menu_requested)
+        #: The case that a key went to last, and the time until it becomes the query.
+        self._next_query = NONE
+        self._search_timer = one_shot(self, self._search_next, SEARCH_DELAY_MS)
         self._measure_timer = one_shot(self, self._measure_visible, MEASURE_DELAY_MS)
         self.grid.verticalScrollBar().valueChanged.connect(lambda _: self._measure_timer.start())
 
         self.search.down_pressed.connect(self._focus_cases)
         self.search.returnPressed.connect(self._focus_cases)
         self.patients = PatientView(thumbnails)
-        self.patients.activated.connect(self._search_with)
-        self.patients.menu_requested.connect(self.menu_requested)
+        for cases in (self.grid, self.patients):
+            cases.picked.connect(self._pick)
+            cases.activated.connect(self._search_with)
+            cases.menu_requested.connect(self.menu_requested)
         self.patients.current_changed.connect(self.grid.set_current)
         self.grid.current_changed.connect(self._follow_current)
         self._tree: PatientTree | None = None
@@ -108,13 +112,21 @@ class LibraryPanel(Panel):
             "chevron-left", tr("Collapse the library"), context.actions, "go_library"
         )
 
+        self._count_label = ElidedLabel(role="small")
+        self.show_all_button = QPushButton(tr("Show all"))
+        self._lay_out()
+        self._state.changed.connect(self._follow_state)
+        theme_signals.changed.connect(self._refresh)
+        self._show_view(context.settings.text("library_view"))
+        self.collapse_button.hide()
+        self._refresh()
+
+    def _lay_out(self) -> None:
         top = QWidget()
         top_layout = vbox(top, spacing=8, margins=(EDGE, 8, EDGE, 4))
         top_layout.addWidget(self.search)
         top_layout.addWidget(self._findings)
         top_layout.addWidget(self._split)
-        self._count_label = ElidedLabel(role="small")
-        self.show_all_button = QPushButton(tr("Show all"))
         self.show_all_button.setToolTip(tr("Show all cases, not only the selected ones"))
         self.show_all_button.setAccessibleName(tr("Show all cases, not only the selected ones"))
         set_look(self.show_all_button, link=True)
@@ -130,12 +142,6 @@ class LibraryPanel(Panel):
         column = vbox(self)
         column.addWidget(top)
         column.addWidget(self._views, 1)
-
-        self._state.changed.connect(self._follow_state)
-        theme_signals.changed.connect(self._refresh)
-        self._show_view(context.settings.text("library_view"))
-        self.collapse_button.hide()
-        self._refresh()
 
     def _measure_visible(self) -> None:
         """While the library is prepared, let the cases on screen be measured next."""
@@ -165,6 +171,7 @@ class LibraryPanel(Panel):
 
     def _follow_state(self, change: Change) -> None:
         if change & Change.LIBRARY:
+            self._search_timer.stop()
             self._clear_filters()
         elif change & Change.SELECTION and self._state.selected_rows is not None:
             # All cases selected on a plot are shown, so the text filter is cleared.
@@ -180,6 +187,7 @@ class LibraryPanel(Panel):
         elif change & Change.SELECTION:
             self._apply_filters()
         if change & Change.QUERY:
+            self._search_timer.stop()
             self._select_query_case()
 
     def _clear_filters(self) -> None:
@@ -214,11 +222,11 @@ class LibraryPanel(Panel):
         """Search with the case ``steps`` positions after the query, or after the current case."""
         model = self.grid.model()
         if len(model):
-            start = model.position_of(self.query_row())
+            start = model.position_of(self._next_query if self._search_timer.isActive() else self.query_row())
             start = start if start != NO_PLACE else self.grid.current_place()
             place = min(len(model) - 1, max(0, start + steps))
             self.grid.set_current(model.case_row(place))
-            self.search_current()
+            self._pick(model.case_row(place), by_key=True)
 
     def _set_view(self, name: str) -> None:
         self._context.settings.set_text("library_view", name)
@@ -372,10 +380,22 @@ class LibraryPanel(Panel):
         if row not in (NONE, self.grid.current()):
             self.grid.set_current(row)
 
+    def _pick(self, case_row: int, by_key: bool) -> None:
+        """Search with the case that the user went to. While a key is held, only where it starts and stops."""
+        is_held = by_key and self._search_timer.isActive()
+        if not is_held:
+            self._search_with(case_row)
+        if by_key:
+            search_operations.cancel_file_query(self._context)
+            self._next_query = case_row
+            self._search_timer.start()
+
+    def _search_next(self) -> None:
+        self._search_with(self._next_query)
+
     def _search_with(self, case_row: int) -> None:
-        index = self._state.columns.index_of_row(case_row)
-        if index >= 0:
-            search_operations.submit_query(self._context, Query(case=self._state.columns.ids[index]))
+        self._search_timer.stop()
+        search_operations.submit_case(self._context, case_row)
 
 
 class _FilterList(QWidget):

@@ -69,7 +69,7 @@ SYNONYMS = {
     "read": tr("clinical reading view"),
     "research": tr("train evaluation learners view"),
     "layout": tr("windows panels default"),
-    "animate_reordering": tr("animation movement"),
+    "animate_reordering": tr("animate reordering animation movement"),
     "full_screen": tr("maximise"),
     "ask_case": tr("query retrieve similar"),
     "compare": tr("side by side second monitor window measure difference blink"),
@@ -78,16 +78,18 @@ SYNONYMS = {
     "why": tr("explain reason contributions"),
     "refine": tr("feedback thumbs clicks"),
     "header": tr("dicom tags metadata"),
-    "paste_image": tr("paste query screenshot insert"),
+    "paste_image": tr("paste query screenshot insert clipboard image file case id"),
     "ask_file": tr("query open similar upload"),
     "save_search": tr("keep name store"),
     "branch_search": tr("copy duplicate fork"),
     "searches": tr("saved history open"),
+    "previous_query": tr("back history return last"),
+    "next_query": tr("forward history"),
     "rank_again": tr("refresh update renew"),
     "region": tr("rectangle ellipse polygon outline roi brush mass wand"),
     "whole_image": tr("remove region"),
     "same_patient": tr("include exclude patients"),
-    "alike": tr("copies duplicates"),
+    "alike": tr("near-duplicates duplicates"),
     "diverse": tr("diversity variety"),
     "show_alike": tr("copies duplicates"),
     "no_good_match": tr("outlier unusual"),
@@ -96,7 +98,7 @@ SYNONYMS = {
     "judge_not_alike": tr("thumb down dissimilar no"),
     "judge_closer": tr("triplet judge"),
     "ask_next": tr("question active learning"),
-    "undo_judgement": tr("back revert click"),
+    "undo_judgement": tr("back revert click judgement"),
     "redo_judgement": tr("again click"),
     "reset_judgements": tr("reset clear start over"),
     "save_refined": tr("keep store learnt"),
@@ -127,6 +129,7 @@ SYNONYMS = {
     "manage_metrics": tr("rename duplicate delete copy remove"),
     "save_plot": tr("export svg pdf figures charts"),
     "help": tr("manual documentation guide"),
+    "tour": tr("introduction first steps learn guide minute demo"),
     "tutorial": tr("introduction first steps learn guide"),
     "words": tr("words terms"),
     "whats_new": tr("changelog changes version release news"),
@@ -150,6 +153,7 @@ _OF_EDITS = (
     "undone edits",
     "can save metric",
 )
+_HISTORY_STEPS = {"earlier queries": -1, "later queries": 1}
 _OF_MARKS = ("writable", "can judge", "can save search", "can add concepts", "concepts")
 
 
@@ -297,7 +301,7 @@ COMMANDS = (
     Command("text_smaller", tr("Smaller text"), "View", "Ctrl+-", "minus"),
     Command("language", tr("Switch language (Deutsch / English)"), "View", "", "info", research=True),
     Command("layout", tr("Reset layout"), "View", "", "layers", separator=True),
-    Command("animate_reordering", tr("Animate reordering"), "View", "", "", checkable=True, research=True),
+    Command("animate_reordering", tr("Show cases moving"), "View", "", "", checkable=True, research=True),
     Command("full_screen", tr("Full screen"), "View", "F11", "", checkable=True),
     Command("ask_case", tr("Search with this case"), "Case", "Ctrl+Return", "search", "library"),
     Command("compare", tr("Compare with the query"), "Case", "Ctrl+M", "compare", "ranking"),
@@ -313,9 +317,7 @@ COMMANDS = (
     Command("next_case", tr("Next case"), "Case", "Ctrl+Down", "chevron-down", "library", research=True),
     Command("previous_case", tr("Previous case"), "Case", "Ctrl+Up", "chevron-up", "library", research=True),
     Command("ask_file", tr("Search with an image file…"), "Search", "Ctrl+Shift+O", "image", "metric"),
-    Command(
-        "paste_image", tr("Search with the image on the clipboard"), "Search", "Ctrl+V", "image", "metric"
-    ),
+    Command("paste_image", tr("Search with what was copied"), "Search", "Ctrl+V", "image", "library"),
     Command(
         "save_search", tr("Save search…"), "Search", "Ctrl+Alt+S", "save", "can save search", separator=True
     ),
@@ -329,15 +331,27 @@ COMMANDS = (
         research=True,
     ),
     Command("searches", tr("Searches…"), "Search", "Ctrl+Alt+O", "list", "library"),
+    Command(
+        "previous_query",
+        tr("Previous query"),
+        "Search",
+        "Alt+Left",
+        "chevron-left",
+        "earlier queries",
+        research=True,
+    ),
+    Command(
+        "next_query", tr("Next query"), "Search", "Alt+Right", "chevron-right", "later queries", research=True
+    ),
     Command("rank_again", tr("Search again"), "Search", "F5", "refresh", "query"),
     Command("region", tr("Draw region"), "Search", "Ctrl+Shift+R", "rectangle", "query", separator=True),
     Command("whole_image", tr("Search with the whole image"), "Search", "Ctrl+Shift+W", "select", "query"),
     Command("same_patient", tr("Hide same patient"), "Search", "", "users", checkable=True, separator=True),
-    Command("alike", tr("Group near-duplicates"), "Search", "", "layers", checkable=True),
+    Command("alike", tr("Group the same lesion and copies"), "Search", "", "layers", checkable=True),
     Command("diverse", tr("Show diverse results"), "Search", "", "grid", checkable=True, research=True),
     Command(
         "show_alike",
-        tr("Expand or collapse near-duplicates"),
+        tr("Expand or collapse the same lesion"),
         "Search",
         "Ctrl+Shift+F",
         "layers",
@@ -353,10 +367,10 @@ COMMANDS = (
     Command("refine", tr("Show marks"), "Refine", "Ctrl+J", "plus", "library"),
     Command("ask_next", tr("Ask me next"), "Refine", "Ctrl+Shift+Q", "help", "ranking"),
     Command(
-        "undo_judgement", tr("Undo judgement"), "Refine", "Ctrl+Z", "undo", "own judgements", separator=True
+        "undo_judgement", tr("Undo mark"), "Refine", "Ctrl+Z", "undo", "own judgements", separator=True
     ),
-    Command("redo_judgement", tr("Redo judgement"), "Refine", "Ctrl+Shift+Z", "redo", "undone judgements"),
-    Command("reset_judgements", tr("Undo all judgements"), "Refine", "", "refresh", "judgements"),
+    Command("redo_judgement", tr("Redo mark"), "Refine", "Ctrl+Shift+Z", "redo", "undone judgements"),
+    Command("reset_judgements", tr("Undo all marks"), "Refine", "", "refresh", "judgements"),
     Command(
         "save_refined",
         tr("Save as new metric…"),
@@ -434,7 +448,8 @@ COMMANDS = (
     Command("import_features", tr("Import features…"), "Research", "", "plus", "editable"),
     Command("export_features", tr("Export features…"), "Research", "", "export", "library"),
     Command("help", tr("Help for this panel"), "Help", "F1", "help"),
-    Command("tutorial", tr("Tutorial"), "Help", "", "play"),
+    Command("tour", tr("Tour"), "Help", "", "play"),
+    Command("tutorial", tr("Tutorial"), "Help", "", "info", research=True),
     Command("keyboard", tr("Keyboard and mouse"), "Help", "?", "help"),
     Command("words", tr("Glossary"), "Help", "", "info"),
     Command("whats_new", tr("What's new"), "Help", "", "info"),
@@ -605,6 +620,7 @@ def available(state: WindowState) -> set[str]:
             out.add("can save search")
     if state.ranking is not None:
         out.add("ranking")
+    out |= {name for name, steps in _HISTORY_STEPS.items() if state.history.can_go(steps)}
     out |= _judgement_conditions(state) | _edit_conditions(state)
     if state.training is not None and state.training.running:
         out.add("training")
