@@ -37,7 +37,7 @@ def open_menu_of_focus() -> None:
     """Open the menu of what has the keyboard, as the menu key does. Qt takes Shift+F10 for it on Windows only."""
     focus = QApplication.focusWidget()
     if focus is not None:
-        at = focus.inputMethodQuery(Qt.InputMethodQuery.ImCursorRectangle).toRect().center()
+        at = focus.rect().center()
         reason = QContextMenuEvent.Reason.Keyboard
         QApplication.sendEvent(focus, QContextMenuEvent(reason, at, focus.mapToGlobal(at)))
 
