@@ -38,6 +38,7 @@ from semblance.app.window.help_files import WHATS_NEW
 from semblance.app.window.palette import CommandPalette
 from semblance.app.window.panels import Panels
 from semblance.app.window.top_bar import TopBar
+from semblance.app.window.tour import Tour
 from semblance.app.window.workspaces import READ, RESEARCH, WorkspaceChoice
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.language import LANGUAGES, tr, translate
@@ -162,6 +163,7 @@ class Commands(QObject):
         self._panels, self._layout, self._full, self._workspaces = panels, layout, full, workspaces
         self.help_dialog: HelpDialog | None = None
         self.palette: CommandPalette | None = None
+        self.tour = Tour(context, window, panels)
         self.focus = PanelFocus(context, panels, layout, full, top)
         self.library = LibraryCommands(context, window)
         self.library.help_requested.connect(self.show_help)
@@ -214,6 +216,7 @@ class Commands(QObject):
             "layout": self._layout.reset,
             "full_screen": self.full_screen,
             "help": self.show_panel_help,
+            "tour": self.tour.start,
             "tutorial": partial(self.show_help, "tutorial"),
             "keyboard": partial(self.show_help, "keyboard"),
             "words": partial(self.show_help, "glossary"),

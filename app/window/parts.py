@@ -102,11 +102,11 @@ class CaseLinks(QObject):
             return
         self._is_following = True
         try:
-            # What is compared with the query stays current when the query is chosen, or a case that is not ranked.
-            is_compared = (
-                row != self._panels.library.query_row() and other.model().position_of(row) != NO_PLACE
-            )
-            stays = other is self._panels.ranking.grid and not is_compared
+            # The library shows the query. What is compared with it stays current when the query is chosen, or a case
+            # that is not ranked.
+            library = self._panels.library
+            is_compared = row != library.query_row() and other.model().position_of(row) != NO_PLACE
+            stays = other is library.grid or not is_compared
             other.mirror(other.current() if stays else row, grid.selection)
         finally:
             self._is_following = False
@@ -145,7 +145,7 @@ class WindowParts(QObject):
         context.case_menu.fill = self.fill_case_menu
         QShortcut(QKeySequence("Shift+F10"), window, open_menu_of_focus)
         self.panels.compare_requested.connect(self.full.compare)
-        self.panels.compare_detached.connect(self.full.detach_compare)
+        self.panels.page_detached.connect(self.full.detach)
         self.panels.page_closed.connect(self.full.leave_page)
         self.panels.full_size_requested.connect(self.full.view_query)
         self.panels.questions_requested.connect(self.full.ask_next)
