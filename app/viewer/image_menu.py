@@ -21,6 +21,7 @@ from semblance.app.viewer import tools
 from semblance.app.viewer.image_display import ImageDisplay
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.viewer.image_view import ImageView
+from semblance.app.viewer.key_images import KeyImages
 from semblance.app.viewer.linking import linked_view
 from semblance.app.viewer.rendering import Renderer, SearchedPart
 from semblance.app.viewer.view_settings import MAX_PRESETS, PRESETS, saved_presets
@@ -72,7 +73,7 @@ def image_menu(
     marks.setEnabled(bool(view.marks))
     marks.toggled.connect(view.set_marks_shown)
     menu.addSeparator()
-    keys = None if pane is None else pane.key_images
+    keys = None if pane is None else pane.findChild(KeyImages)
     if keys is not None:
         key = menu.addAction(tr("Key image") + "\tJ", keys.toggle)
         key.setCheckable(True)
