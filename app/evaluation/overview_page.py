@@ -67,8 +67,12 @@ class PlotCell(TitledCell):
         self.view = view
         if axis is not None:
             button = QToolButton()
-            button.setDefaultAction(axis)
+            # With the action as its own, it would get the action's text.
             button.setText(tr("0–1"))
+            button.setCheckable(True)
+            button.setChecked(axis.isChecked())
+            button.toggled.connect(axis.setChecked)
+            axis.toggled.connect(button.setChecked)
             button.setToolTip(f"{axis.text()} ({native(axis.shortcut().toString())})")
             button.setAccessibleName(axis.text())
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
