@@ -1,4 +1,4 @@
-"""The menu of an image: window presets, and the image as it is displayed, copied and saved."""
+"""The menu of an image: its case, the window, and the image as it is displayed, copied and saved."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QGuiApplication, QImage, QPainter, QPixmap
 from PySide6.QtWidgets import QInputDialog, QMenu, QWidget
 
-from semblance.app.shell import file_dialogs
+from semblance.app.shell import file_dialogs, search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_target
 from semblance.app.shell.icons import icon
@@ -19,7 +19,9 @@ from semblance.app.shell.jobs import Job, WorkerPool
 from semblance.app.shell.settings import Settings
 from semblance.app.viewer import tools
 from semblance.app.viewer.image_display import ImageDisplay
+from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.viewer.image_view import ImageView
+from semblance.app.viewer.key_images import KeyImages
 from semblance.app.viewer.linking import linked_view
 from semblance.app.viewer.rendering import Renderer, SearchedPart
 from semblance.app.viewer.view_settings import MAX_PRESETS, PRESETS, saved_presets
@@ -28,15 +30,30 @@ from semblance.core.imaging import hide_text
 from semblance.core.imaging.measurements import Figure
 from semblance.core.imaging.text_detector import TextBox
 from semblance.core.language import tr, tr_n
+from semblance.core.searches.query import Query
 
 
-def image_menu(view: ImageView, context: Context, parent: QWidget) -> QMenu:
-    """The menu of the image in ``view``. It deletes itself when it closes."""
+def image_menu(
+    view: ImageView,
+    context: Context,
+    parent: QWidget,
+    pane: ImagePane | None = None,
+    show_header: Callable[[], object] | None = None,
+) -> QMenu:
+    """The menu of the image in ``view``: what can be done with its case, then with the image. It deletes itself when it
+    closes. ``pane``: what it is from; ``show_header``: shows the header of its file."""
     menu = Menu(parent)
     menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     region, shown = view.region, view.image is not None
+    if pane is not None and shown:
+        library, what = pane.source
+        is_case = isinstance(what, int) and library == context.state.location
+        context.case_menu.fill(menu, what if is_case and isinstance(what, int) else -1, show_header)
+        menu.addSeparator()
     menu.addAction(tr("Fit to window") + "\tF", view.fit).setEnabled(shown)
     menu.addAction(tr("Actual size (1:1)") + "\t1", view.actual_size).setEnabled(shown)
+    is_measured = view.image is not None and view.image.spacing_mm is not None
+    menu.addAction(tr("True size, in mm of the screen"), view.true_size).setEnabled(is_measured)
     menu.addAction(tr("Rotate") + "\tT", view.rotate).setEnabled(shown)
     menu.addAction(tr("Flip") + "\tH", view.flip).setEnabled(shown)
     menu.addSeparator()
@@ -56,12 +73,22 @@ def image_menu(view: ImageView, context: Context, parent: QWidget) -> QMenu:
     marks.setEnabled(bool(view.marks))
     marks.toggled.connect(view.set_marks_shown)
     menu.addSeparator()
+    keys = None if pane is None else pane.findChild(KeyImages)
+    if keys is not None:
+        key = menu.addAction(tr("Key image") + "\tJ", keys.toggle)
+        key.setCheckable(True)
+        key.setChecked(keys.is_marked)
+        key.setEnabled(keys.can_mark)
+        menu.addAction(tr("Next key image") + "\tShift+J", keys.go_to_next).setEnabled(
+            any(one.slice is not None for one in keys.marked)
+        )
+        menu.addSeparator()
     if view.editable:
         outline = menu.addAction(tr("Outline the mass in the region"), view.refine_requested.emit)
         outline.setEnabled(region.region is not None)
         menu.addAction(tr("Undo region\tCtrl+Z"), view.undo).setEnabled(view.can_undo)
         menu.addAction(tr("Remove region") + "\tEsc", region.remove).setEnabled(region.region is not None)
-    _add_measuring(menu, view)
+    _add_measuring(menu, view, context, pane)
     hides_text = context.settings.blacks_out_text
     copy = tr("Copy image with its text blacked out") if hides_text else tr("Copy image as displayed")
     save = tr("Save image with its text blacked out…") if hides_text else tr("Save image as displayed…")
@@ -71,7 +98,7 @@ def image_menu(view: ImageView, context: Context, parent: QWidget) -> QMenu:
     return menu
 
 
-def _add_measuring(menu: QMenu, view: ImageView) -> None:
+def _add_measuring(menu: QMenu, view: ImageView, context: Context, pane: ImagePane | None) -> None:
     """The tools that measure, and the acts on the measurement that is selected."""
     measure, region = view.measure, view.region.region
     selected, has_image = measure.selected_figure, view.image is not None
@@ -93,15 +120,37 @@ def _add_measuring(menu: QMenu, view: ImageView) -> None:
     tools_menu.setEnabled(has_image)
     if selected is not None:
         if selected.region is not None:
-            menu.addAction(
-                tr("Search with this measured region"), lambda: view.region.draw(selected.region)
-            ).setEnabled(view.editable)
+            search = _search_with(view, context, pane, selected)
+            menu.addAction(tr("Search with this measured region"), search or view.update).setEnabled(
+                search is not None
+            )
         menu.addAction(tr("Remove this measurement") + "\t" + tr("Del"), measure.remove)
     menu.addSeparator()
 
 
+def _search_with(
+    view: ImageView, context: Context, pane: ImagePane | None, figure: Figure
+) -> Callable[[], object] | None:
+    """What makes a measured region the region to search with; ``None`` where nothing can, as on a plane across
+    slices."""
+    region = figure.region
+    if region is None or figure.plane is not None:
+        return None
+    if view.editable:
+        return partial(view.region.draw, region)
+    library, what = (None, 0) if pane is None else pane.source
+    columns = context.state.columns
+    index = columns.index_of_row(what) if isinstance(what, int) and library is not None else -1
+    if pane is None or index < 0 or library != context.state.location:
+        return None
+    query = Query(case=columns.ids[index], region=pane.on_shown_slice(region))
+    return partial(search_operations.submit_query, context, query)
+
+
 def _add_window_level_actions(menu: QMenu, view: ImageView, context: Context, parent: QWidget) -> None:
     has_window, settings = view.window_level is not None, context.settings
+    whole, menu = menu, menu.addMenu(tr("Window / level"))
+    menu.setEnabled(has_window)
     menu.addAction(tr("Automatic window / level") + "\t0", view.auto).setEnabled(has_window)
     for preset in view.presets:
         menu.addAction(f"{preset.name}\t{preset.key}", partial(view.use_preset, preset)).setEnabled(
@@ -115,7 +164,7 @@ def _add_window_level_actions(menu: QMenu, view: ImageView, context: Context, pa
         delete_menu = menu.addMenu(tr("Delete preset"))
         for preset in own_presets:
             delete_menu.addAction(preset.name, partial(delete_preset, settings, preset.name))
-    negative = menu.addAction(tr("Invert") + "\tI", view.invert)
+    negative = whole.addAction(tr("Invert") + "\tI", view.invert)
     negative.setCheckable(True)
     negative.setChecked(view.inverted)
     negative.setEnabled(view.image is not None)

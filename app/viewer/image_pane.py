@@ -37,9 +37,11 @@ _NOTED_ATTRIBUTES = ("modality", "body_part", "view", "laterality")
 
 
 class ImagePane(QWidget):
-    """Shows a :class:`ViewedImage`. ``slice_changed(place)``: another slice is shown."""
+    """Shows a :class:`ViewedImage`. ``slice_changed(place)``: another slice is shown. ``image_shown()``: another image,
+    or none."""
 
     slice_changed = Signal(int)
+    image_shown = Signal()
 
     def __init__(
         self,
@@ -138,6 +140,7 @@ class ImagePane(QWidget):
         self._show_place(self.slices.place, image.slice_facts)
         self._restore_view(image)
         self._is_showing = False
+        self.image_shown.emit()
 
     def show_place_marks(self, marks: PlaceMarks) -> None:
         """Draw ``marks`` over the image, of a volume over their slice alone. They go with the image."""
@@ -233,6 +236,7 @@ class ImagePane(QWidget):
         self.view.show_image(None)
         self.histogram.show_image(None)
         self._is_showing = False
+        self.image_shown.emit()
 
     def set_histogram_shown(self, shown: bool) -> None:
         """Whether grey images have their histogram below them."""

@@ -39,6 +39,7 @@ from semblance.app.window.help_files import WHATS_NEW
 from semblance.app.window.palette import CommandPalette
 from semblance.app.window.panels import Panels
 from semblance.app.window.top_bar import TopBar
+from semblance.app.window.tour import Tour
 from semblance.app.window.workspaces import READ, RESEARCH, WorkspaceChoice
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.language import LANGUAGES, tr, translate
@@ -163,6 +164,7 @@ class Commands(QObject):
         self._panels, self._layout, self._full, self._workspaces = panels, layout, full, workspaces
         self.help_dialog: HelpDialog | None = None
         self.palette: CommandPalette | None = None
+        self.tour = Tour(context, window, panels)
         self.focus = PanelFocus(context, panels, layout, full, top)
         self.library = LibraryCommands(context, window)
         self.library.help_requested.connect(self.show_help)
@@ -216,6 +218,7 @@ class Commands(QObject):
             "layout": self._layout.reset,
             "full_screen": self.full_screen,
             "help": self.show_panel_help,
+            "tour": self.tour.start,
             "tutorial": partial(self.show_help, "tutorial"),
             "keyboard": partial(self.show_help, "keyboard"),
             "words": partial(self.show_help, "glossary"),
@@ -359,6 +362,10 @@ class Commands(QObject):
     def show_header(self, pane: ImagePane) -> None:
         """Show the header of the file in ``pane``; for a series that of the slice shown."""
         self._read_header(pane.source[1], pane.place)
+
+    def show_header_of(self, case_row: int) -> None:
+        """Show the header of the file of a case."""
+        self._read_header(case_row)
 
     def _read_header(self, what: int | ImageAddress, place: int | None = None) -> None:
         panel = self._panels.file_header

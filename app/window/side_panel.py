@@ -147,8 +147,9 @@ class SidePanel(QWidget):
             why.images.point(0, at)
 
     def set_plain(self, plain: bool) -> None:
-        """Whether Why is shown without the metric."""
+        """Whether Why is shown without the metric, and the header without help."""
         self._is_plain = plain
+        self.header.show_help_button(not plain)
         why = SidePanel.why.built(self)
         if why is not None:
             why.set_plain(plain)

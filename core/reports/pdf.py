@@ -221,8 +221,11 @@ def _flowables(
         if compared or document.tested or document.plots:
             flowables.append(PageBreak())
         heading = heading[-2:]
+    if document.measured:
+        flowables += [*_heading(tr("Measurements")), *_measured(document, text_width)]
     if compared:
         flowables += [*heading, *_ranking(document, compared, marks, text_width)]
+    flowables += _key_images(document, text_width)
     flowables += _tested(document, text_width)
     if further:
         flowables += [*_heading(tr("Further similar cases")), *_ranking(document, further, marks, text_width)]
@@ -262,6 +265,23 @@ def _first_page(
 def _height(flowables: Sequence[Any], text_width: float) -> float:
     spaces = sum(one.getSpaceBefore() + one.getSpaceAfter() for one in flowables)
     return float(spaces + sum(one.wrap(text_width, _UNLIMITED)[1] for one in flowables))
+
+
+def _key_images(document: ReportDocument, text_width: float) -> list[Any]:
+    """The slices of the query that a person marked, three in a row."""
+    if not document.query.key_images:
+        return []
+    gap = 8.0
+    width = (text_width - 2 * gap) / 3
+    cells: list[Any] = [
+        [ThumbnailBox(one.image, width, width, fit_image=True), Spacer(0, 2), paragraph(one.label, QUIET)]
+        for one in document.query.key_images
+    ]
+    cells += [""] * (-len(cells) % 3)
+    rows = [cells[start : start + 3] for start in range(0, len(cells), 3)]
+    style = _plain_style(("RIGHTPADDING", (0, 0), (-2, -1), gap), ("BOTTOMPADDING", (0, 0), (-1, -1), 6))
+    grid = Table(rows, colWidths=[width + gap] * 2 + [width], style=style, splitInRow=0)
+    return [*_heading(tr("Key images"), width + 40), grid]
 
 
 def _tested(document: ReportDocument, text_width: float) -> list[Any]:
@@ -528,6 +548,26 @@ def _case_notes(document: ReportDocument, row: ReportedCase) -> list[str]:
     if row.near_duplicates:
         lines.append(translate(row.near_duplicates_text()))
     return lines
+
+
+def _measured(document: ReportDocument, text_width: float) -> list[Any]:
+    """Each measured image with its figures, and a table of their results below it."""
+    flowables: list[Any] = []
+    for one in document.measured:
+        name = f"{translate(one.title())}  {one.case_id or ''}".rstrip()
+        top: list[Any] = [paragraph(name, STRONG_BODY), Spacer(0, 3)]
+        if one.image is not None:
+            top += [figure(one.image, min(text_width, 110 * mm), 95 * mm), Spacer(0, 4)]
+        rows = [[paragraph(text, HEAD) for text in (tr("Number"), tr("Figure"), tr("Results"))]]
+        for row in one.rows:
+            texts = [f"{translate(result.name)} {result.text()}" for result in row.results]
+            shown = " · ".join(texts) + (f" {translate(row.source)}" if row.source else "")
+            rows.append([paragraph(str(row.number)), paragraph(translate(row.kind)), paragraph(shown)])
+        table = Table(
+            rows, colWidths=[56, 90, text_width - 146], repeatRows=1, hAlign="LEFT", style=_ruled_style()
+        )
+        flowables += [KeepTogether(top), table, Spacer(0, 10)]
+    return flowables
 
 
 def _judgements(document: ReportDocument, text_width: float) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QHideEvent, QImage, QMouseEvent, QPainter, QPaintEvent, QPen, QPolygonF, QShowEvent
-from PySide6.QtWidgets import QGridLayout, QSizePolicy, QWidget
+from PySide6.QtWidgets import QGridLayout, QMenu, QSizePolicy, QWidget
 
 from semblance.app.search.why.place_reason import PlaceReason, marks_of
 from semblance.app.shell.context import Context
@@ -19,6 +19,7 @@ from semblance.app.shell.theme import TICK, colour, font, theme
 from semblance.app.widgets.finding_chips import FindingChip
 from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
 from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.menus import attach_menu, case_menu
 from semblance.app.widgets.message_lines import CopyDetailsButton
 from semblance.app.widgets.panel import header_button
 from semblance.app.widgets.place_marks import NO_PLACE_MARKS, LetteredPoint, PlaceMarks, draw_place_marks
@@ -91,7 +92,19 @@ class WhyImages(QWidget):
         self.reason.pointed_at.connect(self._draw_places)
         for side, image in enumerate((self.query, self.case)):
             image.pointed_at.connect(lambda at, side=side: self.point(side, at))
+        attach_menu(self.case, lambda _at: self._make_menu(None if self._case is None else self._case.row))
+        attach_menu(self.query, lambda _at: self._make_menu(self._query_row()))
         self._update_switch()
+
+    def _query_row(self) -> int | None:
+        """The catalogue row of the query, if it is a case of the library."""
+        state = self._context.state
+        case = None if state.query is None else state.query.case
+        index = -1 if case is None else state.columns.index_of_id(case)
+        return int(state.columns.case_row[index]) if index >= 0 else None
+
+    def _make_menu(self, row: int | None) -> QMenu | None:
+        return None if row is None else case_menu(self._context.case_menu, self, row)
 
     def set_plain(self, plain: bool) -> None:
         """Whether the image of the query is only shown elsewhere, with its places, and not here again."""

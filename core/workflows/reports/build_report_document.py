@@ -12,6 +12,7 @@ from semblance.core.evaluation.protocols.region import RegionSearchScore
 from semblance.core.imaging import ImageAddress, open_image
 from semblance.core.imaging.hide_text import TextHider
 from semblance.core.imaging.image import Image, ValueWindow
+from semblance.core.imaging.measurements import Figure, figures_from_json
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.thumbnail import framed, region_thumbnail, thumbnail
 from semblance.core.language import as_lazy, join_texts, tr_lazy, tr_lazy_n
@@ -27,7 +28,9 @@ from semblance.core.reports.curves import ACCURACY, ACCURACY_K, ROC, Curve, RocC
 from semblance.core.reports.document import (
     GIVEN_VECTOR,
     JudgementRow,
+    LabelledImage,
     LabelledValue,
+    MeasuredImage,
     ReportDocument,
     ReportedCase,
     ReportedQuery,
@@ -56,10 +59,13 @@ from semblance.core.workflows.evaluation.scored_metrics import (
     roc_findings,
     scored_metrics,
 )
+from semblance.core.workflows.imaging.case_figures import figures_of_case
+from semblance.core.workflows.imaging.key_images import key_images_of, open_key_image
 from semblance.core.workflows.library.library_snapshot import LibrarySnapshot, read_snapshot
 from semblance.core.workflows.metrics.measure_places import REGION_SEARCH
 from semblance.core.workflows.reports.embedded_search import embedded_search
 from semblance.core.workflows.reports.export_plots import draw
+from semblance.core.workflows.reports.measured_images import MeasuredCase, measured_images, on_slice
 from semblance.core.workflows.reports.metric_cards import opening_text
 from semblance.core.workflows.searches.explain_distance import (
     MOVED,
@@ -72,6 +78,7 @@ from semblance.core.workflows.searches.rank_cases import RankedSearch
 from semblance.core.workflows.searches.search_result import SearchResult
 
 if TYPE_CHECKING:
+    from semblance.core.library.library import Library
     from semblance.core.workflows.imaging.card_images import WindowLevel
 
 #: Pixels of the image of the query or of a compared case, and of a plot on paper.
@@ -157,6 +164,7 @@ def report_document(
         unclear=result.is_unclear,
         judgements=tuple(_judgement_row(one) for one in in_force),
         plots=() if scored is None else _plots(scored),
+        measured=_measured(loaded, ranked_search, ranking, details, images, identified=options.identified),
         order=_order(search, result, None if options.identified else names),
         notes=_notes(search, ranked_search),
         versions=card.versions,
@@ -221,6 +229,47 @@ def _ranking(
         )
         for case, reason, (small, large) in zip(result.ranked, why, case_images, strict=True)
     )
+
+
+def _measured(
+    loaded: LoadedMetric,
+    ranked_search: RankedSearch,
+    ranking: Sequence[ReportedCase],
+    details: Mapping[int, CaseDetails],
+    images: _Images,
+    *,
+    identified: bool,
+) -> tuple[MeasuredImage, ...]:
+    """What was measured on the query and on the cases that are shown large."""
+    cases = [measured_query(loaded, ranked_search.search)]
+    for row, case in zip(ranking, ranked_search.result.ranked, strict=True):
+        found = details[case.row]
+        if row.image is not None and found.address is not None:
+            figures = figures_of_case(loaded.library, case.case_id)
+            cases.append(MeasuredCase(found.address, figures, case.rank, case.case_id))
+
+    def shown(case: MeasuredCase, image: Image, where: Figure) -> Image | None:
+        if images.hides_text:
+            if where.plane is not None:
+                # Text is found in images as they are stored.
+                return None
+            image = images.open(case.address, on_slice(where))
+        return images.windowed(image, is_query=case.rank is None)
+
+    return measured_images([one for one in cases if one is not None], shown, IMAGE_SIDE)
+
+
+def measured_query(loaded: LoadedMetric, search: Search) -> MeasuredCase | None:
+    """What was measured on the query of ``search``; ``None`` without an image."""
+    query = search.query
+    if query.case is None:
+        figures = figures_from_json(search.measured)
+        return None if query.image is None else MeasuredCase(ImageAddress(query.image), figures)
+    row = loaded.cases.row_of(query.case)
+    case = loaded.library.catalogue.details([row])[row]
+    if case.address is None:
+        return None
+    return MeasuredCase(case.address, figures_of_case(loaded.library, query.case), None, query.case)
 
 
 def _judgement_row(one: Judgement) -> JudgementRow:
@@ -366,7 +415,15 @@ def _query_facts(
         attributes["date"] = date_name(case.date)
     facts = tuple(LabelledValue(attribute_title(name), value) for name, value in attributes.items())
     return ReportedQuery(
-        query.case, None, case.patient, case.finding, small, whole, query.region, (*facts, *given)
+        query.case,
+        None,
+        case.patient,
+        case.finding,
+        small,
+        whole,
+        query.region,
+        (*facts, *given),
+        () if case.address is None else images.key_images(loaded.library, query.case, case.address),
     )
 
 
@@ -413,6 +470,21 @@ class _Images:
         image, areas = self._hider.hide(image, (address, None if region is None else region.middle_slice))
         self.hidden += areas
         return image
+
+    def key_images(self, library: Library, case_id: str, address: ImageAddress) -> tuple[LabelledImage, ...]:
+        """The key images of a case, as they were marked.
+
+        Raises:
+            BadInput: one cannot be read any more.
+        """
+        found = []
+        for key in key_images_of(library.annotations, case_id):
+            image = open_key_image(address, key)
+            if self._hider is not None and self.hidden is not None:
+                image, areas = self._hider.hide(image, (address, key))
+                self.hidden += areas
+            found.append(LabelledImage(key.caption, thumbnail(image, IMAGE_SIDE)))
+        return tuple(found)
 
     def of_case(
         self,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import io
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -31,6 +31,7 @@ from semblance.core.reports.dicom.structured_report import (
     TITLE,
     Assessment,
     RegionOutline,
+    ReportedMeasurement,
     assessment_report,
     polylines,
     structured_report,
@@ -43,7 +44,9 @@ from semblance.core.searches.feedback.ledger import LedgerEntry
 from semblance.core.searches.query import Query
 from semblance.core.searches.similar_cases import MatchedPlace, RankedCase
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.reports.build_report_document import report_document
+from semblance.core.workflows.imaging.key_images import key_images_of
+from semblance.core.workflows.reports.build_report_document import measured_query, report_document
+from semblance.core.workflows.reports.measured_images import figures_by_image, image_of, results_on
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.rank_cases import RankedSearch
 
@@ -157,7 +160,34 @@ class _Objects:
         names = [self._query.key, *(case.case_id for case in self._result.ranked)]
         uids = [self._pseudonyms.uid(f"case {name}") for name in names]
         regions = [self._region_of_query(), *map(self._region_of_case, self._result.ranked)]
-        return [structured_report(self._document, query, cases, uids, self._montage, regions)]
+        return [
+            structured_report(
+                self._document, query, cases, uids, self._montage, regions, list(self._measurements())
+            )
+        ]
+
+    def _measurements(self) -> Iterator[ReportedMeasurement]:
+        """What was measured on the query, on its DICOM image where it is one."""
+        case = measured_query(self._loaded, self._search)
+        if case is None:
+            return
+        with ImageReader() as reader:
+            slices = case.address.slices or _frames(reader, case.address)
+            for where, figures in figures_by_image(case.figures).items():
+                place, header, frame = where.slice or 0, None, None
+                if where.plane is None and place < len(slices):
+                    header = self._header(reader, slices[place])
+                    frame = slices[place].frame
+                try:
+                    image = image_of(case.address, where)
+                except SemblanceError:
+                    # As in :meth:`_source_of`.
+                    continue
+                for number, (figure, measured) in enumerate(results_on(image, figures)):
+                    uid = self._pseudonyms.uid(f"measurement {self._query.key} {where} {number}")
+                    yield ReportedMeasurement(
+                        figure, measured, uid, header, None if frame is None else frame + 1
+                    )
 
     def _assessments(self) -> list[bytes]:
         """The assessment of each reader, and the structured report that they are about.
@@ -278,7 +308,7 @@ class _Objects:
 
     @functools.cached_property
     def _key_images(self) -> list[SourceObject]:
-        query = self._source_of_query(all_slices=True) or self._captured_query
+        query = self._marked_slices() or self._source_of_query(all_slices=True) or self._captured_query
         sources = [query, self._montage]
         if not self._options.identified:
             sources += self._sources_of_cases(all_slices=True)
@@ -326,6 +356,18 @@ class _Objects:
         place = region.middle_slice if region is not None else None
         return None if address is None else self._read(address, place, all_slices=all_slices)
 
+    def _marked_slices(self) -> SourceObject | None:
+        """The slices of the query that a person marked as key images; ``None`` without any, or for other files."""
+        address, case = self._address(), self._case
+        if address is None or case is None or not address.slices:
+            return None
+        marked = key_images_of(self._loaded.library.annotations, case.case_id)
+        slices = [one.slice for one in marked if one.slice is not None and one.slice < len(address.slices)]
+        with ImageReader() as reader:
+            headers = [self._header(reader, address.slices[place]) for place in slices]
+        found = tuple(header for header in headers if header is not None)
+        return SourceObject(found, 0) if found and len(found) == len(headers) else None
+
     def _sources_of_cases(self, *, all_slices: bool) -> list[SourceObject | None]:
         """Of each similar case its instances, a Secondary Capture of another image, or nothing without an image."""
         found: list[SourceObject | None] = []
@@ -368,20 +410,7 @@ class _Objects:
 
     def _header(self, reader: ImageReader, address: ImageAddress) -> Dataset | None:
         """The header, de-identified unless the object is for the patient's record; ``None`` for other files."""
-        from semblance.core.imaging.dicom.dicom_file import errors_as_bad_input, open_dicom
-
-        with reader.dicom_file(address) as file:
-            if file is None:
-                return None
-            header = open_dicom(file, str(address)).dataset
-        if any(
-            keyword not in header for keyword in ("SOPInstanceUID", "SeriesInstanceUID", "StudyInstanceUID")
-        ):
-            return None
-        if not self._options.identified:
-            with errors_as_bad_input(str(address)):
-                deidentify(header, Profile(), self._pseudonyms, DeidentificationChanges())
-        return header
+        return referred_header(reader, address, None if self._options.identified else self._pseudonyms)
 
     @functools.cached_property
     def _of_query(self) -> SourceObject:
@@ -440,6 +469,29 @@ class _Objects:
         """The id of the query's patient as the library has it; empty in de-identified objects."""
         known = self._case.patient if self._case is not None and self._options.identified else None
         return (known or "")[:64]
+
+
+def referred_header(
+    reader: ImageReader, address: ImageAddress, pseudonyms: Pseudonyms | None
+) -> Dataset | None:
+    """The DICOM header at ``address``, de-identified with ``pseudonyms`` if given; ``None`` for other files, and where
+    it lacks the UIDs by which it is referred to.
+
+    Raises:
+        BadInput: it cannot be read or de-identified.
+    """
+    from semblance.core.imaging.dicom.dicom_file import errors_as_bad_input, open_dicom
+
+    with reader.dicom_file(address) as file:
+        if file is None:
+            return None
+        header = open_dicom(file, str(address)).dataset
+    if any(keyword not in header for keyword in ("SOPInstanceUID", "SeriesInstanceUID", "StudyInstanceUID")):
+        return None
+    if pseudonyms is not None:
+        with errors_as_bad_input(str(address)):
+            deidentify(header, Profile(), pseudonyms, DeidentificationChanges())
+    return header
 
 
 def _frames(reader: ImageReader, address: ImageAddress) -> tuple[ImageAddress, ...]:
