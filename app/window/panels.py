@@ -12,7 +12,6 @@ from PySide6.QtWidgets import QApplication, QStackedWidget
 from semblance.app.evaluation.panel import EvaluationPanel
 from semblance.app.library.panel import LibraryPanel
 from semblance.app.search.feedback.concepts_section import Concepts
-from semblance.app.search.feedback.judgement_strip import JudgementStrip
 from semblance.app.search.query.query_panel import QueryPanel
 from semblance.app.search.similar.ranking_panel import RankingPanel
 from semblance.app.shell.context import Context
@@ -222,17 +221,10 @@ class Panels(QObject):
     @lazy_part
     def query(self) -> QueryPanel:
         made = QueryPanel(self._context, self.thumbnails)
-        made.add_footer(self.judgements)
         made.set_plain(self._workspaces.current.plain)
         made.help_requested.connect(lambda: self.help_requested.emit("query"))
         made.full_size_requested.connect(self.full_size_requested)
         made.header_requested.connect(lambda: self.header_requested.emit(made.pane))
-        return made
-
-    @lazy_part
-    def judgements(self) -> JudgementStrip:
-        made = JudgementStrip(self._context, self.thumbnails)
-        made.list_requested.connect(lambda: self.side_requested.emit("refine"))
         return made
 
     @lazy_part
