@@ -615,6 +615,11 @@ class ComparePage(FullPage):
             search.setEnabled(self.drawn is not None)
         return menu
 
+    def _link_by_hand(self) -> None:
+        """The slices shown now belong together, and so does each place in both images."""
+        self.level.link_shown_slices()
+        self._links.is_by_hand = True
+
     def _menu_of(self, side: int, _at: QPoint) -> QMenu:
         return self.make_menu(side)
 
@@ -634,7 +639,7 @@ class ComparePage(FullPage):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         actions: dict[int, Callable[[], object]] = {
             Qt.Key.Key_K: self.linked.toggle,
-            Qt.Key.Key_L: self.level.link_shown_slices,
+            Qt.Key.Key_L: self._link_by_hand,
             Qt.Key.Key_Z: self.zoom_to_places,
             Qt.Key.Key_R: self.draw.click,
             Qt.Key.Key_O: self.second.blink.click,
