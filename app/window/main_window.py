@@ -54,6 +54,7 @@ from semblance.app.window.preload import (
 from semblance.app.window.start_page import MAX_RECENT, PREVIEW_PX, PREVIEWS, StartPage
 from semblance.app.window.status_line import StatusLine
 from semblance.app.window.top_bar import TopBar, make_choice_buttons
+from semblance.app.window.window_places import restore_place, save_place
 from semblance.app.window.workspaces import WorkspaceChoice
 from semblance.core.language import tr, visible
 from semblance.core.library.location import LibraryLocation, library_location, library_name
@@ -371,6 +372,7 @@ class MainWindow(QMainWindow):
         self.message_corner.close_other_libraries(self.state.location)
         if parts is not None:
             parts.full.leave_all()
+            parts.full.close_windows()
         if is_open:
             self._build()
             parts = self.parts
@@ -401,7 +403,7 @@ class MainWindow(QMainWindow):
             # The next start does not show the map.
             self.parts.case_links.restore_dock()
             self.parts.layout.save()
-        settings.set_bytes("geometry", self.saveGeometry())
+        save_place(settings, "geometry", self)
         settings.last_library = self.state.location
         settings.save()
         self._idle_queue.stop()
@@ -409,7 +411,7 @@ class MainWindow(QMainWindow):
         if parts is not None:
             parts.record_view()
         if parts is not None:
-            parts.full.close_compare_window()
+            parts.full.close_windows()
         self.hide()
         if parts is not None:
             parts.save_before_end()
@@ -419,9 +421,7 @@ class MainWindow(QMainWindow):
         super().closeEvent(event)
 
     def _restore(self) -> None:
-        geometry = self.context.settings.bytes("geometry")
-        if geometry is not None:
-            self.restoreGeometry(geometry)
+        restore_place(self.context.settings, "geometry", self)
 
     def fit(self, available: QSize) -> None:
         """Fill a screen of which less than the window's size is free."""

@@ -12,7 +12,6 @@ from PySide6.QtWidgets import QApplication, QStackedWidget
 from semblance.app.evaluation.panel import EvaluationPanel
 from semblance.app.library.panel import LibraryPanel
 from semblance.app.search.feedback.concepts_section import Concepts
-from semblance.app.search.feedback.judgement_strip import JudgementStrip
 from semblance.app.search.query.query_panel import QueryPanel
 from semblance.app.search.similar.ranking_panel import RankingPanel
 from semblance.app.shell.context import Context
@@ -47,7 +46,7 @@ class Panels(QObject):
     """The panels of one window. Their requests to the window are this object's signals.
 
     ``help_requested(page)`` · ``case_menu_requested(case_row, where)`` · ``compare_requested(case_row)`` ·
-    ``compare_detached(on)``: the Compare page goes to a window of its own, or back ·
+    ``page_detached(name, on)``: a page goes to a window of its own, or back ·
     ``page_closed(name)``: a page on the whole window · ``full_size_requested``: the query's image ·
     ``header_requested(pane)``: the header of the file shown in a pane · ``side_requested(tab)`` ·
     ``questions_requested``: ask in full size · ``collapse_requested``: fold the Library panel.
@@ -56,7 +55,7 @@ class Panels(QObject):
     help_requested = Signal(str)
     case_menu_requested = Signal(int, QPoint)
     compare_requested = Signal(int)
-    compare_detached = Signal(bool)
+    page_detached = Signal(str, bool)
     page_closed = Signal(str)
     full_size_requested = Signal()
     header_requested = Signal(object)
@@ -156,7 +155,6 @@ class Panels(QObject):
         made = ComparePage(self._context, self.thumbnails)
         self._add_page(made, "compare", made.panes)
         made.judged.connect(self._mark_case)
-        made.detached.connect(self.compare_detached)
         made.header_requested.connect(self.header_requested)
         made.case_changed.connect(lambda: self._follow_header(made.current_row()))
         made.menu_requested.connect(self.case_menu_requested)
@@ -223,17 +221,10 @@ class Panels(QObject):
     @lazy_part
     def query(self) -> QueryPanel:
         made = QueryPanel(self._context, self.thumbnails)
-        made.add_footer(self.judgements)
         made.set_plain(self._workspaces.current.plain)
         made.help_requested.connect(lambda: self.help_requested.emit("query"))
         made.full_size_requested.connect(self.full_size_requested)
         made.header_requested.connect(lambda: self.header_requested.emit(made.pane))
-        return made
-
-    @lazy_part
-    def judgements(self) -> JudgementStrip:
-        made = JudgementStrip(self._context, self.thumbnails)
-        made.list_requested.connect(lambda: self.side_requested.emit("refine"))
         return made
 
     @lazy_part
@@ -320,6 +311,7 @@ class Panels(QObject):
         for pane in panes:
             pane.slices.release_memory()
         page.closed.connect(lambda: self.page_closed.emit(name))
+        page.detached.connect(partial(self.page_detached.emit, name))
         self._connect_help(page.header, name)
 
     def _fetch_larger_thumbnails(self, rows: list[int], done: Done) -> None:

@@ -71,14 +71,12 @@ TABLE_LINES = 4
 
 class ComparePage(FullPage):
     """Shows a :class:`ComparedPair` of the present ranking. ``closed``: the user goes back to the ranking;
-    ``case_changed``: another case is compared; ``detached(on)``: the page is to be in a window of its own, or in the
-    main window again."""
+    ``case_changed``: another case is compared."""
 
     menu_requested = Signal(int, QPoint)
     header_requested = Signal(object)
     judged = Signal(int, int)
     case_changed = Signal()
-    detached = Signal(bool)
 
     def __init__(self, context: Context, thumbnails: ThumbnailSource) -> None:
         super().__init__(tr("Compare"))
@@ -114,11 +112,6 @@ class ComparePage(FullPage):
         self.search_region.hide()
         self.acts = CompareActs(context)
         self.feedback, self.in_report = self.acts.feedback, self.acts.in_report
-        self.detach = header_button("pop-out", "")
-        self.detach.setCheckable(True)
-        self.detach.toggled.connect(self._update_detach)
-        self.detach.clicked.connect(self.detached)
-        self._update_detach()
         self.panes = (self._new_pane(), self._new_pane())
         for pane in self.panes:
             # Both images stay equally high where one is in colour, without a histogram.
@@ -130,8 +123,9 @@ class ComparePage(FullPage):
         self.second = SecondImageButtons(context, self.panes, self)
         buttons = (self.search_region, self.previous, self.next)
         self._image_tools = (self.draw, self.measure, self.second.blink, self.second.difference, self.linked)
-        for widget in (*buttons, *self._image_tools, self.level.button, self.detach):
+        for widget in (*buttons, *self._image_tools, self.level.button):
             self.header.add_action(widget)
+        self.add_detach_button()
         self.headers = (CompareHeader(tr("Query")), CompareHeader(tr("Rank")))
         self.features = FeatureTable()
         self.features.hide()
@@ -260,17 +254,6 @@ class ComparePage(FullPage):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._update_sizes()
-
-    def _update_detach(self) -> None:
-        is_detached = self.detach.isChecked()
-        self.detach.setIcon(icon("dock-in" if is_detached else "pop-out"))
-        text = (
-            tr("Compare in the main window again")
-            if is_detached
-            else tr("Compare in a window of its own, as for a second monitor")
-        )
-        self.detach.setToolTip(text)
-        self.detach.setAccessibleName(text)
 
     # The cases compared
 
@@ -632,6 +615,11 @@ class ComparePage(FullPage):
             search.setEnabled(self.drawn is not None)
         return menu
 
+    def _link_by_hand(self) -> None:
+        """The slices shown now belong together, and so does each place in both images."""
+        self.level.link_shown_slices()
+        self._links.is_by_hand = True
+
     def _menu_of(self, side: int, _at: QPoint) -> QMenu:
         return self.make_menu(side)
 
@@ -651,7 +639,7 @@ class ComparePage(FullPage):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         actions: dict[int, Callable[[], object]] = {
             Qt.Key.Key_K: self.linked.toggle,
-            Qt.Key.Key_L: self.level.link_shown_slices,
+            Qt.Key.Key_L: self._link_by_hand,
             Qt.Key.Key_Z: self.zoom_to_places,
             Qt.Key.Key_R: self.draw.click,
             Qt.Key.Key_O: self.second.blink.click,

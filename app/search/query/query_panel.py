@@ -123,14 +123,11 @@ class QueryPanel(Panel):
         body = QWidget()
         self._body = vbox(body, spacing=8)
         self._body.setContentsMargins(EDGE, 5, EDGE, 8)
-        self._footer_area = QWidget()
-        self._footer = vbox(self._footer_area)
         for widget in (
             self.tools,
             self._pages,
             self._search_with_row,
             self.facts,
-            self._footer_area,
         ):
             self._body.addWidget(widget, 1 if widget is self._pages else 0)
         column = vbox(self)
@@ -155,18 +152,13 @@ class QueryPanel(Panel):
 
     # For the window
 
-    def add_footer(self, widget: QWidget) -> None:
-        """Put ``widget`` below the facts."""
-        self._footer.addWidget(widget)
-
     def set_plain(self, plain: bool) -> None:
-        """Show the image and its facts only, without histogram and judgements."""
+        """Show the image and its facts only, without histogram."""
         self.pane.set_histogram_shown(not plain)
         self.tools.set_plain(plain)
         self.tools.menu_filler = self._fill_menu if plain else None
         self._is_plain = plain
         self._show_header_buttons()
-        self._footer_area.setVisible(not plain)
 
     def _show_header_buttons(self) -> None:
         """The buttons of the header. Few are wanted in Read: the menu of the tools has both there."""

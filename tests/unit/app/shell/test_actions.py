@@ -100,7 +100,7 @@ def test_the_palette_lists_every_command_but_itself(actions):
         ("print a pdf", "Create report…"),
         ("backup", "Back up library…"),
         ("repair the library", "Verify library…"),
-        ("undo the judgement", "Undo judgement"),
+        ("undo the judgement", "Undo mark"),
         ("tutorial", "Tutorial"),
         ("window level", "Reset the query's window / level"),
         ("finding", "Findings…"),
