@@ -41,6 +41,7 @@ SYNONYMS = {
     "check_library": tr("doctor repair integrity damaged"),
     "exports": tr("audit privacy"),
     "report": tr("pdf html csv json print export save images de-identified anonymised anonymized"),
+    "export_images": tr("save pictures png jpeg tiff dicom slides several cases with marks"),
     "deidentify": tr("anonymise anonymize pseudonymise names remove privacy export burnt-in text clean"),
     "open_report": tr("import json"),
     "quit": tr("exit leave end"),
@@ -71,6 +72,7 @@ SYNONYMS = {
     "layout": tr("windows panels default"),
     "animate_reordering": tr("animate reordering animation movement"),
     "full_screen": tr("maximise"),
+    "whole_axis": tr("plot curve axis zero scale zoom"),
     "ask_case": tr("query retrieve similar"),
     "compare": tr("side by side second monitor window measure difference blink"),
     "hang": tr("hanging mammogram four views prior current studies compare"),
@@ -237,6 +239,7 @@ COMMANDS = (
     ),
     Command("exports", tr("Export log…"), "File", "", "list", "library", research=True),
     Command("report", tr("Create report…"), "File", "Ctrl+R", "export", "ranking", separator=True),
+    Command("export_images", tr("Export images…"), "File", "Ctrl+Alt+E", "export", "library"),
     Command("deidentify", tr("De-identify DICOM files…"), "File", "", "export", research=True),
     Command("open_report", tr("Open a report as a search…"), "File", "", "folder", "writable", research=True),
     Command("close_library", tr("Close library"), "File", "Ctrl+W", "close", "library", separator=True),
@@ -302,6 +305,9 @@ COMMANDS = (
     Command("language", tr("Switch language (Deutsch / English)"), "View", "", "info", research=True),
     Command("layout", tr("Reset layout"), "View", "", "layers", separator=True),
     Command("animate_reordering", tr("Show cases moving"), "View", "", "", checkable=True, research=True),
+    Command(
+        "whole_axis", tr("Accuracy from 0 to 1"), "View", "Ctrl+Alt+0", "", checkable=True, research=True
+    ),
     Command("full_screen", tr("Full screen"), "View", "F11", "", checkable=True),
     Command("ask_case", tr("Search with this case"), "Case", "Ctrl+Return", "search", "library"),
     Command("compare", tr("Compare with the query"), "Case", "Ctrl+M", "compare", "ranking"),
