@@ -372,9 +372,7 @@ COMMANDS = (
     Command("mark_image", tr("More like an image file…"), "Refine", "", "image", "can judge"),
     Command("refine", tr("Show marks"), "Refine", "Ctrl+J", "plus", "library"),
     Command("ask_next", tr("Ask me next"), "Refine", "Ctrl+Shift+Q", "help", "ranking"),
-    Command(
-        "undo_judgement", tr("Undo mark"), "Refine", "Ctrl+Z", "undo", "own judgements", separator=True
-    ),
+    Command("undo_judgement", tr("Undo mark"), "Refine", "Ctrl+Z", "undo", "own judgements", separator=True),
     Command("redo_judgement", tr("Redo mark"), "Refine", "Ctrl+Shift+Z", "redo", "undone judgements"),
     Command("reset_judgements", tr("Undo all marks"), "Refine", "", "refresh", "judgements"),
     Command(

@@ -21,6 +21,7 @@ from semblance.app.widgets.place_marks import stroke
 from semblance.core.imaging.image import Calibration
 from semblance.core.imaging.measurements import (
     ANGLE,
+    ELLIPSE,
     LINE,
     PROBE,
     Figure,
@@ -180,7 +181,7 @@ class MeasureTool(QObject):
             self.draft = Figure(kind, (self._inside(point, view),))
         else:
             self._roi.show(None)
-            self._roi.press(at, view, draw=True, ellipse=kind != "rectangle")
+            self._roi.press(at, view, draw=True, ellipse=kind == ELLIPSE)
         return True
 
     def select_at(self, at: QPointF, view: Viewport) -> None:
@@ -297,6 +298,13 @@ class MeasureTool(QObject):
         self.selected = len(self.figures) - 1
         self._report()
 
+    def place_in_middle(self, view: Viewport, kind: str) -> None:
+        """Add a rectangle or an ellipse of half the visible width and height, for drawing by keyboard."""
+        self._roi.show(None)
+        self._roi.place_in_middle(view, ellipse=kind == ELLIPSE)
+        if self._roi.region is not None:
+            self.add(Figure.of_region(self._roi.region))
+
     def remove(self) -> None:
         """Remove the selected figure."""
         if self.selected is not None:
@@ -355,7 +363,10 @@ class MeasureTool(QObject):
         elif event.key() in ARROWS:
             step = 10 if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else 1
             right, down = view.orientation.direction(*ARROWS[event.key()])
-            self._shift(round(right) * step, round(down) * step)
+            if event.modifiers() & Qt.KeyboardModifier.ControlModifier:
+                self._grow(round(right) * step, round(down) * step)
+            else:
+                self._shift(round(right) * step, round(down) * step)
         elif event.matches(QKeySequence.StandardKey.Undo):
             self.undo()
         else:
@@ -375,6 +386,21 @@ class MeasureTool(QObject):
             region = self._roi.region
         points = tuple((x + right, y + down) for x, y in figure.points)
         self._set(self.selected, replace(figure, points=points, region=region))
+        self.moved.emit()
+
+    def _grow(self, right: int, down: int) -> None:
+        """Move the right and lower edge of the selected region, or the last point of another figure."""
+        figure = self.selected_figure
+        if figure is None or self.selected is None:
+            return
+        self._before = self._before if self._before is not None else self.figures
+        if figure.region is not None:
+            self._roi.show(figure.region)
+            self._roi.grow(right, down)
+            self._set(self.selected, replace(figure, region=self._roi.region))
+        else:
+            x, y = figure.points[-1]
+            self._set(self.selected, replace(figure, points=(*figure.points[:-1], (x + right, y + down))))
         self.moved.emit()
 
     def release_keys(self) -> None:

@@ -108,9 +108,7 @@ def test_cases_and_files_are_dropped_on_either_half(window, tmp_path):
     file.setUrls([QUrl.fromLocalFile(str(image))])
     drop(panel, file, 0.8)
     wait_for_marks(window, [name(window, 6)], ["outside.png"])
-    wait_for(
-        window, lambda: panel.rows.rows[0].sentence == "outside.png is not like the query"
-    )
+    wait_for(window, lambda: panel.rows.rows[0].sentence == "outside.png is not like the query")
     drop(panel, file, 0.2)
     wait_for_marks(window, [name(window, 6), "outside.png"], [])
     # Its file is read for the ranking: without it the mark does not count.
