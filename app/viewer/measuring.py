@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import hypot
 
+import numpy as np
 from PySide6.QtCore import QObject, QPointF, Qt, Signal
 from PySide6.QtGui import QFontMetricsF, QKeyEvent, QKeySequence, QPainter, QPainterPath
 
@@ -557,30 +558,18 @@ def _free_place(
     width: float, height: float, own: Sequence[_Box], taken: Sequence[_Box], view: Viewport
 ) -> _Box:
     """A box of this size beside one of ``own``, in the view, that covers least of ``taken``."""
-    best: _Box = (0.0, 0.0, width, height)
-    least = float("inf")
+    places = []
     # The ends first, then the middle.
     for left, top, right, bottom in (own[-1], own[0], own[len(own) // 2]):
-        middle = (top + bottom - height) / 2
-        for x, y in (
-            (right + _GAP, middle),
-            (right + _GAP, bottom + _GAP),
-            ((left + right - width) / 2, bottom + _GAP),
-            (left - _GAP - width, middle),
-            ((left + right - width) / 2, top - _GAP - height),
-            (right + _GAP, top - _GAP - height),
-            (left - _GAP - width, bottom + _GAP),
-            (left - _GAP - width, top - _GAP - height),
-        ):
-            x = min(max(x, _EDGE), max(view.across - _EDGE - width, _EDGE))
-            y = min(max(y, _EDGE), max(view.down - _EDGE - height, _EDGE))
-            covered = sum(
-                max(0.0, min(x + width, box[2]) - max(x, box[0]))
-                * max(0.0, min(y + height, box[3]) - max(y, box[1]))
-                for box in taken
-            )
-            if covered < least:
-                best, least = (x, y, x + width, y + height), covered
-            if not covered:
-                return best
-    return best
+        middle, centre = (top + bottom - height) / 2, (left + right - width) / 2
+        before, behind = left - _GAP - width, right + _GAP
+        above, below = top - _GAP - height, bottom + _GAP
+        places += [(behind, middle), (behind, below), (centre, below), (before, middle), (centre, above)]
+        places += [(behind, above), (before, below), (before, above)]
+    size = np.array([width, height])
+    last = np.maximum(np.array([view.across, view.down]) - _EDGE - size, _EDGE)
+    corners = np.clip(np.array(places), _EDGE, last)[:, None]
+    boxes = np.array(taken)
+    shared = np.minimum(corners + size, boxes[:, 2:]) - np.maximum(corners, boxes[:, :2])
+    x, y = corners[int(np.argmin(np.maximum(shared, 0).prod(axis=2).sum(axis=1))), 0].tolist()
+    return x, y, x + width, y + height
