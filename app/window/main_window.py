@@ -217,6 +217,13 @@ class MainWindow(QMainWindow):
             button = self.focusWidget()
             if isinstance(button, QPushButton | QToolButton):
                 button.click()
+        elif (
+            self._is_full_page_open
+            and (page := self.pages.currentWidget()) is not None
+            and not self.pages.isAncestorOf(self.focusWidget())
+        ):
+            # The keys of the page work from the top bar and the status line too.
+            page.keyPressEvent(event)
         else:
             super().keyPressEvent(event)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QPoint, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal
 from PySide6.QtWidgets import QApplication, QStackedWidget
 
 from semblance.app.evaluation.panel import EvaluationPanel
@@ -240,6 +240,8 @@ class Panels(QObject):
         made.query_marked.connect(self.query.show_place_marks)
         self.query.image_shown.connect(made.mark_query)
         self.query.view.pointed_at.connect(made.point_at_query)
+        made.set_query_shown(self.query.view.isVisible())
+        self.query.view.installEventFilter(self)
         return made
 
     @lazy_part
@@ -263,6 +265,12 @@ class Panels(QObject):
         return HeaderPanel(self._context)
 
     # Requests
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Where another panel lies over the query, Why has the image of the query too."""
+        if event.type() in (QEvent.Type.Show, QEvent.Type.Hide):
+            self.side.set_query_shown(event.type() == QEvent.Type.Show)
+        return False
 
     def show_training(self) -> None:
         """Show the Train panel and focus its button."""

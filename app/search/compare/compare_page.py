@@ -752,6 +752,9 @@ class CompareActs(QWidget):
     def _fit(self) -> None:
         """As wide with both texts, and as high as the buttons beside it."""
         metrics = self.in_report.fontMetrics()
+        self.text.setMinimumWidth(
+            metrics.horizontalAdvance(tr_n("{n} case moves", "{n} cases move", 999)) + 2
+        )
         texts = (tr("In the report"), tr("Add to report"))
         self.in_report.setFixedSize(
             max(map(metrics.horizontalAdvance, texts)) + theme().px(24), theme().px(32)

@@ -437,7 +437,7 @@ class RefinementScores(QWidget):
         self.strength.setSingleStep(5)
         self.strength.setPageStep(20)
         self.strength.setValue(100)
-        self.strength.setAccessibleName(tr("Strength: how much the judgements count, in percent"))
+        self.strength.setAccessibleName(tr("Strength: how much the marks count, in percent"))
         self._percent = QLabel()
         self._lines: list[QHBoxLayout] = []
         self._lay_out()
@@ -482,7 +482,7 @@ class RefinementScores(QWidget):
         share = f"{100 * ranked_search.trust:.0f} %"
         self.strength.setToolTip(
             tr(
-                "At full strength {n:,} judgements count by {share}, because a few may be wrong.",
+                "At full strength {n:,} marks count by {share}, because a few may be wrong.",
                 n=judged,
                 share=share,
             )
@@ -541,8 +541,7 @@ class RefinementScores(QWidget):
         self._update_layout()
         self.note.setText(
             tr(
-                "{before:.2f} without judgements. Tested on {n:,} cases neither judged nor used for "
-                "training.",
+                "{before:.2f} without marks. Tested on {n:,} cases neither judged nor used for training.",
                 before=score.before,
                 n=score.cases,
             )

@@ -67,7 +67,7 @@ class SearchesPanel(Panel):
         self.list.currentRowChanged.connect(lambda _row: self._update_buttons())
         self._empty = EmptyState(
             tr("No saved searches yet"),
-            tr("Search > Save search… saves the current search with its judgements, order and view."),
+            tr("Search > Save search… saves the current search with its marks, order and view."),
         )
         self._pages = QStackedWidget()
         self._pages.addWidget(self._empty)
@@ -320,9 +320,7 @@ class SearchesPanel(Panel):
         columns = self._context.state.columns
         index = columns.index_of_row(search.case_row)
         name = columns.name(index) if index >= 0 else search.query
-        judged = (
-            tr_n("{n} judgement", "{n} judgements", search.judged) if search.judged else tr("no judgements")
-        )
+        judged = tr_n("{n} mark", "{n} marks", search.judged) if search.judged else tr("no marks")
         found = tr("another finding") if search.outcome == OTHER_FINDING else search.outcome
         outcome = tr("diagnosis {finding}", finding=found) if found else ""
         parts = (name, search.metric, judged, outcome, local_time(search.saved))
