@@ -199,6 +199,7 @@ class WindowParts(QObject):
         menu.addAction(tr("Copy case ID"), partial(QGuiApplication.clipboard().setText, case_id))
         self.commands.fill_marks(menu, case_row)
         self.commands.concepts.fill_menu(menu, case_row)
+        self.commands.teaching.fill_menu(menu, case_row)
         self.commands.edits.fill_menu(menu, case_row)
 
     def build(self, part: str) -> None:
