@@ -157,10 +157,10 @@ class LibraryPanel(Panel):
         self.hit.hide()
         count_row = hbox(spacing=8)
         count_row.addWidget(self._count_label, 1)
-        count_row.addWidget(self.order_button)
         count_row.addWidget(self.show_all_button)
         layout.addLayout(count_row)
         layout.addWidget(self.hit)
+        layout.addWidget(self.order_button, 0, Qt.AlignmentFlag.AlignLeft)
 
     def _measure_visible(self) -> None:
         """While the library is prepared, let the cases on screen be measured next."""

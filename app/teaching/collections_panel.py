@@ -47,6 +47,8 @@ class CollectionsPanel(Panel):
         super().__init__(tr("Collections"))
         self._context, self._state, self._thumbnails = context, context.state, thumbnails
         self._listed: tuple[ListedCollection, ...] = ()
+        #: Whether the quiz is shown, which this list must not answer.
+        self._is_covered = False
         self.collections = QListWidget()
         self.collections.setAccessibleName(tr("Teaching collections"))
         self.collections.currentRowChanged.connect(lambda _row: self._show_items())
@@ -123,6 +125,12 @@ class CollectionsPanel(Panel):
         self._pages.setCurrentIndex(1 if listed else 0)
         self._show_items()
 
+    def set_covered(self, covered: bool) -> None:
+        """Whether findings and notes are left out."""
+        if covered != self._is_covered:
+            self._is_covered = covered
+            self._show_items()
+
     @property
     def current(self) -> ListedCollection | None:
         """The collection that is shown."""
@@ -146,12 +154,13 @@ class CollectionsPanel(Panel):
             ):
                 index = -1 if row is None else columns.index_of_row(row)
                 texts = [tr("No longer in the library") if index < 0 else columns.name(index)]
-                if index >= 0 and (finding := columns.finding_name(index)):
+                if index >= 0 and not self._is_covered and (finding := columns.finding_name(index)):
                     texts.append(visible(finding))
                 if item.slice is not None:
                     texts.append(tr("slice {n}", n=item.slice + 1))
                 entry = QListWidgetItem(
-                    "   ".join(texts) + (f"\n{visible(item.notes)}" if item.notes else "")
+                    "   ".join(texts)
+                    + (f"\n{visible(item.notes)}" if item.notes and not self._is_covered else "")
                 )
                 entry.setData(Qt.ItemDataRole.UserRole, number)
                 entry.setToolTip(plain_tip(entry.text()))
@@ -165,8 +174,9 @@ class CollectionsPanel(Panel):
         self._facts.setText(tr_n("{n} case", "{n} cases", n) + by)
         self.name.setReadOnly(not may_change)
         self.items.setDragEnabled(may_change)
-        for widget in (self.remove_button, self.delete_button, self.notes):
+        for widget in (self.remove_button, self.delete_button):
             widget.setEnabled(may_change)
+        self.notes.setEnabled(may_change and not self._is_covered)
         self.duplicate_button.setEnabled(self._state.can_write)
         self._show_images(None)
         self._show_note()
@@ -182,12 +192,15 @@ class CollectionsPanel(Panel):
                 pixmap = QPixmap.fromImage(image)
                 if place is not None:
                     _draw_place(pixmap, place)
-                self.items.item(number).setIcon(QIcon(pixmap))
+                icon = QIcon(pixmap)
+                # A selected image keeps its greys.
+                icon.addPixmap(pixmap, QIcon.Mode.Selected)
+                self.items.item(number).setIcon(icon)
 
     def _show_note(self) -> None:
         item = self._current_item()
         with QSignalBlocker(self.notes):
-            self.notes.setText("" if item is None else item.notes)
+            self.notes.setText("" if item is None or self._is_covered else item.notes)
 
     def _current_item(self) -> CollectionItem | None:
         shown, place = self.current, self.items.currentRow()

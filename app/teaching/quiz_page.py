@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QImage, QPixmap, QResizeEvent
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QHideEvent, QImage, QPixmap, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QLabel, QPushButton, QSizePolicy
 
 from semblance.app.shell.context import Context
@@ -27,7 +27,9 @@ _LONGEST = 1024
 
 class QuizPage(FullPage):
     """Answers are counted and not stored: they are no marks. Cases without a finding, and those that are gone, are left
-    out."""
+    out. ``running(on)``: it is shown, or not any more."""
+
+    running = Signal(bool)
 
     def __init__(self, context: Context) -> None:
         super().__init__(tr("Quiz"))
@@ -151,6 +153,14 @@ class QuizPage(FullPage):
             )
             pixmap.setDevicePixelRatio(ratio)
         self.image.setPixmap(pixmap)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.running.emit(True)
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self.running.emit(False)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

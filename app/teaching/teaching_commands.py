@@ -84,6 +84,10 @@ class TeachingCommands(QObject):
         self.list_requested.emit("collections", self._panel)
         self.read()
 
+    def _cover(self, covered: bool) -> None:
+        if self._panel is not None:
+            self._panel.set_covered(covered)
+
     def _forget(self) -> None:
         self._panel = None
 
@@ -221,6 +225,7 @@ class TeachingCommands(QObject):
         """Show the cases of the collection with their findings covered."""
         if self._quiz is None:
             self._quiz = QuizPage(self._context)
+            self._quiz.running.connect(self._cover)
         if self._quiz.start(listed):
             self.page_requested.emit("collections", self._quiz)
         else:
