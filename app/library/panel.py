@@ -11,6 +11,7 @@ from PySide6.QtCore import QPoint, QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QIcon, QKeyEvent
 from PySide6.QtWidgets import (
     QCheckBox,
+    QFrame,
     QHBoxLayout,
     QLabel,
     QPushButton,
@@ -35,7 +36,7 @@ from semblance.app.widgets.cards.case_model import CaseModel
 from semblance.app.widgets.fields import SearchField
 from semblance.app.widgets.finding_chips import chip_pixmap
 from semblance.app.widgets.labels import ElidedLabel
-from semblance.app.widgets.layouts import PanelScrollArea, hbox, vbox
+from semblance.app.widgets.layouts import EDGE, PanelScrollArea, hbox, vbox
 from semblance.app.widgets.menus import Menu
 from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
@@ -43,14 +44,19 @@ from semblance.core.language import format_number, tr, tr_n, translate, visible
 from semblance.core.library.case_columns import NO_FINDING, words
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.patient_tree import PatientTree
+<<<<<<< HEAD
 from semblance.core.library.text_query import TextHit
 from semblance.core.reports.case_attributes import attribute_title
 from semblance.core.searches.query import Query
+=======
+>>>>>>> integration
 from semblance.core.workflows.library import find_cases
 
 #: Findings shown before the list scrolls.
 LISTED = 8
 GAP = 4
+#: Arrow keys that follow each other faster do not search for every case.
+SEARCH_DELAY_MS = 120
 #: Delay after scrolling before the visible cases are measured first.
 MEASURE_DELAY_MS = 300
 _GRID, _LIST, PATIENTS = "grid", "list", "patients"
@@ -58,7 +64,7 @@ VIEWS = (*GRID_OR_LIST, (PATIENTS, "users", tr("By patient, study and series")))
 
 
 class LibraryPanel(Panel):
-    """A grid or list of the cases, or their patients, studies and series. Enter or a double click searches with a case.
+    """A grid or list of the cases, or their patients, studies and series. A click or an arrow key searches with one.
 
     The grid's current case is the panel's in every view.
     """
@@ -90,16 +96,19 @@ class LibraryPanel(Panel):
         self._listed_library: LibraryLocation | None = None
         self.grid.set_source(thumbnails)
         self.grid.setAccessibleName(tr("Cases of the library"))
-        self.grid.activated.connect(self._search_with)
-        self.grid.menu_requested.connect(self.menu_requested)
+        #: The case that a key went to last, and the time until it becomes the query.
+        self._next_query = NONE
+        self._search_timer = one_shot(self, self._search_next, SEARCH_DELAY_MS)
         self._measure_timer = one_shot(self, self._measure_visible, MEASURE_DELAY_MS)
         self.grid.verticalScrollBar().valueChanged.connect(lambda _: self._measure_timer.start())
 
         self.search.down_pressed.connect(self._focus_cases)
         self.search.returnPressed.connect(self._focus_cases)
         self.patients = PatientView(thumbnails)
-        self.patients.activated.connect(self._search_with)
-        self.patients.menu_requested.connect(self.menu_requested)
+        for cases in (self.grid, self.patients):
+            cases.picked.connect(self._pick)
+            cases.activated.connect(self._search_with)
+            cases.menu_requested.connect(self.menu_requested)
         self.patients.current_changed.connect(self.grid.set_current)
         self.grid.current_changed.connect(self._follow_current)
         self._tree: PatientTree | None = None
@@ -113,11 +122,22 @@ class LibraryPanel(Panel):
             "chevron-left", tr("Collapse the library"), context.actions, "go_library"
         )
 
+        self._count_label = ElidedLabel(role="small")
+        self.show_all_button = QPushButton(tr("Show all"))
+        self._lay_out()
+        self._state.changed.connect(self._follow_state)
+        theme_signals.changed.connect(self._refresh)
+        self._show_view(context.settings.text("library_view"))
+        self.collapse_button.hide()
+        self._refresh()
+
+    def _lay_out(self) -> None:
         top = QWidget()
-        top_layout = vbox(top, spacing=8, margins=(8, 8, 8, 4))
+        top_layout = vbox(top, spacing=8, margins=(EDGE, 8, EDGE, 4))
         top_layout.addWidget(self.search)
         top_layout.addWidget(self._findings)
         top_layout.addWidget(self._split)
+<<<<<<< HEAD
         self._add_counts(top_layout)
         column = vbox(self)
         column.addWidget(top)
@@ -133,6 +153,8 @@ class LibraryPanel(Panel):
         """Add the number of cases, what the filter can be used for, and where the current case has its words."""
         self._count_label = ElidedLabel(role="small")
         self.show_all_button = QPushButton(tr("Show all"))
+=======
+>>>>>>> integration
         self.show_all_button.setToolTip(tr("Show all cases, not only the selected ones"))
         self.show_all_button.setAccessibleName(tr("Show all cases, not only the selected ones"))
         set_look(self.show_all_button, link=True)
@@ -158,9 +180,16 @@ class LibraryPanel(Panel):
         count_row = hbox(spacing=8)
         count_row.addWidget(self._count_label, 1)
         count_row.addWidget(self.show_all_button)
+<<<<<<< HEAD
         layout.addLayout(count_row)
         layout.addWidget(self.hit)
         layout.addWidget(self.order_button, 0, Qt.AlignmentFlag.AlignLeft)
+=======
+        top_layout.addLayout(count_row)
+        column = vbox(self)
+        column.addWidget(top)
+        column.addWidget(self._views, 1)
+>>>>>>> integration
 
     def _measure_visible(self) -> None:
         """While the library is prepared, let the cases on screen be measured next."""
@@ -215,6 +244,7 @@ class LibraryPanel(Panel):
 
     def _follow_state(self, change: Change) -> None:
         if change & Change.LIBRARY:
+            self._search_timer.stop()
             self._clear_filters()
         elif change & Change.SELECTION and self._state.selected_rows is not None:
             # All cases selected on a plot are shown, so the text filter is cleared.
@@ -230,6 +260,7 @@ class LibraryPanel(Panel):
         elif change & Change.SELECTION:
             self._apply_filters()
         if change & Change.QUERY:
+            self._search_timer.stop()
             self._select_query_case()
             self.order_button.setVisible(bool(self.search.text().strip()) and self._state.query is not None)
 
@@ -265,11 +296,11 @@ class LibraryPanel(Panel):
         """Search with the case ``steps`` positions after the query, or after the current case."""
         model = self.grid.model()
         if len(model):
-            start = model.position_of(self.query_row())
+            start = model.position_of(self._next_query if self._search_timer.isActive() else self.query_row())
             start = start if start != NO_PLACE else self.grid.current_place()
             place = min(len(model) - 1, max(0, start + steps))
             self.grid.set_current(model.case_row(place))
-            self.search_current()
+            self._pick(model.case_row(place), by_key=True)
 
     def _set_view(self, name: str) -> None:
         self._context.settings.set_text("library_view", name)
@@ -322,8 +353,11 @@ class LibraryPanel(Panel):
         self._refresh_split()
 
     def set_plain(self, plain: bool) -> None:
-        """Whether the cases can be filtered by findings only, not by whether the metric was trained on them."""
+        """Whether the cases can be filtered by findings only, not by whether the metric was trained on them, and the
+        findings and views have one button each."""
         self._is_plain = plain
+        self._findings.set_compact(plain)
+        self.view.set_compact(plain)
         self._refresh_split()
 
     def _refresh_split(self) -> None:
@@ -421,10 +455,22 @@ class LibraryPanel(Panel):
         if row not in (NONE, self.grid.current()):
             self.grid.set_current(row)
 
+    def _pick(self, case_row: int, by_key: bool) -> None:
+        """Search with the case that the user went to. While a key is held, only where it starts and stops."""
+        is_held = by_key and self._search_timer.isActive()
+        if not is_held:
+            self._search_with(case_row)
+        if by_key:
+            search_operations.cancel_file_query(self._context)
+            self._next_query = case_row
+            self._search_timer.start()
+
+    def _search_next(self) -> None:
+        self._search_with(self._next_query)
+
     def _search_with(self, case_row: int) -> None:
-        index = self._state.columns.index_of_row(case_row)
-        if index >= 0:
-            search_operations.submit_query(self._context, Query(case=self._state.columns.ids[index]))
+        self._search_timer.stop()
+        search_operations.submit_case(self._context, case_row)
 
 
 class _FilterList(QWidget):
@@ -440,9 +486,18 @@ class _FilterList(QWidget):
         self._content = QWidget()
         self._rows_layout = vbox(self._content, spacing=GAP, margins=(0, 0, 4, 0))
         self._scroll = PanelScrollArea(self._content, title)
-        column = vbox(self, spacing=4)
-        column.addWidget(self._title)
-        column.addWidget(self._scroll)
+        self._column = vbox(self, spacing=4)
+        self._column.addWidget(self._title)
+        self._column.addWidget(self._scroll)
+        self._button = QPushButton()
+        self._button.clicked.connect(self._open)
+        self._button.hide()
+        self._column.addWidget(self._button)
+        #: Holds the check boxes while they have one button.
+        self._popup = QFrame(self, Qt.WindowType.Popup)
+        set_look(self._popup, role="palette")
+        vbox(self._popup, margins=(12, 8, 8, 8))
+        self.changed.connect(self.show_ticked)
         self._boxes: dict[int, QCheckBox] = {}
         self._numbers: dict[int, QLabel] = {}
         self._names: dict[int, str] = {}
@@ -481,6 +536,34 @@ class _FilterList(QWidget):
         self._set_counts(entries)
         self.setVisible(bool(entries))
 
+    def set_compact(self, compact: bool) -> None:
+        """Whether one button opens the check boxes."""
+        self._title.setVisible(not compact)
+        self._button.setVisible(compact)
+        column = self._popup.layout() if compact else self._column
+        assert column is not None
+        column.addWidget(self._scroll)
+        self._scroll.show()
+        self.show_ticked()
+
+    def _open(self) -> None:
+        self._popup.setFixedWidth(max(self.width(), self._content.sizeHint().width() + theme().px(40)))
+        self._popup.move(self._button.mapToGlobal(QPoint(0, self._button.height() + 2)))
+        self._popup.show()
+        next(iter(self._boxes.values())).setFocus(Qt.FocusReason.PopupFocusReason)
+
+    def show_ticked(self) -> None:
+        """Say on the button which are chosen."""
+        ticked = [self._names[key] for key, box in self._boxes.items() if box.isChecked()]
+        if len(ticked) == len(self._boxes):
+            text = tr("All findings")
+        elif len(ticked) == 1:
+            text = visible(ticked[0])
+        else:
+            text = tr("{n} of {total} findings", n=len(ticked), total=len(self._boxes))
+        self._button.setText(text.replace("&", "&&"))
+        self._button.setAccessibleName(f"{self._title.text()}: {text}")
+
     def _set_counts(self, entries: list[tuple[int, str, int, QIcon | None]]) -> None:
         """Show the counts and icons of the choices there are: while cases arrive, nothing else changes."""
         self._scroll.setFixedHeight((theme().px(18) + GAP) * min(len(entries), LISTED))
@@ -491,6 +574,7 @@ class _FilterList(QWidget):
             if icon is not None:
                 box.setIcon(icon)
                 box.setIconSize(icon.availableSizes()[0])
+        self.show_ticked()
 
     def _show_menu(self, key: int, at: QPoint) -> None:
         """The menu of one choice: only this one, or all."""

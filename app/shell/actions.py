@@ -41,6 +41,7 @@ SYNONYMS = {
     "check_library": tr("doctor repair integrity damaged"),
     "exports": tr("audit privacy"),
     "report": tr("pdf html csv json print export save images de-identified anonymised anonymized"),
+    "export_images": tr("save pictures png jpeg tiff dicom slides several cases with marks"),
     "deidentify": tr("anonymise anonymize pseudonymise names remove privacy export burnt-in text clean"),
     "open_report": tr("import json"),
     "quit": tr("exit leave end"),
@@ -69,8 +70,9 @@ SYNONYMS = {
     "read": tr("clinical reading view"),
     "research": tr("train evaluation learners view"),
     "layout": tr("windows panels default"),
-    "animate_reordering": tr("animation movement"),
+    "animate_reordering": tr("animate reordering animation movement"),
     "full_screen": tr("maximise"),
+    "whole_axis": tr("plot curve axis zero scale zoom"),
     "ask_case": tr("query retrieve similar"),
     "compare": tr("side by side second monitor window measure difference blink"),
     "hang": tr("hanging mammogram four views prior current studies compare"),
@@ -78,18 +80,24 @@ SYNONYMS = {
     "why": tr("explain reason contributions"),
     "refine": tr("feedback thumbs clicks"),
     "header": tr("dicom tags metadata"),
+<<<<<<< HEAD
     "add_to_collection": tr("teaching file list bookmark favourite folder"),
     "collections": tr("teaching file list quiz slides export lecture"),
     "paste_image": tr("paste query screenshot insert"),
+=======
+    "paste_image": tr("paste query screenshot insert clipboard image file case id"),
+>>>>>>> integration
     "ask_file": tr("query open similar upload"),
     "save_search": tr("keep name store"),
     "branch_search": tr("copy duplicate fork"),
     "searches": tr("saved history open"),
+    "previous_query": tr("back history return last"),
+    "next_query": tr("forward history"),
     "rank_again": tr("refresh update renew"),
     "region": tr("rectangle ellipse polygon outline roi brush mass wand"),
     "whole_image": tr("remove region"),
     "same_patient": tr("include exclude patients"),
-    "alike": tr("copies duplicates"),
+    "alike": tr("near-duplicates duplicates"),
     "diverse": tr("diversity variety"),
     "show_alike": tr("copies duplicates"),
     "no_good_match": tr("outlier unusual"),
@@ -98,7 +106,7 @@ SYNONYMS = {
     "judge_not_alike": tr("thumb down dissimilar no"),
     "judge_closer": tr("triplet judge"),
     "ask_next": tr("question active learning"),
-    "undo_judgement": tr("back revert click"),
+    "undo_judgement": tr("back revert click judgement"),
     "redo_judgement": tr("again click"),
     "reset_judgements": tr("reset clear start over"),
     "save_refined": tr("keep store learnt"),
@@ -129,6 +137,7 @@ SYNONYMS = {
     "manage_metrics": tr("rename duplicate delete copy remove"),
     "save_plot": tr("export svg pdf figures charts"),
     "help": tr("manual documentation guide"),
+    "tour": tr("introduction first steps learn guide minute demo"),
     "tutorial": tr("introduction first steps learn guide"),
     "words": tr("words terms"),
     "whats_new": tr("changelog changes version release news"),
@@ -152,6 +161,7 @@ _OF_EDITS = (
     "undone edits",
     "can save metric",
 )
+_HISTORY_STEPS = {"earlier queries": -1, "later queries": 1}
 _OF_MARKS = ("writable", "can judge", "can save search", "can add concepts", "concepts")
 
 
@@ -161,8 +171,8 @@ class Command:
 
     ``menu``: a key of :data:`MENUS`, also the category in the palette. ``needs``: the condition under which the
     command is enabled, one of :func:`semblance.app.shell.actions.available`. Empty: always enabled.
-    ``shortcut`` and ``second_shortcut``: its keys as long as the user chose no other. ``research``: the menus show it
-    only in Research. The palette lists every command in both workspaces, and its keys work in both.
+    ``shortcut`` and ``second_shortcut``: its keys as long as the user chose no other. ``research``: a menu of Read
+    leaves it out. The palette lists every command in both workspaces, and its keys work in both.
     """
 
     id: str
@@ -193,6 +203,9 @@ MENUS = {
     "Research": tr("Research"),
     "Help": tr("Help"),
 }
+
+#: Menus that are shown only in Research. The palette has their commands in both workspaces.
+RESEARCH_MENUS = frozenset(("Refine", "Metric", "Research"))
 
 COMMANDS = (
     Command("new_library_folder", tr("New library from a folder…"), "File", "Ctrl+N", "folder-plus"),
@@ -232,6 +245,7 @@ COMMANDS = (
     ),
     Command("exports", tr("Export log…"), "File", "", "list", "library", research=True),
     Command("report", tr("Create report…"), "File", "Ctrl+R", "export", "ranking", separator=True),
+    Command("export_images", tr("Export images…"), "File", "Ctrl+Alt+E", "export", "library"),
     Command("deidentify", tr("De-identify DICOM files…"), "File", "", "export", research=True),
     Command("open_report", tr("Open a report as a search…"), "File", "", "folder", "writable", research=True),
     Command("close_library", tr("Close library"), "File", "Ctrl+W", "close", "library", separator=True),
@@ -296,14 +310,16 @@ COMMANDS = (
     Command("text_smaller", tr("Smaller text"), "View", "Ctrl+-", "minus"),
     Command("language", tr("Switch language (Deutsch / English)"), "View", "", "info", research=True),
     Command("layout", tr("Reset layout"), "View", "", "layers", separator=True),
-    Command("animate_reordering", tr("Animate reordering"), "View", "", "", checkable=True, research=True),
+    Command("animate_reordering", tr("Show cases moving"), "View", "", "", checkable=True, research=True),
+    Command(
+        "whole_axis", tr("Accuracy from 0 to 1"), "View", "Ctrl+Alt+0", "", checkable=True, research=True
+    ),
     Command("full_screen", tr("Full screen"), "View", "F11", "", checkable=True),
     Command("ask_case", tr("Search with this case"), "Case", "Ctrl+Return", "search", "library"),
     Command("compare", tr("Compare with the query"), "Case", "Ctrl+M", "compare", "ranking"),
     Command("view_large", tr("View full size"), "Case", "Ctrl+L", "expand", "library"),
     Command("hang", tr("Images of the patient"), "Case", "Ctrl+Alt+H", "users", "library"),
     Command("why", tr("Why these cases"), "Case", "Ctrl+Y", "help", "library"),
-    Command("refine", tr("Show judgements"), "Case", "Ctrl+J", "plus", "library", research=True),
     Command("header", tr("File header…"), "Case", "Ctrl+H", "table", "library"),
     Command("add_to_collection", tr("Add to a collection…"), "Case", "Ctrl+Alt+C", "plus", "writable"),
     Command("set_finding", tr("Set finding…"), "Case", "Ctrl+Shift+L", "", "editable", separator=True),
@@ -314,9 +330,7 @@ COMMANDS = (
     Command("next_case", tr("Next case"), "Case", "Ctrl+Down", "chevron-down", "library", research=True),
     Command("previous_case", tr("Previous case"), "Case", "Ctrl+Up", "chevron-up", "library", research=True),
     Command("ask_file", tr("Search with an image file…"), "Search", "Ctrl+Shift+O", "image", "metric"),
-    Command(
-        "paste_image", tr("Search with the image on the clipboard"), "Search", "Ctrl+V", "image", "metric"
-    ),
+    Command("paste_image", tr("Search with what was copied"), "Search", "Ctrl+V", "image", "library"),
     Command(
         "save_search", tr("Save search…"), "Search", "Ctrl+Alt+S", "save", "can save search", separator=True
     ),
@@ -330,16 +344,31 @@ COMMANDS = (
         research=True,
     ),
     Command("searches", tr("Searches…"), "Search", "Ctrl+Alt+O", "list", "library"),
+<<<<<<< HEAD
     Command("collections", tr("Teaching collections…"), "Case", "", "list", "library"),
+=======
+    Command(
+        "previous_query",
+        tr("Previous query"),
+        "Search",
+        "Alt+Left",
+        "chevron-left",
+        "earlier queries",
+        research=True,
+    ),
+    Command(
+        "next_query", tr("Next query"), "Search", "Alt+Right", "chevron-right", "later queries", research=True
+    ),
+>>>>>>> integration
     Command("rank_again", tr("Search again"), "Search", "F5", "refresh", "query"),
     Command("region", tr("Draw region"), "Search", "Ctrl+Shift+R", "rectangle", "query", separator=True),
     Command("whole_image", tr("Search with the whole image"), "Search", "Ctrl+Shift+W", "select", "query"),
     Command("same_patient", tr("Hide same patient"), "Search", "", "users", checkable=True, separator=True),
-    Command("alike", tr("Group near-duplicates"), "Search", "", "layers", checkable=True),
+    Command("alike", tr("Group the same lesion and copies"), "Search", "", "layers", checkable=True),
     Command("diverse", tr("Show diverse results"), "Search", "", "grid", checkable=True, research=True),
     Command(
         "show_alike",
-        tr("Expand or collapse near-duplicates"),
+        tr("Expand or collapse the same lesion"),
         "Search",
         "Ctrl+Shift+F",
         "layers",
@@ -350,14 +379,13 @@ COMMANDS = (
     Command("set_prevalence", tr("Set prevalence…"), "Search", "", "", "editable"),
     Command("judge_alike", tr("More like this"), "Refine", "U", "plus", "can judge"),
     Command("judge_not_alike", tr("Less like this"), "Refine", "D", "minus", "can judge"),
-    Command("judge_closer", tr("Mark as closer than…"), "Refine", "T", "target", "can judge", research=True),
+    Command("judge_closer", tr("Mark as closer than…"), "Refine", "T", "target", "can judge"),
     Command("mark_image", tr("More like an image file…"), "Refine", "", "image", "can judge"),
-    Command("ask_next", tr("Ask me next"), "Refine", "Ctrl+Shift+Q", "help", "ranking", research=True),
-    Command(
-        "undo_judgement", tr("Undo judgement"), "Refine", "Ctrl+Z", "undo", "own judgements", separator=True
-    ),
-    Command("redo_judgement", tr("Redo judgement"), "Refine", "Ctrl+Shift+Z", "redo", "undone judgements"),
-    Command("reset_judgements", tr("Undo all judgements"), "Refine", "", "refresh", "judgements"),
+    Command("refine", tr("Show marks"), "Refine", "Ctrl+J", "plus", "library"),
+    Command("ask_next", tr("Ask me next"), "Refine", "Ctrl+Shift+Q", "help", "ranking"),
+    Command("undo_judgement", tr("Undo mark"), "Refine", "Ctrl+Z", "undo", "own judgements", separator=True),
+    Command("redo_judgement", tr("Redo mark"), "Refine", "Ctrl+Shift+Z", "redo", "undone judgements"),
+    Command("reset_judgements", tr("Undo all marks"), "Refine", "", "refresh", "judgements"),
     Command(
         "save_refined",
         tr("Save as new metric…"),
@@ -366,7 +394,6 @@ COMMANDS = (
         "save",
         "can save metric",
         separator=True,
-        research=True,
     ),
     Command(
         "new_concept",
@@ -376,22 +403,15 @@ COMMANDS = (
         "plus",
         "can add concepts",
         separator=True,
-        research=True,
     ),
-    Command(
-        "concept_with", tr("Mark as having the concept"), "Refine", "Y", "check", "concepts", research=True
-    ),
-    Command(
-        "concept_without", tr("Mark as lacking the concept"), "Refine", "N", "dash", "concepts", research=True
-    ),
-    Command("concept_unmark", tr("Remove concept mark"), "Refine", "", "", "concepts", research=True),
-    Command(
-        "undo_concept", tr("Undo concept change"), "Refine", "", "undo", "concepts changed", research=True
-    ),
+    Command("concept_with", tr("Mark as having the concept"), "Refine", "Y", "check", "concepts"),
+    Command("concept_without", tr("Mark as lacking the concept"), "Refine", "N", "dash", "concepts"),
+    Command("concept_unmark", tr("Remove concept mark"), "Refine", "", "", "concepts"),
+    Command("undo_concept", tr("Undo concept change"), "Refine", "", "undo", "concepts changed"),
     Command("prepare", tr("Prepare for searching"), "Metric", "", "play", "editable"),
     Command("measure_places", tr("Measure places"), "Metric", "", "layers", "editable"),
     Command("extract", tr("Extract features…"), "Metric", "Ctrl+E", "layers", "editable"),
-    Command("train", tr("Train selected learners"), "Metric", "Ctrl+T", "play", "features", research=True),
+    Command("train", tr("Train selected learners"), "Metric", "Ctrl+T", "play", "features"),
     Command(
         "prepare_slider",
         tr("Prepare visual–diagnostic slider…"),
@@ -399,7 +419,6 @@ COMMANDS = (
         "",
         "sliders",
         "features",
-        research=True,
     ),
     Command(
         "stop_training",
@@ -408,7 +427,6 @@ COMMANDS = (
         "Ctrl+.",
         "stop",
         "training",
-        research=True,
     ),
     Command(
         "score",
@@ -418,9 +436,8 @@ COMMANDS = (
         "chart",
         "can score",
         separator=True,
-        research=True,
     ),
-    Command("map", tr("Map of the library"), "Metric", "Ctrl+Shift+P", "map", "metric", research=True),
+    Command("map", tr("Map of the library"), "Metric", "Ctrl+Shift+P", "map", "metric"),
     Command(
         "two_metrics",
         tr("Compare two metrics"),
@@ -428,32 +445,26 @@ COMMANDS = (
         "Ctrl+Shift+M",
         "two-metrics",
         "two metrics",
-        research=True,
     ),
-    Command("metric_card", tr("Metric card…"), "Metric", "", "info", "metric", research=True),
-    Command("export_metric", tr("Export metric…"), "Metric", "", "export", "metric", research=True),
-    Command("import_metric", tr("Import metric…"), "Metric", "", "plus", "editable", research=True),
-    Command(
-        "manage_metrics", tr("Feature sets and metrics…"), "Metric", "", "list", "library", research=True
-    ),
-    Command("save_plot", tr("Save plots…"), "Metric", "Ctrl+S", "save", "scores", research=True),
-    Command("data_check", tr("Data check…"), "Research", "", "check", "library", research=True),
-    Command(
-        "detect_lesions", tr("Detect same-lesion groups"), "Research", "", "layers", "editable", research=True
-    ),
-    Command("reader_studies", tr("Reader studies…"), "Research", "", "users", "library", research=True),
-    Command(
-        "agreement", tr("Agreement between annotators…"), "Research", "", "users", "library", research=True
-    ),
-    Command("changes", tr("Changes over time…"), "Research", "", "two-metrics", "library", research=True),
-    Command("outcomes", tr("Outcomes…"), "Research", "", "target", "library", research=True),
-    Command("vault", tr("Test vault…"), "Research", "", "lock", "library", research=True),
-    Command("experiments", tr("Experiments…"), "Research", "Ctrl+Shift+E", "chart", research=True),
-    Command("compare_encoders", tr("Compare encoders…"), "Research", "", "layers", "library", research=True),
-    Command("import_features", tr("Import features…"), "Research", "", "plus", "editable", research=True),
-    Command("export_features", tr("Export features…"), "Research", "", "export", "library", research=True),
+    Command("metric_card", tr("Metric card…"), "Metric", "", "info", "metric"),
+    Command("export_metric", tr("Export metric…"), "Metric", "", "export", "metric"),
+    Command("import_metric", tr("Import metric…"), "Metric", "", "plus", "editable"),
+    Command("manage_metrics", tr("Feature sets and metrics…"), "Metric", "", "list", "library"),
+    Command("save_plot", tr("Save plots…"), "Metric", "Ctrl+S", "save", "scores"),
+    Command("data_check", tr("Data check…"), "Research", "", "check", "library"),
+    Command("detect_lesions", tr("Detect same-lesion groups"), "Research", "", "layers", "editable"),
+    Command("reader_studies", tr("Reader studies…"), "Research", "", "users", "library"),
+    Command("agreement", tr("Agreement between annotators…"), "Research", "", "users", "library"),
+    Command("changes", tr("Changes over time…"), "Research", "", "two-metrics", "library"),
+    Command("outcomes", tr("Outcomes…"), "Research", "", "target", "library"),
+    Command("vault", tr("Test vault…"), "Research", "", "lock", "library"),
+    Command("experiments", tr("Experiments…"), "Research", "Ctrl+Shift+E", "chart"),
+    Command("compare_encoders", tr("Compare encoders…"), "Research", "", "layers", "library"),
+    Command("import_features", tr("Import features…"), "Research", "", "plus", "editable"),
+    Command("export_features", tr("Export features…"), "Research", "", "export", "library"),
     Command("help", tr("Help for this panel"), "Help", "F1", "help"),
-    Command("tutorial", tr("Tutorial"), "Help", "", "play"),
+    Command("tour", tr("Tour"), "Help", "", "play"),
+    Command("tutorial", tr("Tutorial"), "Help", "", "info", research=True),
     Command("keyboard", tr("Keyboard and mouse"), "Help", "?", "help"),
     Command("words", tr("Glossary"), "Help", "", "info"),
     Command("whats_new", tr("What's new"), "Help", "", "info"),
@@ -466,6 +477,8 @@ COMMANDS = (
 def menu_entries(menu: str, *, research: bool) -> list[list[Command]]:
     """The commands that ``menu`` shows in Research, or in Read, in groups with a separator between them."""
     groups: list[list[Command]] = [[]]
+    if menu in RESEARCH_MENUS and not research:
+        return []
     for command in COMMANDS:
         if command.menu == menu:
             if command.separator:
@@ -622,6 +635,7 @@ def available(state: WindowState) -> set[str]:
             out.add("can save search")
     if state.ranking is not None:
         out.add("ranking")
+    out |= {name for name, steps in _HISTORY_STEPS.items() if state.history.can_go(steps)}
     out |= _judgement_conditions(state) | _edit_conditions(state)
     if state.training is not None and state.training.running:
         out.add("training")

@@ -256,7 +256,10 @@ class MeasureTool(QObject):
         is_click = (at - self._pressed).manhattanLength() < CLICK_DISTANCE
         if self._drag is not None:
             self._roi.release()
-            self._drag = None
+            drag, self._drag = self._drag, None
+            if len(set(self.figures[drag.number].points)) == 1 and self.figures[drag.number].kind == LINE:
+                # One end was dragged onto the other.
+                self.figures = self._before or ()
             self._report()
         elif self.draft is None or self._kind not in (LINE, ANGLE):
             self._roi.release()

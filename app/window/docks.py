@@ -106,6 +106,11 @@ class Dock(QDockWidget):
         self.setFeatures(feature.DockWidgetMovable | feature.DockWidgetFloatable | feature.DockWidgetClosable)
         self.toggleViewAction().triggered.connect(self._set_open)
 
+    def show_help_button(self, shown: bool) -> None:
+        """Whether its header has the question mark, where the header is not the panel's own."""
+        if isinstance(self._bar, _DockTitle):
+            self._bar.show_help_button(shown)
+
     def bring_to_front(self) -> None:
         """Show it in front of other docks in the same place."""
         self.is_open = True
@@ -198,6 +203,7 @@ class DockLayout(QObject):
         panels.lists.emptied.connect(partial(self._close_lists, docks[_LISTS]))
         for dock in docks.values():
             dock.help_requested.connect(panels.help_requested)
+            dock.show_help_button(not self._workspace.plain)
         # The name of its tab where docks lie over each other.
         side.header.changed.connect(lambda _tab: docks["side"].setWindowTitle(side.title))
         self._arrangement = self._fitting_arrangement()
@@ -453,6 +459,7 @@ class DockLayout(QObject):
         is_open = self._context.state.library is not None
         for name, dock in docks.items():
             dock.is_open = name in self._workspace.docks or (name == _LISTS and dock.is_open)
+            dock.show_help_button(not self._workspace.plain)
         shown = [name for name, dock in docks.items() if dock.is_open]
         self._arrange(docks, shown if is_open else (), are_shown=is_open)
         self._show_saved_tab()
@@ -492,6 +499,9 @@ class DockLayout(QObject):
             orientations=[one for one in _BOTH if not is_restored or str(one.value) in defaults]
         )
         lists = self.docks[_LISTS]
+        for name, dock in self.docks.items():
+            if name not in self._workspace.docks:
+                dock.hide()
         # Which lists are open is not saved.
         lists.setVisible(lists.is_open and bool(self._panels.lists.shown))
         for dock in self.docks.values():

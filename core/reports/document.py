@@ -31,6 +31,7 @@ from semblance.core.reports.formatting import (
     region_text,
     spread_text,
 )
+from semblance.core.reports.measurement_text import Result
 from semblance.core.reports.redaction import CaseNames, Redactor, texts_of
 from semblance.core.searches.similar_cases import RankedCase, Vote
 
@@ -149,6 +150,36 @@ class JudgementRow(JsonDocument):
 
 
 @dataclass(frozen=True)
+class MeasurementRow(JsonDocument):
+    """A figure that was measured: its ``number`` on the picture, its ``kind``, its results, and how lengths are known,
+    where not in the patient."""
+
+    number: int
+    kind: str
+    results: tuple[Result, ...]
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class MeasuredImage(JsonDocument):
+    """The measurements on one image of the query (``rank`` ``None``) or of a similar case; ``slice`` from 1, of a
+    volume. ``image``: PNG of it with the figures."""
+
+    JSON_KEYS: ClassVar[JsonKeys] = ("rank", "case_id", "slice", ("measurements", "rows"))
+
+    rank: int | None
+    case_id: str | None
+    slice: int | None
+    rows: tuple[MeasurementRow, ...]
+    image: bytes | None = None
+
+    def title(self) -> str:
+        """What was measured, such as ``Rank 2, slice 14``."""
+        name = tr_lazy("Query") if self.rank is None else tr_lazy("Rank {rank}", rank=self.rank)
+        return name if self.slice is None else join_texts([name, tr_lazy("slice {n}", n=self.slice)])
+
+
+@dataclass(frozen=True)
 class ReportPlot:
     """A figure as PNG and, where there is one, as SVG; ``measured_on`` belongs to every score."""
 
@@ -190,6 +221,7 @@ class ReportDocument:
     unclear: bool = False
     judgements: tuple[JudgementRow, ...] = ()
     plots: tuple[ReportPlot, ...] = ()
+    measured: tuple[MeasuredImage, ...] = ()
     #: What :attr:`ranking` is ordered by beside the metric as it was trained: a person's marks, for example.
     order: str = ""
     notes: tuple[str, ...] = ()

@@ -221,6 +221,8 @@ def _flowables(
         if compared or document.tested or document.plots:
             flowables.append(PageBreak())
         heading = heading[-2:]
+    if document.measured:
+        flowables += [*_heading(tr("Measurements")), *_measured(document, text_width)]
     if compared:
         flowables += [*heading, *_ranking(document, compared, marks, text_width)]
     flowables += _key_images(document, text_width)
@@ -546,6 +548,26 @@ def _case_notes(document: ReportDocument, row: ReportedCase) -> list[str]:
     if row.near_duplicates:
         lines.append(translate(row.near_duplicates_text()))
     return lines
+
+
+def _measured(document: ReportDocument, text_width: float) -> list[Any]:
+    """Each measured image with its figures, and a table of their results below it."""
+    flowables: list[Any] = []
+    for one in document.measured:
+        name = f"{translate(one.title())}  {one.case_id or ''}".rstrip()
+        top: list[Any] = [paragraph(name, STRONG_BODY), Spacer(0, 3)]
+        if one.image is not None:
+            top += [figure(one.image, min(text_width, 110 * mm), 95 * mm), Spacer(0, 4)]
+        rows = [[paragraph(text, HEAD) for text in (tr("Number"), tr("Figure"), tr("Results"))]]
+        for row in one.rows:
+            texts = [f"{translate(result.name)} {result.text()}" for result in row.results]
+            shown = " · ".join(texts) + (f" {translate(row.source)}" if row.source else "")
+            rows.append([paragraph(str(row.number)), paragraph(translate(row.kind)), paragraph(shown)])
+        table = Table(
+            rows, colWidths=[56, 90, text_width - 146], repeatRows=1, hAlign="LEFT", style=_ruled_style()
+        )
+        flowables += [KeepTogether(top), table, Spacer(0, 10)]
+    return flowables
 
 
 def _judgements(document: ReportDocument, text_width: float) -> Any:

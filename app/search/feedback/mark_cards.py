@@ -166,7 +166,7 @@ def _change(
     if path is None or search is None:
         return None
     job = context.jobs.run(
-        tr("Saving a judgement"),
+        tr("Saving a mark"),
         function,
         path,
         search,
@@ -227,7 +227,7 @@ def fetch_influence(context: Context, then: Callable[[list[Influence]], None], k
     if state.location is None or state.search is None:
         return None
     job = context.jobs.run(
-        tr("Influence of each judgement"),
+        tr("Influence of each mark"),
         refine_metric.influence,
         state.location,
         state.search,

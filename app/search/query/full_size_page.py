@@ -37,7 +37,7 @@ from semblance.app.viewer.slices import RATE, RATES
 from semblance.app.viewer.tool_row import ToolRow
 from semblance.app.widgets.buttons import KeyTip
 from semblance.app.widgets.labels import WrappedLabel
-from semblance.app.widgets.layouts import HLine, hbox, vbox
+from semblance.app.widgets.layouts import EDGE, HLine, hbox, vbox
 from semblance.app.widgets.menus import attach_menu
 from semblance.app.widgets.panel import FullPage
 from semblance.app.widgets.place_marks import NO_PLACE_MARKS, PlaceMarks
@@ -79,6 +79,7 @@ class FullSizePage(FullPage):
         for widget in (self.feedback, self.three_planes, self.file_header):
             self.header.add_action(widget)
         self.more = self.header.add_button("more", tr("More for this image"))
+        self.add_detach_button()
 
         self.pane = ImagePane(
             context.jobs,
@@ -116,7 +117,7 @@ class FullSizePage(FullPage):
             side.addWidget(widget)
         side.addStretch(1)
 
-        middle = vbox(spacing=8, margins=(8, 5, 8, 8))
+        middle = vbox(spacing=8, margins=(EDGE, 5, EDGE, 8))
         middle.addWidget(self.tools)
         self._images = QWidget()
         images = hbox(self._images, spacing=8)

@@ -14,8 +14,13 @@ from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.widgets.cards.card_view import NONE
 from semblance.app.widgets.cards.case_grid import CardComparison
 from semblance.app.widgets.labels import ElidedLabel
+<<<<<<< HEAD
 from semblance.app.widgets.layouts import hbox
 from semblance.core.language import tr, tr_n, visible
+=======
+from semblance.app.widgets.layouts import EDGE, hbox
+from semblance.core.language import tr, tr_n
+>>>>>>> integration
 
 HEIGHT = 30
 
@@ -42,7 +47,7 @@ class OrderLine(QFrame):
         self.leave_text.setToolTip(tr("Order by the image alone"))
         self.cancel = QPushButton(tr("Cancel"))
         self.cancel.setToolTip(tr("Esc"))
-        row = hbox(self, spacing=12, margins=(12, 0, 8, 0))
+        row = hbox(self, spacing=12, margins=(EDGE, 0, EDGE, 0))
         row.addWidget(self._text, 1)
         for button, act in (
             (self.cancel, comparison.cancel),

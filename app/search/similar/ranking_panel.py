@@ -8,7 +8,7 @@ from functools import cache, partial
 import numpy as np
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QStackedWidget, QToolButton, QWidget
+from PySide6.QtWidgets import QMenu, QStackedWidget, QToolButton, QWidget
 
 from semblance.app.search.feedback.mark_cards import CardFeedback
 from semblance.app.search.similar.card_images import CardSlices, RankingThumbnails
@@ -26,7 +26,7 @@ from semblance.app.widgets.cards.card_view import NONE
 from semblance.app.widgets.cards.case_grid import CaseGrid
 from semblance.app.widgets.cards.case_model import JUDGEMENT_TEXTS, CaseModel
 from semblance.app.widgets.empty_state import EmptyState, extraction_message
-from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.layouts import EDGE, hbox, vbox
 from semblance.app.widgets.panel import Panel, PanelHeader, header_button
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import format_number, tr, tr_n, tr_name
@@ -128,6 +128,7 @@ class RankingPanel(Panel):
         self._refresh()
 
     def _fill_header(self) -> None:
+        self._is_plain = False
         self._switches = QWidget()
         switches = hbox(self._switches, spacing=8)
         switches.addWidget(self.same_patient)
@@ -135,11 +136,31 @@ class RankingPanel(Panel):
         # The switches are in the header or, if it has no space for them, in a line below it.
         header_part, self._second_line = QWidget(), QWidget(self)
         self._in_header = hbox(header_part)
-        self._below_header = hbox(self._second_line, margins=(12, 6, 8, 0))
+        self._below_header = hbox(self._second_line, margins=(EDGE, 6, EDGE, 0))
         self._below_header.addStretch(1)
         for widget in (header_part, self.options.button, self.window_level, self.report, self.view):
             self.header.add_action(widget)
         self._place_switches()
+
+    def set_plain(self, plain: bool) -> None:
+        """Whether the switches of the header are in its menu, so that few controls stand around the images."""
+        self._is_plain = plain
+        self.header.show_help_button(not plain)
+        for widget in (self._switches, self.window_level, self.view):
+            widget.setVisible(not plain)
+        self.options.menu_filler = self._fill_options if plain else None
+        self._place_switches()
+
+    def _fill_options(self, menu: QMenu) -> None:
+        """Add what is in the header otherwise."""
+        for command in ("same_patient", "alike"):
+            menu.addAction(self._context.actions[command])
+        window_level = menu.addAction(self.window_level.toolTip(), self.window_level.toggle)
+        window_level.setCheckable(True)
+        window_level.setChecked(self.window_level.isChecked())
+        menu.addSeparator()
+        self.view.fill_menu(menu)
+        menu.addSeparator()
 
     def current_case(self) -> str | None:
         """The id of the current case."""
@@ -198,7 +219,7 @@ class RankingPanel(Panel):
         if ranking is not None:
             tip = tr("Ranked in {ms:.0f} ms", ms=1000 * sum(ranking.seconds.values()))
         if compared_text:
-            tip = tr("The others have no features. Choose Metric > Extract features….")
+            tip = tr("The others have no features. Choose Research > Metric > Extract features….")
         if compared_text and ranking is not None and ranking.sealed:
             tip = tr_n(
                 "{n} case is in the sealed test vault and is never shown as a similar case.",
@@ -351,8 +372,8 @@ class RankingPanel(Panel):
             (self._in_header if below else self._below_header).removeWidget(self._switches)
             line.insertWidget(0, self._switches)
             # Qt shows a moved widget only in the next turn of the event loop.
-            self._switches.show()
-        self._second_line.setVisible(below)
+            self._switches.setVisible(not self._is_plain)
+        self._second_line.setVisible(below and not self._is_plain)
 
     def _show_hidden_counts(self) -> None:
         """Show how many cases the two switches hide in the current ranking."""

@@ -15,6 +15,8 @@ MARGIN = 4
 SIDE = 8
 GAP_X, GAP_Y = 2, 4
 SMALLEST, LARGEST = 64, 160
+#: px for each column that may be put between the columns.
+MOST_SPREAD = 24
 NO_PLACE = -1
 #: Key -> columns, lines and viewports to move.
 _STEPS: dict[int, tuple[int, int, int]] = {
@@ -88,16 +90,19 @@ class CardLayout:
         height: int = 0,
         style: CardStyle = PLAIN_CARDS,
         markable: bool = False,
+        has_lines: bool = False,
         most_columns: int | None = None,
     ) -> CardLayout:
         """As many columns as fit in ``style``. The images then fill the width.
 
-        ``height``: of the viewport. ``most_columns``: not more columns than this, for larger images.
+        ``height``: of the viewport. ``has_lines``: names of cases in two lines. ``most_columns``: not more columns than
+        this, for larger images.
         """
         caption = theme().px(
             6
             + (BUTTON_HEIGHT + NOTE_HEIGHT if markable else CHIP_SIDE)
             + (DISTANCE_HEIGHT if style.shows_distance else 0)
+            + (NOTE_HEIGHT if has_lines else 0)
         )
         available = max(1, width - 2 * SIDE + GAP_X)
 
@@ -150,7 +155,16 @@ class CardLayout:
         if self.rows:
             return QRect(0, y, self.width, self.pitch)
         card_width = self.image_side + 2 * MARGIN
-        return QRect(SIDE + column * (card_width + GAP_X), y, card_width, self.pitch - GAP_Y)
+        return QRect(self._card_x(column), y, card_width, self.pitch - GAP_Y)
+
+    def _card_x(self, column: int) -> int:
+        """Few px that are left of the width lie between the columns, so that the last one ends at the right edge."""
+        pitch = self.image_side + 2 * MARGIN + GAP_X
+        left = self.width - 2 * SIDE + GAP_X - self.columns * pitch
+        spread = (
+            column * left // (self.columns - 1) if 0 < left < MOST_SPREAD * self.columns > MOST_SPREAD else 0
+        )
+        return SIDE + column * pitch + spread
 
     def place_at(self, point: QPoint) -> int:
         """The place under ``point``, -1 between cards."""
@@ -159,7 +173,7 @@ class CardLayout:
         line = (point.y() - self.top) // self.pitch
         column = 0
         if not self.rows:
-            column = (point.x() - SIDE) // (self.image_side + 2 * MARGIN + GAP_X)
+            column = sum(self._card_x(one) <= point.x() for one in range(self.columns)) - 1
         place = line * self.columns + column
         is_inside = 0 <= column < self.columns and 0 <= place < self.count
         return place if is_inside and self.card(place).contains(point) else NO_PLACE
@@ -216,7 +230,7 @@ def _filling_columns(
 
 
 #: px at the right end of a row.
-ROW_END_MARGIN = 11
+ROW_END_MARGIN = SIDE + MARGIN - 1
 
 
 def feedback_buttons_width() -> int:

@@ -26,6 +26,7 @@ from semblance.app.shell.theme import colour, plain_tip, theme
 from semblance.app.widgets.cards.card_layout import NO_PLACE, PLAIN_CARDS, CardLayout, CardStyle
 from semblance.app.widgets.cards.card_painter import CardPainter, CardState, ScaledImages
 from semblance.app.widgets.cards.case_model import CaseModel
+from semblance.app.widgets.layouts import BAR
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr
 from semblance.core.library.case_columns import ImageAvailability
@@ -138,6 +139,7 @@ class CardView(QAbstractScrollArea):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         # A bar that appears and disappears would change the number of columns.
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
+        self.setViewportMargins(0, 0, -BAR, 0)
         self.viewport().setMouseTracking(True)
         self.viewport().setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.setAccessibleName(tr("Cases"))
@@ -333,6 +335,7 @@ class CardView(QAbstractScrollArea):
                 height=self.viewport().height(),
                 style=self._style,
                 markable=self._judging,
+                has_lines=self._model.has_lines,
                 most_columns=self._most_columns,
             )
         bar, height = self.verticalScrollBar(), self.viewport().height()

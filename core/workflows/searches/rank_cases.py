@@ -478,8 +478,8 @@ def _warnings(compared: QueryComparison) -> tuple[str, ...]:
         elif lacking:
             warnings.append(
                 tr_lazy_n(
-                    "{n} case has no places and is not compared. Metric > Measure places measures them.",
-                    "{n} cases have no places and are not compared. Metric > Measure places measures them.",
+                    "{n} case has no places and is not compared. Research > Metric > Measure places measures them.",
+                    "{n} cases have no places and are not compared. Research > Metric > Measure places measures them.",
                     lacking,
                 )
             )

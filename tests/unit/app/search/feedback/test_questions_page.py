@@ -210,8 +210,7 @@ def test_learning_curve_and_its_badge(qtbot, page, context, jobs) -> None:
     assert page.progress.value.text().startswith("0.") or page.progress.value.text().startswith("1.")
     assert page.progress.badge.isVisible()
     assert (
-        "without judgements. Tested on 10 cases of patients not used for training"
-        in page.progress.before.text()
+        "without marks. Tested on 10 cases of patients not used for training" in page.progress.before.text()
     )
 
 

@@ -233,7 +233,7 @@ def test_score_shows_what_it_was_tested_on(ranked_panel, context, jobs):
     judge(context, jobs, ranked_panel, (4, True), (5, False))
     score = refine_metric.held_out_score(context.state.location, context.state.search)
     assert ranked_panel.scores.accuracy.text().startswith(f"{score.accuracy:.2f} (")
-    assert f"{score.before:.2f} without judgements" in ranked_panel.scores.note.text()
+    assert f"{score.before:.2f} without marks" in ranked_panel.scores.note.text()
     assert f"{score.cases} cases" in ranked_panel.scores.note.text()
     assert ranked_panel.scores.badge.kind == "held-out"
     assert "2 marks rarely change this score" in ranked_panel.scores.note.text()
