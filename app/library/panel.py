@@ -44,12 +44,8 @@ from semblance.core.language import format_number, tr, tr_n, translate, visible
 from semblance.core.library.case_columns import NO_FINDING, words
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.patient_tree import PatientTree
-<<<<<<< HEAD
 from semblance.core.library.text_query import TextHit
 from semblance.core.reports.case_attributes import attribute_title
-from semblance.core.searches.query import Query
-=======
->>>>>>> integration
 from semblance.core.workflows.library import find_cases
 
 #: Findings shown before the list scrolls.
@@ -137,24 +133,13 @@ class LibraryPanel(Panel):
         top_layout.addWidget(self.search)
         top_layout.addWidget(self._findings)
         top_layout.addWidget(self._split)
-<<<<<<< HEAD
         self._add_counts(top_layout)
         column = vbox(self)
         column.addWidget(top)
         column.addWidget(self._views, 1)
 
-        self._state.changed.connect(self._follow_state)
-        theme_signals.changed.connect(self._refresh)
-        self._show_view(context.settings.text("library_view"))
-        self.collapse_button.hide()
-        self._refresh()
-
     def _add_counts(self, layout: QVBoxLayout) -> None:
         """Add the number of cases, what the filter can be used for, and where the current case has its words."""
-        self._count_label = ElidedLabel(role="small")
-        self.show_all_button = QPushButton(tr("Show all"))
-=======
->>>>>>> integration
         self.show_all_button.setToolTip(tr("Show all cases, not only the selected ones"))
         self.show_all_button.setAccessibleName(tr("Show all cases, not only the selected ones"))
         set_look(self.show_all_button, link=True)
@@ -180,16 +165,9 @@ class LibraryPanel(Panel):
         count_row = hbox(spacing=8)
         count_row.addWidget(self._count_label, 1)
         count_row.addWidget(self.show_all_button)
-<<<<<<< HEAD
         layout.addLayout(count_row)
         layout.addWidget(self.hit)
         layout.addWidget(self.order_button, 0, Qt.AlignmentFlag.AlignLeft)
-=======
-        top_layout.addLayout(count_row)
-        column = vbox(self)
-        column.addWidget(top)
-        column.addWidget(self._views, 1)
->>>>>>> integration
 
     def _measure_visible(self) -> None:
         """While the library is prepared, let the cases on screen be measured next."""

@@ -80,13 +80,9 @@ SYNONYMS = {
     "why": tr("explain reason contributions"),
     "refine": tr("feedback thumbs clicks"),
     "header": tr("dicom tags metadata"),
-<<<<<<< HEAD
     "add_to_collection": tr("teaching file list bookmark favourite folder"),
     "collections": tr("teaching file list quiz slides export lecture"),
-    "paste_image": tr("paste query screenshot insert"),
-=======
     "paste_image": tr("paste query screenshot insert clipboard image file case id"),
->>>>>>> integration
     "ask_file": tr("query open similar upload"),
     "save_search": tr("keep name store"),
     "branch_search": tr("copy duplicate fork"),
@@ -344,9 +340,7 @@ COMMANDS = (
         research=True,
     ),
     Command("searches", tr("Searches…"), "Search", "Ctrl+Alt+O", "list", "library"),
-<<<<<<< HEAD
     Command("collections", tr("Teaching collections…"), "Case", "", "list", "library"),
-=======
     Command(
         "previous_query",
         tr("Previous query"),
@@ -359,7 +353,6 @@ COMMANDS = (
     Command(
         "next_query", tr("Next query"), "Search", "Alt+Right", "chevron-right", "later queries", research=True
     ),
->>>>>>> integration
     Command("rank_again", tr("Search again"), "Search", "F5", "refresh", "query"),
     Command("region", tr("Draw region"), "Search", "Ctrl+Shift+R", "rectangle", "query", separator=True),
     Command("whole_image", tr("Search with the whole image"), "Search", "Ctrl+Shift+W", "select", "query"),

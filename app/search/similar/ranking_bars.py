@@ -14,13 +14,8 @@ from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.widgets.cards.card_view import NONE
 from semblance.app.widgets.cards.case_grid import CardComparison
 from semblance.app.widgets.labels import ElidedLabel
-<<<<<<< HEAD
-from semblance.app.widgets.layouts import hbox
-from semblance.core.language import tr, tr_n, visible
-=======
 from semblance.app.widgets.layouts import EDGE, hbox
-from semblance.core.language import tr, tr_n
->>>>>>> integration
+from semblance.core.language import tr, tr_n, visible
 
 HEIGHT = 30
 
