@@ -43,6 +43,8 @@ _MODES = {
 }
 #: Of a slab that is switched on, and at most.
 _THICKNESS_MM, _MOST_MM = 10.0, 999.0
+#: The least width of a field, px.
+_FIELD_WIDTH = 44
 
 
 class SlabControls(QWidget):
@@ -69,6 +71,9 @@ class SlabControls(QWidget):
         self.thickness.setKeyboardTracking(False)
         self.thickness.setAccessibleName(tr("Thickness of the slab"))
         self.thickness.setToolTip(tr("Thickness of the slab (Shift and the wheel on the image)"))
+        for field in (self.mode, self.thickness):
+            # In a narrow window the images keep their width.
+            field.setMinimumWidth(_FIELD_WIDTH)
         row = hbox(self, spacing=8, margins=(0, 0, 0, 4))
         row.addWidget(self._name, 1)
         row.addWidget(self.mode)

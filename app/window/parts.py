@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QMainWindow, QMenu, QStackedWidget
 from semblance.app.search.feedback import mark_cards
 from semblance.app.search.saved.save_search import SearchView
 from semblance.app.shell import library_operations, search_operations
+from semblance.app.shell.case_menu import add_header_entry
 from semblance.app.shell.context import Context
 from semblance.app.shell.lazy_part import lazy_part
 from semblance.app.shell.theme import theme
@@ -183,10 +184,8 @@ class WindowParts(QObject):
         """As :class:`semblance.app.shell.case_menu.CaseMenu` says."""
         state, full = self._context.state, self.full
         index = state.columns.index_of_row(case_row) if case_row >= 0 else -1
-        header = show_header or partial(self.commands.show_header_of, case_row)
         if index < 0:
-            if show_header is not None:
-                menu.addAction(f"{tr('File header…')}\tCtrl+H", header)
+            add_header_entry(menu, show_header)
             return
         case_id = state.columns.ids[index]
         ranked = state.ranking.ranked if state.ranking is not None else ()
@@ -196,10 +195,13 @@ class WindowParts(QObject):
         menu.addAction(tr("Images of the patient"), partial(full.hang, case_row))
         search = partial(search_operations.submit_query, self._context, Query(case=case_id))
         menu.addAction(tr("Search with this case"), search)
-        menu.addAction(f"{tr('File header…')}\tCtrl+H", header)
+        add_header_entry(menu, show_header or partial(self.commands.show_header_of, case_row))
         menu.addAction(tr("Copy case ID"), partial(QGuiApplication.clipboard().setText, case_id))
-        self.commands.fill_marks(menu, case_row)
+        if state.query is None or state.query.case != case_id:
+            # The query is no more or less like itself.
+            self.commands.fill_marks(menu, case_row)
         self.commands.concepts.fill_menu(menu, case_row)
+        self.commands.teaching.fill_menu(menu, case_row)
         self.commands.edits.fill_menu(menu, case_row)
 
     def build(self, part: str) -> None:

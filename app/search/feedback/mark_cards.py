@@ -389,6 +389,10 @@ class CardFeedback(QObject):
             self._checked_metric = (self._state.location, metric)
             self._state.refusal = None
             check_metric(self._context)
+        texts, actions = mark_texts(self._state), self._context.actions
+        self._grid.mark_tips = {
+            mark: actions.text_with_key(text, _COMMANDS[mark]) for mark, text in texts.items()
+        }
         self._grid.set_judging(self._state.ranking is not None, self._state.why_not_written)
 
     def _mark_card(self, row: int, mark: int) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, Qt, Signal
 from PySide6.QtGui import (
@@ -211,6 +213,8 @@ class CaseGrid(CardView):
         self._is_button_pressed = False
         self._wheel_angle = 0
         self._multiple, self._selection = False, Selection()
+        #: What the buttons + (1) and - (-1) do, for their tooltips.
+        self.mark_tips: Mapping[int, str] = {}
         self.comparison = CardComparison(self)
         self.comparison.changed.connect(lambda _row: self.viewport().update())
 
@@ -334,8 +338,8 @@ class CaseGrid(CardView):
         return False
 
     def _tooltip(self, place: int, point: QPoint) -> str:
-        if self._refused and self._button_at(place, point):
-            return plain_tip(self._refused)
+        if button := self._button_at(place, point):
+            return plain_tip(self._refused or self.mark_tips.get(button, ""))
         return super()._tooltip(place, point)
 
     def _button_at(self, place: int, point: QPoint) -> int:
