@@ -45,6 +45,7 @@ class PageWindow(QWidget):
     def __init__(self, window: QMainWindow, settings: Settings, name: str, title: str) -> None:
         super().__init__(window, Qt.WindowType.Window)
         self._settings, self._key = settings, f"{name}_geometry"
+        self._is_leaving = False
         self.setWindowTitle(f"{title} – Semblance")
         self._column = vbox(self)
         for action in window.actions():
@@ -59,13 +60,19 @@ class PageWindow(QWidget):
         page.show()
         bring_to_front(self)
 
+    def leave(self) -> None:
+        """Close the window because its page was left."""
+        self._is_leaving = True
+        self.close()
+        self._is_leaving = False
+
     def closeEvent(self, event: QCloseEvent) -> None:
         save_place(self._settings, self._key, self)
         super().closeEvent(event)
-        if event.spontaneous():
-            self.brought_back.emit()
-        else:
+        if self._is_leaving:
             self.hidden.emit()
+        else:
+            self.brought_back.emit()
 
 
 class FullPages:
@@ -152,7 +159,7 @@ class FullPages:
     def close_window(self, name: str) -> None:
         """Close the window of its own of the page ``name``, if it is shown."""
         if (own := self._shown_window(name)) is not None:
-            own.close()
+            own.leave()
 
     def close_windows(self) -> None:
         """Close the windows of all pages."""

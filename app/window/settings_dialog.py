@@ -246,7 +246,7 @@ class SettingsDialog(Dialog):
         if not is_text_detector_installed():
             # Who had chosen it can give it up. Until then nothing leaves uncleaned.
             self.hide_text.setEnabled(self.hide_text.isChecked())
-            note = tr('What finds text is not installed. Run pip install "semblance-retrieval[ocr]"')
+            note = tr("What finds text is not installed. The help page Installation says how it is.")
         fields.addRow(WrappedLabel(note, role="third"))
 
     def _set_hide_text(self, hide: bool) -> None:

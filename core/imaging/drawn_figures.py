@@ -14,18 +14,26 @@ from semblance.core.imaging.outline import Ellipse, MaskOutline, Polygon
 from semblance.core.imaging.region import Region
 
 _LINE, _CASING = (255, 255, 255), (16, 16, 18)
+#: Pixels of the longest side of a picture that is drawn on, at least.
+_SMALLEST = 400
 #: Corners of an ellipse.
 _CORNERS = 72
 
 
 def drawn_figures(encoded: bytes, figures: Sequence[Figure], width: int, height: int) -> bytes:
     """PNG bytes of the PNG or JPEG ``encoded``, which shows all of an image of ``width`` x ``height`` pixels, with the
-    outlines of ``figures`` and their numbers from 1."""
+    outlines of ``figures`` and their numbers from 1. A small picture is enlarged."""
     from PIL import Image as PILImage
     from PIL import ImageDraw, ImageFont
 
     with PILImage.open(io.BytesIO(encoded)) as opened:
         picture = opened.convert("RGB")
+    if max(picture.size) < _SMALLEST:
+        # Numbers and lines would cover a smaller one.
+        factor = -(-_SMALLEST // max(picture.size))
+        picture = picture.resize(
+            (factor * picture.width, factor * picture.height), PILImage.Resampling.NEAREST
+        )
     across, down = picture.width / width, picture.height / height
     thick = max(1, round(max(picture.size) / 300))
     drawing: Any = ImageDraw.Draw(picture)

@@ -135,7 +135,9 @@ class ReportedCase(RankedCase):
 
     def near_duplicates_text(self) -> str:
         """How many near-duplicates are grouped under the case."""
-        return tr_lazy_n("+{n} near-duplicate", "+{n} near-duplicates", self.near_duplicates)
+        return tr_lazy_n(
+            "+{n} of the same lesion or copy", "+{n} of the same lesion or copies", self.near_duplicates
+        )
 
 
 @dataclass(frozen=True)
@@ -353,7 +355,9 @@ class ReportDocument:
         if same := self.hidden.get("same_patient", 0):
             parts.append(tr_lazy("{n} of the same patient", n=same))
         if copies := self.hidden.get("near_duplicates", 0):
-            parts.append(tr_lazy_n("{n} near-duplicate", "{n} near-duplicates", copies))
+            parts.append(
+                tr_lazy_n("{n} of the same lesion or copy", "{n} of the same lesion or copies", copies)
+            )
         if not parts:
             return ""
         what = tr_lazy("{first} and {last}", first=parts[0], last=parts[-1]) if len(parts) > 1 else parts[0]

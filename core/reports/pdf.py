@@ -230,7 +230,7 @@ def _flowables(
     if further:
         flowables += [*_heading(tr("Further similar cases")), *_ranking(document, further, marks, text_width)]
     if document.judgements:
-        flowables += [*_heading(tr("Judgements")), _judgements(document, text_width)]
+        flowables += [*_heading(tr("Marks")), _judgements(document, text_width)]
     if document.card:
         measured = f"  ({translate(as_lazy(document.measured_on))})" if document.measured_on else ""
         flowables += [*_heading(tr("Metric") + measured), _facts(document.card, text_width)]
@@ -464,7 +464,7 @@ def _caption(document: ReportDocument, row: ReportedCase, marks: dict[str, Findi
     if row.place is not None:
         lines.append(translate(row.place_text()))
     if row.judgement:
-        lines.append(tr("judged {judgement}", judgement=translate(row.judgement)))
+        lines.append(tr("marked {judgement}", judgement=translate(row.judgement)))
     patient = [tr("patient {patient}", patient=row.patient or tr("unknown"))] if document.identified else []
     return [
         WrappedName(name, STRONG_BODY),
@@ -478,7 +478,7 @@ def _lines(
     document: ReportDocument, rows: Sequence[ReportedCase], marks: dict[str, FindingMark], text_width: float
 ) -> list[Any]:
     """The compared cases of a table without images."""
-    names = (tr("Rank"), tr("Case"), tr("Finding"), tr("Judgement"), tr("Distance"))
+    names = (tr("Rank"), tr("Case"), tr("Finding"), tr("Mark"), tr("Distance"))
     judged = 70 if any(row.judgement for row in rows) else 0
     widths = [36, text_width - 36 - 130 - judged - 60, 130, judged, 60]
     table = [[paragraph(name, HEAD_RIGHT if name in (names[0], names[-1]) else HEAD) for name in names]]
@@ -542,7 +542,7 @@ def _case_notes(document: ReportDocument, row: ReportedCase) -> list[str]:
     if row.place is not None:
         lines.append(translate(row.place_text()))
     if row.judgement:
-        lines.append(tr("judged {judgement}", judgement=translate(row.judgement)))
+        lines.append(tr("marked {judgement}", judgement=translate(row.judgement)))
     if row.reason:
         lines.append(translate(row.reason))
     if row.near_duplicates:

@@ -300,7 +300,7 @@ EXPLANATION = tr(
     "Five answers rarely change the score. Twenty often do. More are needed if one answer in "
     "five is wrong. Held-out cases are never used for questions."
 )
-NOTHING_HELD_OUT = tr("No cases are held out. Every case with a finding was judged or used for training.")
+NOTHING_HELD_OUT = tr("No cases are held out. Every case with a finding was marked or used for training.")
 
 
 class LearningProgress(QWidget):

@@ -529,7 +529,7 @@ class RefinementScores(QWidget):
         if score is None:
             self._score_text = ("", "")
             self.accuracy.setText(tr("not measured"))
-            self.note.setText(tr("Every case was judged or used for training.") + few_note)
+            self.note.setText(tr("Every case was marked or used for training.") + few_note)
             return
         low, high = score.interval
         self._score_text = (format_number(score.accuracy, ".2f"), localise_number(f" ({low:.2f}–{high:.2f})"))
@@ -541,7 +541,7 @@ class RefinementScores(QWidget):
         self._update_layout()
         self.note.setText(
             tr(
-                "{before:.2f} without marks. Tested on {n:,} cases neither judged nor used for training.",
+                "{before:.2f} without marks. Tested on {n:,} cases neither marked nor used for training.",
                 before=score.before,
                 n=score.cases,
             )

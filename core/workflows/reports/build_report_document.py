@@ -345,7 +345,7 @@ def _notes(search: Search, ranked_search: RankedSearch) -> tuple[str, ...]:
     if ranked_search.refused is None and is_refined:
         notes.append(
             tr_lazy(
-                "The judgements refined the metric by {strength:.0f} %; it was not measured again, "
+                "The marks refined the metric by {strength:.0f} %; it was not measured again, "
                 "so scores and plots are those of the metric they began with.",
                 strength=100 * search.strength * ranked_search.trust,
             )

@@ -485,8 +485,8 @@ def _note_lost_judgements(library: Library, search: Search, notes: list[str]) ->
     if lost:
         notes.append(
             tr_lazy_n(
-                "{n} judgement refers to cases that no longer exist.",
-                "{n} judgements refer to cases that no longer exist.",
+                "{n} mark refers to cases that no longer exist.",
+                "{n} marks refer to cases that no longer exist.",
                 lost,
             )
         )

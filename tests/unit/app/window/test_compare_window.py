@@ -111,7 +111,7 @@ def test_full_size_has_a_window_of_its_own_with_the_keys_and_closing_it_brings_i
         qtbot.keyClick(page.view, Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier)
         assert window.parts.commands.palette.isVisible()
         window.parts.commands.palette.close()
-        own.windowHandle().close()
+        own.close()
         wait_until_idle(window)
         assert not own.isVisible()
         assert page.window() is window

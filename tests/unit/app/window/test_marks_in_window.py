@@ -130,7 +130,7 @@ def test_a_file_that_cannot_be_read_is_not_marked(window, monkeypatch, tmp_path)
 def test_the_query_itself_is_not_marked(window):
     case = window.state.query.case
     assert mark_cards.mark_cases(window.context, [case], positive=True) is None
-    assert [m.what for m in window.context.messages.history] == [f"{case} cannot be judged against itself."]
+    assert [m.what for m in window.context.messages.history] == [f"{case} cannot be marked against itself."]
 
 
 def test_marks_stay_with_their_query(window):

@@ -15,13 +15,19 @@ from semblance.core.imaging.region import Region, region_of_mask
 
 def test_a_figure_is_drawn_in_white_with_a_dark_casing_on_a_smaller_picture():
     out = io.BytesIO()
-    Image.fromarray(np.full((100, 200), 128, np.uint8)).save(out, "PNG")
-    made = drawn_figures(out.getvalue(), [Figure.of_region(Region(40, 80, 200, 80))], 400, 200)
+    Image.fromarray(np.full((200, 400), 128, np.uint8)).save(out, "PNG")
+    made = drawn_figures(out.getvalue(), [Figure.of_region(Region(40, 80, 200, 80))], 800, 400)
     pixels = np.asarray(Image.open(io.BytesIO(made)))
-    assert pixels.shape == (100, 200, 3)
+    assert pixels.shape == (200, 400, 3)
     assert pixels[40, 60].tolist() == [255, 255, 255]
     assert pixels[39, 60].tolist() == [16, 16, 18]
     assert pixels[60, 60].tolist() == [128, 128, 128]
+    small = io.BytesIO()
+    Image.fromarray(np.full((30, 40), 128, np.uint8)).save(small, "PNG")
+    made = drawn_figures(small.getvalue(), [Figure.of_region(Region(10, 10, 10, 10))], 40, 30)
+    pixels = np.asarray(Image.open(io.BytesIO(made)))
+    assert pixels.shape == (300, 400, 3)
+    assert pixels[100, 150].tolist() == [255, 255, 255]
 
 
 def test_lines_of_every_kind():

@@ -368,7 +368,7 @@ def test_curve_describes_its_last_point(curve) -> None:
     one = curve.grab().toImage()
     curve.add(4, score(0.7))
     assert sorted(curve.points) == [2, 4]
-    assert "0.70 (0.65–0.75) after 4 judgements, 0.60 before any" in curve.accessibleDescription()
+    assert "0.70 (0.65–0.75) after 4 marks, 0.60 before any" in curve.accessibleDescription()
     assert curve.grab().toImage() != one != empty
 
 
