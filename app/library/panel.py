@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
@@ -15,6 +16,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QPushButton,
     QStackedWidget,
+    QVBoxLayout,
     QWidget,
 )
 
@@ -38,10 +40,12 @@ from semblance.app.widgets.layouts import EDGE, PanelScrollArea, hbox, vbox
 from semblance.app.widgets.menus import Menu
 from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
-from semblance.core.language import format_number, tr, tr_n, visible
+from semblance.core.language import format_number, tr, tr_n, translate, visible
 from semblance.core.library.case_columns import NO_FINDING, words
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.patient_tree import PatientTree
+from semblance.core.library.text_query import TextHit
+from semblance.core.reports.case_attributes import attribute_title
 from semblance.core.workflows.library import find_cases
 
 #: Findings shown before the list scrolls.
@@ -68,8 +72,10 @@ class LibraryPanel(Panel):
         self._context, self._state = context, context.state
         self._shown_order: npt.NDArray[np.intp] = np.empty(0, dtype=np.intp)
 
-        self.search = SearchField(tr("Search any header text"))
-        self.search.setAccessibleName(tr("Filter cases by header text, id, patient or finding"))
+        self.search = SearchField(tr("Search any text"))
+        self.search.setAccessibleName(
+            tr("Filter cases by finding, notes, report, header text, id or patient")
+        )
         #: Word of the filter -> catalogue rows of the cases with it in their header, as far as it was searched.
         self._in_headers: dict[str, npt.NDArray[np.int64]] = {}
         self.search.searched.connect(lambda _text: self._search())
@@ -127,6 +133,13 @@ class LibraryPanel(Panel):
         top_layout.addWidget(self.search)
         top_layout.addWidget(self._findings)
         top_layout.addWidget(self._split)
+        self._add_counts(top_layout)
+        column = vbox(self)
+        column.addWidget(top)
+        column.addWidget(self._views, 1)
+
+    def _add_counts(self, layout: QVBoxLayout) -> None:
+        """Add the number of cases, what the filter can be used for, and where the current case has its words."""
         self.show_all_button.setToolTip(tr("Show all cases, not only the selected ones"))
         self.show_all_button.setAccessibleName(tr("Show all cases, not only the selected ones"))
         set_look(self.show_all_button, link=True)
@@ -135,13 +148,26 @@ class LibraryPanel(Panel):
         policy = self.show_all_button.sizePolicy()
         policy.setRetainSizeWhenHidden(True)
         self.show_all_button.setSizePolicy(policy)
+        self.order_button = QPushButton(tr("Order similar cases by it"))
+        self.order_button.setToolTip(
+            tr(
+                "Cases with these words come forward among the similar cases of the query (reciprocal rank fusion)"
+            )
+        )
+        set_look(self.order_button, link=True)
+        self.order_button.clicked.connect(
+            lambda: search_operations.set_text(self._context, self.search.text().strip())
+        )
+        self.order_button.hide()
+        #: Where the current case has the words.
+        self.hit = ElidedLabel(role="small")
+        self.hit.hide()
         count_row = hbox(spacing=8)
         count_row.addWidget(self._count_label, 1)
         count_row.addWidget(self.show_all_button)
-        top_layout.addLayout(count_row)
-        column = vbox(self)
-        column.addWidget(top)
-        column.addWidget(self._views, 1)
+        layout.addLayout(count_row)
+        layout.addWidget(self.hit)
+        layout.addWidget(self.order_button, 0, Qt.AlignmentFlag.AlignLeft)
 
     def _measure_visible(self) -> None:
         """While the library is prepared, let the cases on screen be measured next."""
@@ -166,8 +192,33 @@ class LibraryPanel(Panel):
 
     def _follow_current(self, case_row: int) -> None:
         """The row of the grid's current case is current by patient too, if that is shown."""
+        self._show_hit(case_row)
         if case_row >= 0 and self.view.value() == PATIENTS:
             self.patients.set_current(case_row)
+
+    def _show_hit(self, case_row: int) -> None:
+        """Show where the case has the words of the filter."""
+        text = self.search.text().strip()
+        self.hit.hide()
+        if not text or case_row < 0 or self._state.location is None:
+            return
+
+        def show(hits: Mapping[int, TextHit]) -> None:
+            hit = hits.get(case_row)
+            if hit is not None and text == self.search.text().strip():
+                self.hit.setText(f"{translate(attribute_title(hit.name))}: {visible(hit.text)}")
+                self.hit.show()
+
+        job = self._context.jobs.run(
+            tr("Reading texts"),
+            find_cases.text_hits,
+            self._state.location,
+            [case_row],
+            text,
+            channel="hit",
+            quiet=True,
+        )
+        job.done.connect(show)
 
     def _follow_state(self, change: Change) -> None:
         if change & Change.LIBRARY:
@@ -189,6 +240,7 @@ class LibraryPanel(Panel):
         if change & Change.QUERY:
             self._search_timer.stop()
             self._select_query_case()
+            self.order_button.setVisible(bool(self.search.text().strip()) and self._state.query is not None)
 
     def _clear_filters(self) -> None:
         """Another library begins with all its cases."""
@@ -336,6 +388,7 @@ class LibraryPanel(Panel):
             self.show_current()
         self._show_patients()
         self.show_all_button.setVisible(selected_rows is not None)
+        self.order_button.setVisible(bool(self.search.text().strip()) and self._state.query is not None)
         total = len(columns)
         shown = len(self._shown_order)
         if shown == total:

@@ -194,6 +194,13 @@ def set_options(context: Context, **options: Any) -> None:
         rank(context)
 
 
+def set_text(context: Context, text: str) -> None:
+    """Order by the words of ``text`` too, "" by the query alone, and rank again."""
+    if text != context.state.text:
+        context.state.change_search(text=text)
+        rank(context)
+
+
 def rank(context: Context) -> None:
     """Rank again after the query, metric or options changed. A ranking that is under way is cancelled."""
     state = context.state

@@ -371,6 +371,11 @@ class WindowState(QObject):
         """What the query is compared by: :attr:`semblance.core.searches.search.Search.match`."""
         return self._search.match
 
+    @property
+    def text(self) -> str:
+        """The words that the order follows too: :attr:`semblance.core.searches.search.Search.text`."""
+        return self._search.text
+
     def match_of(self, match: str | None) -> str:
         """``match``, or with ``None`` what a new query or region is compared by: as before, but no longer cut out as a
         saved search may be."""

@@ -31,6 +31,7 @@ from semblance.app.shell.log_folder import open_log_folder, versions_text
 from semblance.app.shell.plot_operations import WHOLE_AXIS
 from semblance.app.shell.settings import TEXT_SCALES
 from semblance.app.shell.theme import set_theme
+from semblance.app.teaching.teaching_commands import TeachingCommands
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.window.docks import DockLayout
 from semblance.app.window.full_pages import FullPages
@@ -172,9 +173,12 @@ class Commands(QObject):
         self.edits = EditCommands(context, window, self.selected_cases)
         self.metrics = MetricCommands(context, window)
         self.searches = SearchCommands(context, window, panels.thumbnails, record_view)
-        for opener in (self.library, self.maintenance, self.edits, self.metrics, self.searches):
+        self.teaching = TeachingCommands(context, window, panels.thumbnails, self.selected_cases)
+        listing = (self.library, self.maintenance, self.edits, self.metrics, self.searches, self.teaching)
+        for opener in listing:
             opener.list_requested.connect(layout.show_list)
         self.metrics.page_requested.connect(full.show_page)
+        self.teaching.page_requested.connect(full.show_page)
         self.concepts = ConceptCommands(context, window, panels.concepts, self.selected_cases)
         self.concepts.name_requested.connect(self.name_concept)
         self.reports = ReportCommands(context, window, panels.cases_shown, self.exported_cases)
@@ -194,6 +198,7 @@ class Commands(QObject):
             **self.edits.commands,
             **self.metrics.commands,
             **self.searches.commands,
+            **self.teaching.commands,
             **self.concepts.commands,
             **self.reports.commands,
             **self.research.commands,

@@ -56,6 +56,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "examples_and_concepts",
             "compare_metrics",
             "searches",
+            "collections",
         ),
     ),
     (

@@ -197,8 +197,11 @@ class WindowParts(QObject):
         menu.addAction(tr("Search with this case"), search)
         add_header_entry(menu, show_header or partial(self.commands.show_header_of, case_row))
         menu.addAction(tr("Copy case ID"), partial(QGuiApplication.clipboard().setText, case_id))
-        self.commands.fill_marks(menu, case_row)
+        if state.query is None or state.query.case != case_id:
+            # The query is no more or less like itself.
+            self.commands.fill_marks(menu, case_row)
         self.commands.concepts.fill_menu(menu, case_row)
+        self.commands.teaching.fill_menu(menu, case_row)
         self.commands.edits.fill_menu(menu, case_row)
 
     def build(self, part: str) -> None:
