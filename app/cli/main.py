@@ -17,6 +17,7 @@ from typing import Annotated
 import typer
 
 from semblance.app.cli import (
+    collections,
     edits,
     evaluation,
     experiments,
@@ -58,6 +59,7 @@ cli.add_typer(experiments.commands, name="experiment")
 cli.add_typer(experiments.reader_study, name="reader-study")
 cli.add_typer(metrics.vault, name="vault")
 cli.add_typer(search.outcome, name="outcome")
+cli.add_typer(collections.commands, name="collections")
 cli.add_typer(pacs.commands, name="pacs")
 cli.add_typer(shared_library.commands, name="library")
 _debug = False

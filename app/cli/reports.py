@@ -34,6 +34,17 @@ show_reports = printer(
 _show_files = printer(EntryLines("files", "{}"))
 
 
+def cleans_pixels(clean: list[str] | None) -> bool:
+    """Whether ``--clean`` was given.
+
+    Raises:
+        BadArguments: with something else than pixels.
+    """
+    if set(clean or ()) - {"pixels"}:
+        raise BadArguments("In a report only pixels can be cleaned.", "Use --clean pixels.")
+    return bool(clean)
+
+
 @commands.command()
 def report(
     library: LibraryArgument,
@@ -118,11 +129,10 @@ def report(
     queries = [value for value in (case, image, cases) if value is not None]
     if len(queries) > 1 or not (queries or vector) or (cases is not None and vector is not None):
         raise BadArguments("A report needs its query.", "Give one of --case, --image, --vector and --cases.")
-    if set(clean or ()) - {"pixels"}:
-        raise BadArguments("In a report only pixels can be cleaned.", "Use --clean pixels.")
+    clean_pixels = cleans_pixels(clean)
     head = read_logo(logo) if logo else None
     options = ReportOptions(
-        page, clinic, head, comment, identified, free_text, dicom, bool(clean), estimate, reader
+        page, clinic, head, comment, identified, free_text, dicom, clean_pixels, estimate, reader
     )
     if cases is not None and (like or unlike):
         raise BadArguments("Marks belong to one query.", "Leave out --like and --unlike, or --cases.")

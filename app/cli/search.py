@@ -125,6 +125,14 @@ def search(
             help="If the metric was trained on the query or its patient, train it again without them first.",
         ),
     ] = False,
+    text: Annotated[
+        str,
+        typer.Option(
+            metavar="WORDS",
+            help="Order by these words too: cases with all of them in their finding, notes, report or header come "
+            'forward (reciprocal rank fusion). Words in "quotes" follow each other.',
+        ),
+    ] = "",
     candidates: Annotated[
         int | None,
         typer.Option(
@@ -183,6 +191,7 @@ def search(
             without_patient=without_patient,
             candidates=candidates,
             match=match,
+            text=text,
             like=case_ids(like),
             unlike=case_ids(unlike),
             reporter=reporter,
@@ -428,6 +437,15 @@ def _place_cells(place: Mapping[str, Any] | None) -> list[str]:
     return [box + on_slice, f"{place['similarity']:.3f}"]
 
 
+def _show_text_order(document: Mapping[str, Any]) -> None:
+    """By which words a ranking is ordered too, and where its cases have them."""
+    if order := document.get("text_order"):
+        echo(f"ordered by image and '{visible(order['text'])}', which {order['found']} cases have")
+        for line in document["results"]:
+            if hit := line["text_hit"]:
+                echo(f"  {line['rank']}. {visible(hit['name'])}: {visible(hit['text'])}")
+
+
 def show_cases(document: Mapping[str, Any]) -> None:
     """Print a ranking as a table."""
     table = Table(box=None, pad_edge=False)
@@ -448,6 +466,7 @@ def show_cases(document: Mapping[str, Any]) -> None:
         recall = candidates["recall@20"]
         contain = "" if recall is None else f", which contain {recall:.3f} of the 20 nearest on average"
         echo(f"compared: {candidates['number']} candidates of an index{contain}")
+    _show_text_order(document)
     if by := {"place": "by place", "both": "by place and as a whole"}.get(document.get("compared_by", "")):
         echo(f"compared {by}: {document['compared']} cases")
     hidden = document["hidden"]

@@ -47,8 +47,8 @@ from semblance.core.workflows.network.answer_requests import (
 MAX_BYTES, MAX_REQUESTS = 64 << 20, 32
 #: Seconds in which an image has to come, and those for an answer.
 BODY_S, ANSWER_S = 60.0, 300.0
-#: Similar cases, and marks of either kind, in one request.
-MAX_CASES, MAX_MARKS = 200, 500
+#: Similar cases, marks of either kind, and letters of a text, in one request.
+MAX_CASES, MAX_MARKS, MAX_TEXT = 200, 500, 500
 _LONGEST_NAME = 1000
 _DICOM = "application/dicom"
 #: Where the files of the page of the description are.
@@ -249,6 +249,11 @@ class _Options(BaseModel, extra="forbid"):
         le=1,
         description="From 0, order by distance alone, to 1, prefer cases unlike those before.",
     )
+    text: str = Field(
+        "",
+        description="Words, the order of whose cases is fused with that of the image.",
+        max_length=MAX_TEXT,
+    )
     identified: Identified = False
 
     def request(self, settings: ServiceSettings, **query: Any) -> SearchRequest:
@@ -267,6 +272,7 @@ class _Options(BaseModel, extra="forbid"):
             like=tuple(self.like),
             unlike=tuple(self.unlike),
             diverse=self.diverse,
+            text=self.text,
             identified=self.identified,
             **query,
         )

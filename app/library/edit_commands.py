@@ -8,13 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QColor, QIcon
 from PySide6.QtWidgets import QDialog, QMenu, QPushButton, QWidget
 
-from semblance.app.library.findings_dialog import FindingsDialog
+from semblance.app.library.findings_panel import FindingsPanel
 from semblance.app.library.label_dialogs import ImportLabelsDialog, SetLabelDialog
-from semblance.app.library.list_dialog import ListDialog
+from semblance.app.library.list_panel import ListPanel
 from semblance.app.shell import edit_operations, library_operations
 from semblance.app.shell.actions import available
 from semblance.app.shell.context import Context
@@ -40,13 +40,16 @@ _LISTED = 20
 
 
 class EditCommands(QObject):
-    """``selected_cases`` returns the catalogue rows of the selected cases in the focused panel."""
+    """``selected_cases`` returns the catalogue rows of the selected cases in the focused panel.
+    ``list_requested(name, panel)``: show a list beside the images."""
+
+    list_requested = Signal(str, object)
 
     def __init__(self, context: Context, parent: QWidget, selected_cases: Callable[[], Rows]) -> None:
         super().__init__(parent)
         self._context, self._parent, self._selected_cases = context, parent, selected_cases
-        self._findings: FindingsDialog | None = None
-        self._history: EditHistoryDialog | None = None
+        self._findings: FindingsPanel | None = None
+        self._history: EditHistoryPanel | None = None
         #: The preview that was opened last.
         self._labels: ImportLabelsDialog | None = None
         self.commands: dict[str, Callable[[], object]] = {
@@ -271,24 +274,22 @@ class EditCommands(QObject):
 
         self._context.follow(job, show)
 
-    def show_findings(self) -> FindingsDialog | None:
+    def show_findings(self) -> FindingsPanel | None:
         """Show the findings, to change them."""
         if self._context.state.library is None:
             return None
         if self._findings is None:
-            self._findings = FindingsDialog(self._context, self._parent)
-        self._findings.show()
-        self._findings.raise_()
+            self._findings = FindingsPanel(self._context)
+        self.list_requested.emit("findings", self._findings)
         return self._findings
 
-    def show_history(self) -> EditHistoryDialog | None:
+    def show_history(self) -> EditHistoryPanel | None:
         """Show the edits of the library."""
         if self._context.state.library is None:
             return None
         if self._history is None:
-            self._history = EditHistoryDialog(self._context, self._parent)
-        self._history.show()
-        self._history.raise_()
+            self._history = EditHistoryPanel(self._context)
+        self.list_requested.emit("history", self._history)
         return self._history
 
     def _indices(self, rows: Rows) -> Indices:
@@ -302,17 +303,15 @@ class EditCommands(QObject):
         return next(iter(self._ids(rows[:1])), "")
 
 
-class EditHistoryDialog(ListDialog):
+class EditHistoryPanel(ListPanel):
     """Follows the open library. Undone edits are grey until the next edit takes their place."""
 
-    title = tr("Edit history")
-    size_px = (640, 420)
     columns = (tr("When"), tr("By"), tr("Edit"))
     widths = (150, 110)
     list_name = tr("Edits of the library")
 
-    def __init__(self, context: Context, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, context: Context) -> None:
+        super().__init__()
         self._context = context
         self.undo_button = QPushButton(tr("Undo"))
         self.undo_button.clicked.connect(lambda: edit_operations.undo(context))

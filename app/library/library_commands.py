@@ -14,7 +14,7 @@ from PySide6.QtWidgets import (
 )
 
 from semblance.app.library.import_dialog import ImportDialog, TableSettings, default_library
-from semblance.app.library.list_dialog import ListDialog
+from semblance.app.library.list_panel import ListPanel
 from semblance.app.library.open_server_dialog import OpenServerDialog
 from semblance.app.library.prepare_operations import (
     PreparationView,
@@ -43,10 +43,11 @@ from semblance.core.workflows.library.preview_table import preview_of_list, prev
 class LibraryCommands(QObject):
     """Commands that ask for files and folders. ``parent`` is the parent of their dialogs.
 
-    ``help_requested(page)``.
+    ``help_requested(page)`` · ``list_requested(name, panel)``: show a list beside the images.
     """
 
     help_requested = Signal(str)
+    list_requested = Signal(str, object)
 
     def __init__(self, context: Context, parent: QWidget) -> None:
         super().__init__(parent)
@@ -176,9 +177,7 @@ class LibraryCommands(QObject):
                 self._context, path, text, what="list of files not read", identified=True
             )
 
-        dialog = UnreadableFilesDialog(library, save, self._parent)
-        dialog.exec()
-        dialog.deleteLater()
+        self.list_requested.emit("unreadable", UnreadableFilesPanel(library, save))
 
     def relink(self) -> None:
         """Choose the folder the images were moved to, and find them there."""
@@ -211,18 +210,15 @@ def open_demo(context: Context) -> None:
     context.follow(job, show)
 
 
-class UnreadableFilesDialog(ListDialog):
+class UnreadableFilesPanel(ListPanel):
     """The files that could not be read with their reasons, and on request those that were ignored."""
 
-    title = list_name = tr("Files that could not be read")
-    size_px = (760, 420)
+    list_name = tr("Files that could not be read")
     columns = (tr("File"), tr("State"), tr("Reason"))
     widths = (320,)
 
-    def __init__(
-        self, library: LibrarySnapshot, save: Callable[[Path, str], object], parent: QWidget | None = None
-    ) -> None:
-        super().__init__(parent, save)
+    def __init__(self, library: LibrarySnapshot, save: Callable[[Path, str], object]) -> None:
+        super().__init__(save)
         self._library = library
         set_look(self.summary, role="second")
         self._show_ignored = QCheckBox(tr("Show ignored files too"))

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import (
 )
 from shiboken6 import isValid
 
-from semblance.app.library.list_dialog import ListDialog
+from semblance.app.library.list_panel import ListPanel
 from semblance.app.shell import library_operations as libraries
 from semblance.app.shell import plot_operations
 from semblance.app.shell.context import Context
@@ -37,7 +37,10 @@ _BACKUP = tr("Backup of a library (*.zip)")
 
 
 class MaintenanceCommands(QObject):
-    """Commands that open dialogs. ``parent`` is their parent."""
+    """Commands that open dialogs. ``parent`` is their parent. ``list_requested(name, panel)``: show a list beside the
+    images."""
+
+    list_requested = Signal(str, object)
 
     def __init__(self, context: Context, parent: QWidget) -> None:
         super().__init__(parent)
@@ -164,22 +167,21 @@ class MaintenanceCommands(QObject):
 
     def show_exports(self) -> None:
         """Show what was exported from the open library, by whom and when."""
-        context, path = self._context, self._context.state.location
-        if path is None:
+        context, library = self._context, self._context.state.location
+        if library is None:
             return
 
         def save(path: Path, text: str) -> None:
             plot_operations.save_scores(context, path, text, what="list of exports")
 
         def show(exports: list[dict[str, Any]]) -> None:
-            dialog = ExportLogDialog(exports, save, self._parent)
-            dialog.finished.connect(dialog.deleteLater)
-            dialog.show()
+            if context.state.location == library:
+                self.list_requested.emit("exports", ExportLogPanel(exports, save))
 
         job = context.jobs.run(
             tr("Reading the export log"),
             list_exports,
-            path,
+            library,
             channel="exports",
             quiet=True,
             pool=WorkerPool.READ,
@@ -187,7 +189,7 @@ class MaintenanceCommands(QObject):
         job.done.connect(show)
         job.failed.connect(context.messages.error)
 
-    def verify(self) -> VerifyDialog | None:
+    def verify(self) -> VerifyPanel | None:
         """Verify the open library and show the result. Its button repairs the library."""
         context, library = self._context, self._context.state.location
         if library is None:
@@ -197,7 +199,7 @@ class MaintenanceCommands(QObject):
             # Its paths may contain patients' names.
             plot_operations.save_scores(context, path, text, what="list of a check", identified=True)
 
-        dialog = VerifyDialog(save, self._parent)
+        dialog = VerifyPanel(save)
 
         def show(result: VerificationResult) -> None:
             if isValid(dialog):
@@ -224,25 +226,22 @@ class MaintenanceCommands(QObject):
             job.cancelled.connect(fail)
 
         dialog.repair_requested.connect(lambda: start(True))
-        dialog.finished.connect(dialog.deleteLater)
         start(False)
-        dialog.show()
+        self.list_requested.emit("check", dialog)
         return dialog
 
 
-class VerifyDialog(ListDialog):
+class VerifyPanel(ListPanel):
     """The problems of a library, each with its remedy or what was repaired. ``repair_requested``."""
 
     repair_requested = Signal()
 
-    title = tr("Verify library")
-    size_px = (860, 440)
     columns = (tr("Part"), tr("Found"), tr("What to do"))
     widths = (100, 360)
     list_name = tr("Findings")
 
-    def __init__(self, save: Callable[[Path, str], object], parent: QWidget | None = None) -> None:
-        super().__init__(parent, save)
+    def __init__(self, save: Callable[[Path, str], object]) -> None:
+        super().__init__(save)
         self._result: VerificationResult | None = None
         self.summary.setText(tr("Verifying…"))
         self.usable = WrappedLabel(role="second")
@@ -301,22 +300,16 @@ def _problem_cells(problem: LibraryProblem) -> tuple[str, str, str]:
     )
 
 
-class ExportLogDialog(ListDialog):
+class ExportLogPanel(ListPanel):
     """The exports, the newest first. Rows can be copied."""
 
-    title = list_name = tr("Export log")
-    size_px = (760, 420)
+    list_name = tr("Export log")
     columns = (tr("When"), tr("By"), tr("What"), tr("Kind of file"), tr("Files"), tr("Patients"))
     widths = (150, 100, 150, 150, 60)
 
-    def __init__(
-        self,
-        exports: Sequence[Mapping[str, Any]],
-        save: Callable[[Path, str], object],
-        parent: QWidget | None = None,
-    ) -> None:
+    def __init__(self, exports: Sequence[Mapping[str, Any]], save: Callable[[Path, str], object]) -> None:
         """``exports`` come from :func:`semblance.core.workflows.library.audit_log.list_exports`."""
-        super().__init__(parent, save)
+        super().__init__(save)
         self._rows = [_export_cells(export) for export in reversed(exports)]
         count = tr_n("{n} export", "{n} exports", len(exports))
         self.summary.setText(

@@ -10,6 +10,7 @@ from PySide6.QtCore import QPoint, QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QIcon, QKeyEvent
 from PySide6.QtWidgets import (
     QCheckBox,
+    QFrame,
     QHBoxLayout,
     QLabel,
     QPushButton,
@@ -33,7 +34,7 @@ from semblance.app.widgets.cards.case_model import CaseModel
 from semblance.app.widgets.fields import SearchField
 from semblance.app.widgets.finding_chips import chip_pixmap
 from semblance.app.widgets.labels import ElidedLabel
-from semblance.app.widgets.layouts import PanelScrollArea, hbox, vbox
+from semblance.app.widgets.layouts import EDGE, PanelScrollArea, hbox, vbox
 from semblance.app.widgets.menus import Menu
 from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
@@ -108,7 +109,7 @@ class LibraryPanel(Panel):
         )
 
         top = QWidget()
-        top_layout = vbox(top, spacing=8, margins=(8, 8, 8, 4))
+        top_layout = vbox(top, spacing=8, margins=(EDGE, 8, EDGE, 4))
         top_layout.addWidget(self.search)
         top_layout.addWidget(self._findings)
         top_layout.addWidget(self._split)
@@ -270,8 +271,11 @@ class LibraryPanel(Panel):
         self._refresh_split()
 
     def set_plain(self, plain: bool) -> None:
-        """Whether the cases can be filtered by findings only, not by whether the metric was trained on them."""
+        """Whether the cases can be filtered by findings only, not by whether the metric was trained on them, and the
+        findings and views have one button each."""
         self._is_plain = plain
+        self._findings.set_compact(plain)
+        self.view.set_compact(plain)
         self._refresh_split()
 
     def _refresh_split(self) -> None:
@@ -387,9 +391,18 @@ class _FilterList(QWidget):
         self._content = QWidget()
         self._rows_layout = vbox(self._content, spacing=GAP, margins=(0, 0, 4, 0))
         self._scroll = PanelScrollArea(self._content, title)
-        column = vbox(self, spacing=4)
-        column.addWidget(self._title)
-        column.addWidget(self._scroll)
+        self._column = vbox(self, spacing=4)
+        self._column.addWidget(self._title)
+        self._column.addWidget(self._scroll)
+        self._button = QPushButton()
+        self._button.clicked.connect(self._open)
+        self._button.hide()
+        self._column.addWidget(self._button)
+        #: Holds the check boxes while they have one button.
+        self._popup = QFrame(self, Qt.WindowType.Popup)
+        set_look(self._popup, role="palette")
+        vbox(self._popup, margins=(12, 8, 8, 8))
+        self.changed.connect(self.show_ticked)
         self._boxes: dict[int, QCheckBox] = {}
         self._numbers: dict[int, QLabel] = {}
         self._names: dict[int, str] = {}
@@ -428,6 +441,34 @@ class _FilterList(QWidget):
         self._set_counts(entries)
         self.setVisible(bool(entries))
 
+    def set_compact(self, compact: bool) -> None:
+        """Whether one button opens the check boxes."""
+        self._title.setVisible(not compact)
+        self._button.setVisible(compact)
+        column = self._popup.layout() if compact else self._column
+        assert column is not None
+        column.addWidget(self._scroll)
+        self._scroll.show()
+        self.show_ticked()
+
+    def _open(self) -> None:
+        self._popup.setFixedWidth(max(self.width(), self._content.sizeHint().width() + theme().px(40)))
+        self._popup.move(self._button.mapToGlobal(QPoint(0, self._button.height() + 2)))
+        self._popup.show()
+        next(iter(self._boxes.values())).setFocus(Qt.FocusReason.PopupFocusReason)
+
+    def show_ticked(self) -> None:
+        """Say on the button which are chosen."""
+        ticked = [self._names[key] for key, box in self._boxes.items() if box.isChecked()]
+        if len(ticked) == len(self._boxes):
+            text = tr("All findings")
+        elif len(ticked) == 1:
+            text = visible(ticked[0])
+        else:
+            text = tr("{n} of {total} findings", n=len(ticked), total=len(self._boxes))
+        self._button.setText(text.replace("&", "&&"))
+        self._button.setAccessibleName(f"{self._title.text()}: {text}")
+
     def _set_counts(self, entries: list[tuple[int, str, int, QIcon | None]]) -> None:
         """Show the counts and icons of the choices there are: while cases arrive, nothing else changes."""
         self._scroll.setFixedHeight((theme().px(18) + GAP) * min(len(entries), LISTED))
@@ -438,6 +479,7 @@ class _FilterList(QWidget):
             if icon is not None:
                 box.setIcon(icon)
                 box.setIconSize(icon.availableSizes()[0])
+        self.show_ticked()
 
     def _show_menu(self, key: int, at: QPoint) -> None:
         """The menu of one choice: only this one, or all."""

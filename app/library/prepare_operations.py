@@ -182,7 +182,9 @@ class PreparationView(QObject):
             library_operations.renew(self._context)
         self._context.messages.info(
             tr("The preparation of {name} was cancelled.", name=library_name(self._path)),
-            tr("What was imported and measured is kept. Metric > Prepare for searching continues with it."),
+            tr(
+                "What was imported and measured is kept. Research > Metric > Prepare for searching continues with it."
+            ),
             [(tr("Continue"), partial(prepare_for_searching, self._context, self._path))],
             library=self._path,
         )

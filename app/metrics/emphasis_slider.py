@@ -246,7 +246,7 @@ def unavailable_reason(state: WindowState) -> str:
         )
     return tr(
         "{name} has one position. To move between visual and diagnostic similarity, choose "
-        "Metric > Prepare visual–diagnostic slider.",
+        "Research > Metric > Prepare visual–diagnostic slider.",
         name=state.metric.name,
     )
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QDialog, QWidget
 
 from semblance.app.metrics import emphasis_slider, extract_dialog
-from semblance.app.metrics.card_dialog import MetricCardDialog
+from semblance.app.metrics.card_page import MetricCardPage
 from semblance.app.metrics.emphasis_slider import PrepareSliderDialog
 from semblance.app.metrics.extract_dialog import ExtractDialog
-from semblance.app.metrics.manage_metrics_dialog import ManageMetricsDialog
+from semblance.app.metrics.metrics_panel import MetricsPanel
 from semblance.app.shell import file_dialogs, library_operations, search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_file, choose_target
@@ -29,12 +29,16 @@ _FILES = tr("Metric (*{ending})", ending=SUFFIX)
 
 
 class MetricCommands(QObject):
-    """Commands that open dialogs. ``parent`` is their parent."""
+    """Commands that open dialogs. ``parent`` is their parent. ``list_requested(name, panel)``: show a list beside the
+    images · ``page_requested(name, page)``: show a page on the whole window, with the help page ``name``."""
+
+    list_requested = Signal(str, object)
+    page_requested = Signal(str, object)
 
     def __init__(self, context: Context, parent: QWidget) -> None:
         super().__init__(parent)
         self._context, self._parent = context, parent
-        self._manage: ManageMetricsDialog | None = None
+        self._manage: MetricsPanel | None = None
         self.commands: dict[str, Callable[[], object]] = {
             "extract": self.extract,
             "measure_places": lambda: extract_dialog.measure_places(context),
@@ -52,9 +56,8 @@ class MetricCommands(QObject):
         if self._context.state.library is None:
             return
         if self._manage is None:
-            self._manage = ManageMetricsDialog(self._context, self._parent)
-        self._manage.show()
-        self._manage.raise_()
+            self._manage = MetricsPanel(self._context)
+        self.list_requested.emit("metrics", self._manage)
 
     def export_features(self) -> None:
         """Show the feature sets and metrics with the current set chosen, which can be exported there."""
@@ -72,9 +75,7 @@ class MetricCommands(QObject):
         def save(name: str, path: Path) -> None:
             self._write(metric_cards.write_metric_card, name, path)
 
-        dialog = MetricCardDialog(state.metric, state.library.metrics, save, self._parent)
-        dialog.exec()
-        dialog.deleteLater()
+        self.page_requested.emit("trust", MetricCardPage(state.metric, state.library.metrics, save))
 
     def export(self) -> None:
         """Choose a file and export the current metric into it."""

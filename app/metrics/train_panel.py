@@ -436,7 +436,7 @@ class TrainPanel(Panel):
         if not self._state.can_edit:
             return self._state.why_not_edited
         if not library.feature_sets:
-            return tr("The cases have no features yet. Choose Metric > Extract features….")
+            return tr("The cases have no features yet. Choose Research > Metric > Extract features….")
         return ""
 
     def _check_steps(self, text: str) -> None:

@@ -1,4 +1,4 @@
-"""The dialog *De-identify DICOM files*: source, folder, options of the profile, review of burnt-in text, and result."""
+"""The dialog *De-identify DICOM files*: source, folder, what is kept, review of burnt-in text, and result."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from PySide6.QtCore import QUrl, Signal
+from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import (
     QCheckBox,
@@ -55,15 +55,31 @@ _DATES = (
     (tr("Move the dates of each patient by the same number of days"), Option.MODIFIED_DATES),
     (tr("Keep dates and times"), Option.FULL_DATES),
 )
-_OPTIONS = (
-    (Option.PATIENT, tr("Keep sex, age, size and weight")),
-    (Option.DEVICE, tr("Keep station and serial numbers")),
-    (Option.INSTITUTION, tr("Keep the institution")),
-    (Option.UIDS, tr("Keep UIDs")),
-    (Option.SAFE_PRIVATE, tr("Keep safe private attributes")),
-    (Option.DESCRIPTORS, tr("Keep known words of descriptions")),
-    (Option.STRUCTURED, tr("Keep structured content that names nobody")),
-    (Option.GRAPHICS, tr("Keep drawn shapes without text")),
+#: What can be kept, in groups: the title, and each option with what it keeps.
+_GROUPS = (
+    (
+        tr("Keep: patient"),
+        (
+            (Option.PATIENT, tr("Sex, age, size and weight")),
+            (Option.DESCRIPTORS, tr("Known words of descriptions")),
+        ),
+    ),
+    (
+        tr("Keep: site, device"),
+        (
+            (Option.INSTITUTION, tr("Name and address of the institution")),
+            (Option.DEVICE, tr("Names and serial numbers of devices")),
+        ),
+    ),
+    (
+        tr("Keep: contents"),
+        (
+            (Option.UIDS, tr("UIDs, which link images and studies")),
+            (Option.SAFE_PRIVATE, tr("Known safe values of manufacturers")),
+            (Option.STRUCTURED, tr("Report contents that name nobody")),
+            (Option.GRAPHICS, tr("Drawn shapes without text")),
+        ),
+    ),
 )
 #: Reasons that are listed.
 _MOST_LISTED = 5
@@ -115,14 +131,23 @@ class DeidentifyDialog(Dialog):
         self.dates: QComboBox = NoWheelComboBox()
         self.dates.setAccessibleName(tr("Dates"))
         for text, option in _DATES:
-            self.dates.addItem(_with_code(text, option), option)
+            self.dates.addItem(text, option)
+            self.dates.setItemData(self.dates.count() - 1, _standard(option), Qt.ItemDataRole.ToolTipRole)
         for combo in (self.kind, self.dates):
             # Else its longest entry sets the width of the dialog.
             combo.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        self.options = {option: QCheckBox(_with_code(text, option)) for option, text in _OPTIONS}
-        for option, box in self.options.items():
-            box.setToolTip(CODES[option][1])
-        self.pixels = QCheckBox(_with_code(tr("Black out text burnt into images"), Option.PIXELS))
+        self.options = {option: QCheckBox(text) for _title, options in _GROUPS for option, text in options}
+        self.pixels = QCheckBox(tr("Black out text burnt into images"))
+        for option, box in (*self.options.items(), (Option.PIXELS, self.pixels)):
+            box.setToolTip(_standard(option))
+        self.removed = WrappedLabel(
+            tr(
+                "Always removed: names, addresses, birth dates and numbers of patients, the names of physicians and "
+                "staff, free comments, and values of manufacturers that nobody knows to be safe. Patients get codes."
+            ),
+            role="second",
+        )
+        self.removed.setToolTip(tr("By the Basic Profile of DICOM PS3.15, annex E (113100)"))
         self.review = QCheckBox(tr("Let me review the text that is found first"))
         self.review.setChecked(True)
         self.review.toggled.connect(self._update)
@@ -139,18 +164,19 @@ class DeidentifyDialog(Dialog):
         self._form = form()
         self._source_row = line_with_buttons(self.source, *self.source_buttons)
         out_row = line_with_buttons(self.out, self.out_button)
-        # Two columns would be wider than a small screen with large text.
-        options = vbox(spacing=4)
-        for box in self.options.values():
-            options.addWidget(box)
         for title, field in (
             (tr("Source"), self.kind),
             (self.source.accessibleName(), self._source_row),
             (self.out.accessibleName(), out_row),
+            (tr("Removed"), self.removed),
             (tr("Dates"), self.dates),
         ):
             self._form.addRow(title, field)
-        self._form.addRow(tr("Options"), options)
+        for group, options in _GROUPS:
+            boxes = vbox(spacing=4)
+            for option, _text in options:
+                boxes.addWidget(self.options[option])
+            self._form.addRow(group, boxes)
         for title, field in (
             (tr("Text in images"), self.pixels),
             ("", self.review),
@@ -163,10 +189,7 @@ class DeidentifyDialog(Dialog):
         column = vbox(self._fields, margins=(0, 0, 12, 0), spacing=12)
         column.addWidget(
             WrappedLabel(
-                tr(
-                    "Copies without what identifies patients, by the Basic Profile of DICOM PS3.15 (113100). "
-                    "The originals stay as they are."
-                ),
+                tr("Copies the files without what identifies patients. The originals stay as they are."),
                 role="second",
             )
         )
@@ -431,6 +454,9 @@ class DeidentifyDialog(Dialog):
         )
 
 
-def _with_code(text: str, option: Option | None) -> str:
-    """A text with the code of its option in CID 7050."""
-    return text if option is None else f"{text} ({CODES[option][0]})"
+def _standard(option: Option | None) -> str:
+    """What the standard calls an option, for a tooltip."""
+    if option is None:
+        return ""
+    code, meaning = CODES[option]
+    return tr("DICOM PS3.15: {meaning} ({code})", meaning=meaning, code=code)

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from PySide6.QtCore import QObject, Signal
-from PySide6.QtWidgets import QDialog, QWidget
+from PySide6.QtWidgets import QWidget
 
 from semblance.app.reports.report_dialog import ReportDialog, query_selections
+from semblance.app.reports.report_request import ReportRequest
 from semblance.app.shell import file_dialogs, search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_file
@@ -44,7 +45,7 @@ class ReportCommands(QObject):
         }
 
     def create_report(self) -> None:
-        """Choose queries, format and file, and create the report."""
+        """Choose format and contents beside a preview, and save the report."""
         state, query = self._context.state, self._context.state.query
         if query is None or state.metric is None:
             return
@@ -53,20 +54,25 @@ class ReportCommands(QObject):
         image_name = query.image.name if query.image else ""
         held_out = np.flatnonzero(~np.isin(state.columns.case_row, state.metric.training))
         dialog = ReportDialog(
+            self._context,
             query_selections(
                 columns.name(index) if index >= 0 else query.case or image_name,
                 self._shown_case_ids(),
                 [ids[index] for index in held_out.tolist()],
             ),
-            self._context.settings,
             self._parent,
         )
-        if dialog.exec() == QDialog.DialogCode.Accepted:
-            if cases := dialog.cases():
-                write_reports(self._context, dialog.target, cases, dialog.file_suffix(), dialog.options)
-            else:
-                write_report(self._context, dialog.target, dialog.options)
-        dialog.deleteLater()
+        dialog.accepted.connect(lambda: self._write(dialog.request))
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+    def _write(self, request: ReportRequest | None) -> None:
+        if request is None:
+            return
+        if request.cases:
+            write_reports(self._context, request.target, request.cases, request.suffix, request.options)
+        else:
+            write_report(self._context, request.target, request.options)
 
     def show_deidentify(self) -> DeidentifyDialog:
         """Open the dialog that de-identifies DICOM files, or bring it to the front while it works."""

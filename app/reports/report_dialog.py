@@ -1,31 +1,39 @@
-"""The dialog before a report is created: its queries, format, letterhead and privacy."""
+"""The dialog that makes a report: its format and contents beside a preview, and the file it is saved in."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QComboBox,
-    QHBoxLayout,
-    QLineEdit,
-    QPlainTextEdit,
-    QPushButton,
-    QWidget,
-)
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QPlainTextEdit, QWidget
 
-from semblance.app.shell.file_dialogs import choose_file, choose_target, choose_target_folder
-from semblance.app.shell.settings import AUTHOR, Settings
-from semblance.app.shell.theme import theme
-from semblance.app.widgets.dialog import Dialog, accept_button, action_row, dialog_layout, form
-from semblance.app.widgets.labels import WrappedLabel
-from semblance.app.widgets.layouts import hbox
+from semblance.app.reports.report_preview import ReportPreviewView
+from semblance.app.reports.report_request import QuerySelection, ReportRequest
+from semblance.app.shell.context import Context
+from semblance.app.shell.file_dialogs import choose_target_folder, target_folder
+from semblance.app.shell.settings import AUTHOR, REPORT_CLINIC, REPORT_LOGO, REPORT_PAGE
+from semblance.app.shell.theme import set_look, theme
+from semblance.app.widgets.dialog import (
+    Dialog,
+    accept_button,
+    action_row,
+    dialog_button,
+    dialog_layout,
+    form,
+    resize_dialog,
+)
+from semblance.app.widgets.fields import NoWheelComboBox
+from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
+from semblance.app.widgets.layouts import PanelScrollArea, hbox, vbox
 from semblance.app.widgets.message_lines import ErrorLine
 from semblance.core.errors import SemblanceError
 from semblance.core.imaging.text_detector import is_text_detector_installed
 from semblance.core.language import tr
 from semblance.core.reports.options import ACCEPTED, ASSESSMENT, PAGES, REJECTED, ReportOptions, read_logo
+from semblance.core.reports.write_report import WRITERS, report_endings
 
 #: Formats of a report: suffix, or what a DICOM file is, and name.
 FORMATS = (
@@ -55,90 +63,43 @@ TEXT_STAYS = tr("Text in images stays.")
 TEXT_HIDDEN = tr("Text in images is searched for and blacked out. Look at the images before you send them.")
 IDENTIFIED = tr("The report contains patient IDs and file paths. Share it with care.")
 FREE_TEXT = tr("Comments and body parts may name the patient: read them before you send the report.")
-
-
-@dataclass(frozen=True)
-class QuerySelection:
-    """A choice of queries: its text, and the ids of the cases, one report each. No ids: the present query."""
-
-    text: str
-    cases: tuple[str, ...] = ()
+_SIZE, _FORM_WIDTH = (1120, 820), 380
+_FORMAT = "report_form"
 
 
 class ReportDialog(Dialog):
-    """Read :attr:`target`, :meth:`cases`, :meth:`file_suffix` and :attr:`options` after it was accepted."""
+    """Enter saves. Read :attr:`request` after it was accepted."""
 
     def __init__(
-        self, queries: list[QuerySelection], settings: Settings, parent: QWidget | None = None
+        self, context: Context, queries: Sequence[QuerySelection], parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
-        self._queries, self._settings = queries, settings
-        #: The file, or the folder for several reports. Set when the dialog is accepted.
-        self.target = Path()
-        self.options = ReportOptions()
-        self.setWindowTitle(tr("Create report"))
-        self.setMinimumWidth(theme().px(520))
+        self._context, self._settings, self._queries = context, context.settings, queries
+        self.request: ReportRequest | None = None
+        self._made = datetime.now()
+        self._letterhead_shown = self._letterhead_now()
+        #: The file that is replaced when Save is pressed again.
+        self._replaces: Path | None = None
+        self.setWindowTitle(tr("Report"))
+        resize_dialog(self, *_SIZE)
+        self.preview = ReportPreviewView(context)
         self._make_fields()
-        self._rows = form()
-        self._rows.addRow(tr("Query"), self.query_box)
-        self._rows.addRow(tr("Format"), self.format_box)
-        self._rows.addRow(tr("Estimate"), self.estimate)
-        self._rows.addRow(tr("Page"), self.page)
-        self._rows.addRow(tr("Clinic"), self.clinic)
-        self._rows.addRow(tr("Logo"), self._logo_row())
-        self._rows.addRow(tr("Comment"), self.comment)
-        self._rows.addRow(tr("Patients"), self.identified)
-        self._rows.addRow("", self.free_text)
-        self._rows.addRow("", self.clean_pixels)
-        self._rows.addRow("", self._privacy)
-        self._error = ErrorLine()
-        self.create_button = accept_button(tr("Create report…"))
-        self.create_button.clicked.connect(self._accept_options)
-        column = dialog_layout(self)
-        column.addLayout(self._rows)
-        column.addWidget(self._error)
-        column.addLayout(action_row(self, self.create_button))
-        self._update()
+        self._make_layout()
+        self._connect_fields()
+        self._propose_name()
+        self._update(at_once=True)
 
-    def cases(self) -> tuple[str, ...]:
-        """The cases used as queries, one report each. Empty for the present query."""
-        return self._queries[self.query_box.currentIndex()].cases
-
-    def file_suffix(self) -> str:
-        """The suffix of the files, without the dot."""
-        chosen = str(self.format_box.currentData())
-        return "dcm" if chosen in DICOM_FORMS else chosen
-
-    def _dicom_object(self) -> str:
-        chosen = str(self.format_box.currentData())
-        return chosen if chosen in DICOM_FORMS else "pdf"
-
-    def _estimate_assessment(self) -> str:
-        is_asked = self._dicom_object() == ASSESSMENT and not self.cases()
-        return str(self.estimate.currentData()) if is_asked else ""
+    # Layout
 
     def _make_fields(self) -> None:
-        self.query_box = QComboBox()
-        self.query_box.setAccessibleName(tr("Cases to report"))
-        for queries in self._queries:
-            self.query_box.addItem(queries.text)
-        self.format_box = QComboBox()
-        self.format_box.setAccessibleName(tr("Format of the report"))
-        for suffix, name in FORMATS:
-            self.format_box.addItem(name, suffix)
-        self.estimate = QComboBox()
-        self.estimate.setAccessibleName(tr("What you say of the estimate"))
-        for word, name in ESTIMATES:
-            self.estimate.addItem(name, word)
-        self.page = QComboBox()
-        self.page.setAccessibleName(tr("Size of the pages"))
-        self.page.addItems(PAGES)
-        self.clinic = QLineEdit(self._settings.text("report_clinic"))
-        self.clinic.setPlaceholderText(tr("printed at the top (optional)"))
-        self.clinic.setAccessibleName(tr("Name of the clinic"))
-        self.logo = QLineEdit(self._settings.text("report_logo"))
-        self.logo.setPlaceholderText(tr("PNG or JPEG file (optional)"))
-        self.logo.setAccessibleName(tr("File of the logo"))
+        self.query_box = _combo(
+            tr("Cases to report"), [(one.text, place) for place, one in enumerate(self._queries)]
+        )
+        plug_ins = [ending.lstrip(".") for ending in report_endings() if ending not in WRITERS]
+        formats = [*FORMATS, *((name, tr("{name}, by a plug-in", name=name.upper())) for name in plug_ins)]
+        self.format_box = _combo(tr("Format of the report"), [(name, key) for key, name in formats])
+        self.format_box.setCurrentIndex(max(0, self.format_box.findData(self._settings.text(_FORMAT, "pdf"))))
+        self.estimate = _combo(tr("What you say of the estimate"), [(name, word) for word, name in ESTIMATES])
         self.comment = QPlainTextEdit()
         self.comment.setPlaceholderText(tr("your own comment, printed after the query"))
         self.comment.setAccessibleName(tr("Comment"))
@@ -155,27 +116,176 @@ class ReportDialog(Dialog):
             self.clean_pixels.setEnabled(self.clean_pixels.isChecked())
             self.clean_pixels.setToolTip(tr('Not installed. Run pip install "semblance-retrieval[ocr]"'))
         self._privacy = WrappedLabel(role="small")
-        self.format_box.setCurrentIndex(
-            max(0, self.format_box.findData(self._settings.text("report_form", "pdf")))
+        self.name = QLineEdit()
+        self.name.setAccessibleName(tr("Name of the file"))
+        self.folder = Path(target_folder())
+        self._folder_label = ElidedLabel(role="second", mode=Qt.TextElideMode.ElideMiddle)
+        self._folder_button = dialog_button(tr("Folder…"), self._choose_folder)
+        self._letterhead = dialog_button(
+            tr("Page and letterhead…"),
+            self._context.actions["settings"].trigger,
+            tr("Page size, clinic and logo are in the settings"),
         )
-        self.page.setCurrentText(self._settings.text("report_page", PAGES[0]))
-        self.format_box.currentIndexChanged.connect(self._update)
-        self.query_box.currentIndexChanged.connect(self._update)
-        self.identified.toggled.connect(self._update)
-        self.free_text.toggled.connect(self._update)
-        self.clean_pixels.toggled.connect(self._update)
+        set_look(self._letterhead, link=True)
+        self._error = ErrorLine()
+        self.warning = WrappedLabel(role="error")
+        self.warning.hide()
+        self.create_button = accept_button(tr("Save"))
 
-    def _logo_row(self) -> QHBoxLayout:
-        choose_button = QPushButton(tr("Choose…"))
-        choose_button.clicked.connect(self._choose_logo)
-        row = hbox(spacing=8)
-        row.addWidget(self.logo, 1)
-        row.addWidget(choose_button)
-        return row
+    def _make_layout(self) -> None:
+        self._rows = form()
+        patients = vbox(spacing=4)
+        for box in (self.identified, self.free_text, self.clean_pixels):
+            patients.addWidget(box)
+        folder = hbox(spacing=8)
+        folder.addWidget(self._folder_label, 1)
+        folder.addWidget(self._folder_button)
+        for title, field in (
+            (tr("Format"), self.format_box),
+            (tr("Query"), self.query_box),
+            (tr("Estimate"), self.estimate),
+            (tr("Comment"), self.comment),
+        ):
+            self._rows.addRow(title, field)
+        self._rows.addRow(tr("Patients"), patients)
+        self._rows.addRow("", self._privacy)
+        link = hbox()
+        link.addWidget(self._letterhead)
+        link.addStretch(1)
+        self._rows.addRow("", link)
+        self._rows.addRow(tr("File"), self.name)
+        self._rows.addRow(tr("Folder"), folder)
+        fields = QWidget()
+        column = vbox(fields, spacing=12, margins=(0, 0, 12, 0))
+        column.addLayout(self._rows)
+        column.addStretch(1)
+        area = PanelScrollArea(fields, tr("Report"))
+        side = QWidget()
+        side.setFixedWidth(theme().px(_FORM_WIDTH))
+        below = vbox(side, spacing=8)
+        below.addWidget(area, 1)
+        for line in (self.warning, self._error):
+            below.addWidget(line)
+        row = hbox(spacing=16)
+        row.addWidget(self.preview, 1)
+        row.addWidget(side)
+        layout = dialog_layout(self)
+        layout.addLayout(row, 1)
+        layout.addLayout(action_row(self, self.create_button))
+        self.create_button.setFocus()
 
-    def _update(self) -> None:
-        with_images = self.format_box.currentData() not in WITHOUT_IMAGES
-        is_assessment = self.format_box.currentData() == ASSESSMENT
+    def _connect_fields(self) -> None:
+        self.create_button.clicked.connect(lambda _=False: self.save())
+        for keys in ("Ctrl+Return", "Ctrl+S"):
+            QShortcut(QKeySequence(keys), self, self.save)
+        self.name.textEdited.connect(lambda _text: self._warn(None))
+        for box in (self.format_box, self.query_box):
+            box.currentIndexChanged.connect(lambda _place: self._propose_name())
+            box.currentIndexChanged.connect(lambda _place: self._update())
+        self.estimate.currentIndexChanged.connect(lambda _place: self._update())
+        for tick in (self.identified, self.free_text, self.clean_pixels):
+            tick.toggled.connect(lambda _on: self._update())
+        self.comment.textChanged.connect(self._update)
+
+    def changeEvent(self, event: object) -> None:
+        super().changeEvent(event)  # type: ignore[arg-type]
+        # Back from the settings, the letterhead may be another one.
+        if self.isVisible() and self.isActiveWindow() and self._letterhead_now() != self._letterhead_shown:
+            self._update(at_once=True)
+
+    # What is asked for
+
+    def cases(self) -> tuple[str, ...]:
+        """The cases used as queries, one report each. Empty for the present query."""
+        return self._queries[self.query_box.currentIndex()].cases
+
+    def file_suffix(self) -> str:
+        """The suffix of the files, without the dot."""
+        chosen = str(self.format_box.currentData())
+        return "dcm" if chosen in DICOM_FORMS else chosen
+
+    def options(self) -> ReportOptions:
+        """The options that are chosen, with the letterhead of the settings.
+
+        Raises:
+            SemblanceError: the logo cannot be read, or the comment is too long.
+        """
+        chosen, (page, clinic, logo) = str(self.format_box.currentData()), self._letterhead_now()
+        is_assessed = chosen == ASSESSMENT and not self.cases()
+        return ReportOptions(
+            page if page in PAGES else PAGES[0],
+            clinic,
+            read_logo(Path(logo).expanduser()) if logo else None,
+            self.comment.toPlainText().strip(),
+            self.identified.isChecked(),
+            self.free_text.isChecked(),
+            chosen if chosen in DICOM_FORMS else "pdf",
+            self.clean_pixels.isChecked() and chosen not in WITHOUT_IMAGES,
+            str(self.estimate.currentData()) if is_assessed else "",
+            self._settings.text(AUTHOR),
+        )
+
+    def target(self) -> Path:
+        """The file, or the folder for several reports."""
+        name = self.name.text().strip() or self._free_name()
+        suffix = f".{self.file_suffix()}"
+        is_whole = bool(self.cases()) or name.lower().endswith(suffix)
+        return self.folder / (name if is_whole else f"{name}{suffix}")
+
+    def save(self) -> None:
+        """Accept what is chosen. A file that exists is replaced when this is called again."""
+        try:
+            options = self.options()
+        except SemblanceError as error:
+            self._error.set_error(error)
+            return
+        target = self.target()
+        if target.exists() and self._replaces != target:
+            self._warn(target)
+            return
+        self.request = ReportRequest(f".{self.file_suffix()}", options, target, self.cases())
+        self._settings.set_text(_FORMAT, str(self.format_box.currentData()))
+        self.accept()
+
+    def _letterhead_now(self) -> tuple[str, str, str]:
+        settings = self._settings
+        return settings.text(REPORT_PAGE, PAGES[0]), settings.text(REPORT_CLINIC), settings.text(REPORT_LOGO)
+
+    def _warn(self, exists: Path | None) -> None:
+        """Say that a file or folder exists."""
+        self._replaces = None if self.cases() else exists
+        text = ""
+        if exists is not None:
+            text = (
+                tr("The folder {name} exists. Enter another name.", name=exists.name)
+                if self.cases()
+                else tr("{name} exists. Save again to replace it.", name=exists.name)
+            )
+        self.warning.setText(text)
+        self.warning.setVisible(bool(text))
+
+    def _free_name(self) -> str:
+        """A name that no file has and that says nothing of a patient."""
+        stem = f"{tr('reports') if self.cases() else tr('report')} {self._made:%Y-%m-%d %H.%M}"
+        suffix = "" if self.cases() else f".{self.file_suffix()}"
+        names = (f"{stem}{suffix}", *(f"{stem} {n}{suffix}" for n in range(2, 1000)))
+        return next((name for name in names if not (self.folder / name).exists()), names[0])
+
+    def _propose_name(self) -> None:
+        self.name.setText(self._free_name())
+        self._folder_label.setText(str(self.folder))
+        self._warn(None)
+
+    def _choose_folder(self) -> None:
+        if folder := choose_target_folder(self, tr("Folder for the report"), begin=str(self.folder)):
+            self.folder = folder
+            self._propose_name()
+
+    # State
+
+    def _update(self, *, at_once: bool = False) -> None:
+        chosen = self.format_box.currentData()
+        with_images, is_assessment = chosen not in WITHOUT_IMAGES, chosen == ASSESSMENT
         hides_text = with_images and self.clean_pixels.isChecked()
         identified = self.identified.isChecked()
         warning = [IDENTIFIED if identified else DE_IDENTIFIED]
@@ -185,54 +295,32 @@ class ReportDialog(Dialog):
         warning = [ASSESSED, *warning] if is_assessment else warning
         # The estimate of one query is assessed.
         self._rows.setRowVisible(self.estimate, is_assessment and not self.cases())
-        self._rows.setRowVisible(self.clean_pixels, with_images)
+        self._rows.setRowVisible(self.query_box, len(self._queries) > 1)
+        self.clean_pixels.setVisible(with_images)
         self._privacy.setText(" ".join(warning))
-        has_pages = self.format_box.currentData() in ("pdf", "dcm", "all")
-        self._rows.setRowVisible(self.page, has_pages)
-        self._error.set_error(None)
-
-    def _choose_logo(self) -> None:
-        if file := choose_file(self, tr("Logo"), f"{tr('Images')} (*.png *.jpg *.jpeg)"):
-            self.logo.setText(str(file))
-
-    def _accept_options(self) -> None:
-        """Check the options, choose the target, and accept."""
+        self._letterhead_shown = self._letterhead_now()
         try:
-            logo = self.logo.text().strip()
-            self.options = ReportOptions(
-                self.page.currentText(),
-                self.clinic.text().strip(),
-                read_logo(Path(logo).expanduser()) if logo else None,
-                self.comment.toPlainText().strip(),
-                self.identified.isChecked(),
-                self.free_text.isChecked(),
-                self._dicom_object(),
-                self.clean_pixels.isChecked() and self.format_box.currentData() not in WITHOUT_IMAGES,
-                self._estimate_assessment(),
-                self._settings.text(AUTHOR),
-            )
+            options = self.options()
         except SemblanceError as error:
             self._error.set_error(error)
+            self.preview.cancel()
             return
-        file = self._choose_target()
-        if file:
-            self.target = file
-            for key, value in (
-                ("report_form", str(self.format_box.currentData())),
-                ("report_page", self.options.page),
-                ("report_clinic", self.options.clinic),
-                ("report_logo", logo),
-            ):
-                self._settings.set_text(key, value)
-            self.accept()
+        self._error.set_error(None)
+        request = ReportRequest(f".{self.file_suffix()}", options, self.target(), self.cases())
+        self.preview.show_request(request, at_once=at_once)
 
-    def _choose_target(self) -> Path | None:
-        suffix = self.file_suffix()
-        if self.cases():
-            return choose_target_folder(self, tr("Folder for the reports"))
-        name, kinds = f"{tr('report')}.{suffix}", f"{tr('Report')} (*.{suffix})"
-        file, _ = choose_target(self, tr("Create report"), name, kinds)
-        return file if file is None or file.suffix else file.with_name(f"{file.name}.{suffix}")
+    def done(self, result: int) -> None:
+        self.preview.cancel()
+        super().done(result)
+
+
+def _combo(name: str, entries: Sequence[tuple[str, object]]) -> QComboBox:
+    box = NoWheelComboBox()
+    box.setAccessibleName(name)
+    box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+    for text, data in entries:
+        box.addItem(text, data)
+    return box
 
 
 def query_selections(query_name: str, shown: list[str], held_out: list[str]) -> list[QuerySelection]:

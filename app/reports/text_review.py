@@ -214,6 +214,7 @@ class TextReviewPage(QWidget):
         across.addWidget(self.list)
         across.addLayout(right, 1)
         column = vbox(self, spacing=8)
+        column.addWidget(WrappedLabel(tr("Review the text that was found. Nothing is written yet."), "title"))
         column.addWidget(self.summary)
         column.addLayout(across, 1)
         column.addWidget(note)

@@ -1,24 +1,33 @@
-"""The images of a patient side by side: the views of a mammogram, prior beside current."""
+"""The images of a patient side by side: the views of a mammogram, prior beside current.
+
+Zoom, window and inversion belong to the hanging: they are linked within each group of views, and kept for the next
+patient.
+"""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from functools import partial
 
-from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal
 from PySide6.QtGui import QActionGroup, QKeyEvent, QMouseEvent
-from PySide6.QtWidgets import QGridLayout, QInputDialog, QPushButton, QWidget
+from PySide6.QtWidgets import QGridLayout, QInputDialog, QMenu, QPushButton, QWidget
 
 from semblance.app.shell.context import Context
 from semblance.app.shell.icons import icon
 from semblance.app.shell.jobs import Job, WorkerPool
+from semblance.app.shell.last_views import LastViews
 from semblance.app.shell.query_source import QuerySource
 from semblance.app.shell.settings import Settings
+from semblance.app.viewer.image_menu import image_menu
 from semblance.app.viewer.image_pane import ImagePane
+from semblance.app.viewer.image_view import ImageView
+from semblance.app.viewer.key_images import KeyImages
 from semblance.app.viewer.linked_panes import LinkedPanes
+from semblance.app.viewer.window_level import window_on_values
 from semblance.app.widgets.layouts import vbox
-from semblance.app.widgets.menus import Menu
+from semblance.app.widgets.menus import Menu, attach_menu
 from semblance.app.widgets.panel import FullPage, ImageHeader
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr
@@ -33,6 +42,7 @@ _STEPS = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}
 #: A user keeps at most so many layouts.
 MAX_LAYOUTS = 20
 _SAVED, _ORDER, _PRIORS = "hanging_layouts", "hanging_order", "hanging_priors"
+_VIEWS, _TRUE_SIZE = "hanging_views", "hanging_true_size"
 _TEXTS = {
     "cc_first": tr("CC, then MLO"),
     "mlo_first": tr("MLO, then CC"),
@@ -44,6 +54,8 @@ class HangingPage(FullPage):
     """The layout is kept for the next patient and start: whether priors are shown, and the order of the views of a
     mammogram. Dragging the header of a view onto another one exchanges the two. Ctrl+Left and Ctrl+Right exchange the
     view that has the keyboard with the one before and behind it."""
+
+    header_requested = Signal(object)
 
     def __init__(self, context: Context) -> None:
         super().__init__(tr("Images of the patient"), back=(tr("Back"), tr("Back to where you were (Esc)")))
@@ -59,7 +71,7 @@ class HangingPage(FullPage):
         self.priors.setToolTip(tr("Show earlier studies beside the newest one (O)"))
         self.order = QPushButton(tr("Layout"))
         self.order.setIcon(icon("grid"))
-        self.order.setToolTip(tr("Order of the views of a mammogram, kept for the next patient"))
+        self.order.setToolTip(tr("Order, size and windows of the images, kept for the next patient"))
         menu = Menu(self)
         menu.aboutToShow.connect(partial(self._fill_menu, menu))
         self.order.setMenu(menu)
@@ -70,12 +82,14 @@ class HangingPage(FullPage):
         self.linked.setToolTip(tr("Link zoom, position, window and slices of all images (K)"))
         for button in (self.order, self.priors, self.linked):
             self.header.add_action(button)
+        #: Windows here are not those of the images elsewhere.
+        self._views = LastViews()
         self.panes = [
             ImagePane(
                 context.jobs,
                 settings=context.settings,
                 share=1 / MOST,
-                last_views=context.state.last_views,
+                last_views=self._views,
                 figures=context.figures,
             )
             for _ in range(MOST)
@@ -92,6 +106,8 @@ class HangingPage(FullPage):
         page.addWidget(self._body, 1)
         for place, pane in enumerate(self.panes):
             pane.view.editable = False
+            KeyImages(context, pane)
+            attach_menu(pane.view, partial(self._make_menu, pane))
             cell = QWidget(self._body)
             cell.hide()
             column = vbox(cell)
@@ -99,6 +115,10 @@ class HangingPage(FullPage):
             column.addWidget(pane, 1)
             self._cells.append(cell)
             self.headers[place].installEventFilter(self)
+        self._group_names, self._mirrored = [""] * MOST, [False] * MOST
+        #: Of each view, in which its image was shown last.
+        self._sizes = [(0, 0)] * MOST
+        self._connect_views()
         self.priors.toggled.connect(self._set_priors)
         self._state.on_other_source(self, lambda: self._source, self._follow_source)
 
@@ -123,11 +143,16 @@ class HangingPage(FullPage):
         cursor = Qt.CursorShape.OpenHandCursor if self._is_mammogram else Qt.CursorShape.ArrowCursor
         for header in self.headers:
             header.setCursor(cursor)
-        # Only the views of a mammogram have an order.
-        self.order.setVisible(self._is_mammogram)
         self._clear()
         places = iter(range(MOST))
-        for row, cases in enumerate(self._rows(index)):
+        rows = self._rows(index)
+        hung = [case for cases in rows for case in cases]
+        hung += [None] * (MOST - len(hung))
+        self._group_names = [self._group_of(case) for case in hung]
+        texts = [None if case is None else columns.headers.text("laterality", case) for case in hung]
+        self._mirrored = [self._is_mammogram and text == "L" for text in texts]
+        self._links.set_groups(self._group_names, self._mirrored)
+        for row, cases in enumerate(rows):
             for column, case in enumerate(cases):
                 place = next(places)
                 self._grid.addWidget(self._cells[place], row, column)
@@ -136,6 +161,12 @@ class HangingPage(FullPage):
                 self._cells[place].show()
                 self._open(place, case)
         self.panes[0].view.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _group_of(self, case: int | None) -> str:
+        """The views of a mammogram that are seen together, as CC; "" for all other images."""
+        return (
+            self._state.columns.headers.text("view", case) if case is not None and self._is_mammogram else ""
+        )
 
     def _rows(self, index: int) -> Rows:
         layout = self.layout_in_use
@@ -204,6 +235,15 @@ class HangingPage(FullPage):
         menu.clear()
         settings, in_use = self._context.settings, self.layout_in_use
         group = QActionGroup(menu)
+        true_size = menu.addAction(tr("True size, in mm of the screen"))
+        true_size.setCheckable(True)
+        true_size.setChecked(settings.flag(_TRUE_SIZE, default=False))
+        true_size.toggled.connect(self._set_true_size)
+        menu.addAction(tr("Fit, with the windows of the files"), self._forget_views)
+        # Only the views of a mammogram have an order.
+        if not self._is_mammogram:
+            return
+        menu.addSeparator()
         usual = [HangingLayout(text, order, in_use.priors) for text, order in usual_layouts()]
         saved = saved_layouts(settings)
         for layout in (*usual, *saved):
@@ -271,9 +311,71 @@ class HangingPage(FullPage):
                 pane.show_viewed(viewed, self._state.location, row, None)
                 pane.histogram.hide()
                 pane.view.editable = False
+                self._restore_view(place)
+            self._links.show_cut_lines()
 
         job.done.connect(show)
         job.failed.connect(lambda error: header.set_subtitle(error.message))
+
+    # Zoom, window and inversion of a group
+
+    def _connect_views(self) -> None:
+        for place, pane in enumerate(self.panes):
+            for changed in (pane.view.view_changed, pane.view.window_changed, pane.view.inverted_changed):
+                changed.connect(lambda *_, place=place: self._keep_view(place))
+
+    def _keep_view(self, place: int) -> None:
+        """Keep how a view is shown for its group, here and of the next patient."""
+        view = self.panes[place].view
+        if self._source is None or view.image is None:
+            return
+        size = view.viewport.across, view.viewport.down
+        if size != self._sizes[place]:
+            # The window has another size: the image is shown as before, in that.
+            self._sizes[place] = size
+            with self._links.paused():
+                for number in self._links.group(place):
+                    if self.panes[number].view.image is not None:
+                        self._restore_view(number)
+        if self._links.is_paused:
+            return
+        views = group_views(self._context.settings)
+        views[self._group_names[place]] = GroupView.of(view, is_mirrored=self._mirrored[place])
+        self._context.settings.set_text(
+            _VIEWS, json.dumps({name: list(astuple(one)) for name, one in views.items()})
+        )
+
+    def _restore_view(self, place: int) -> None:
+        """Show an image as its group was shown last."""
+        view = self.panes[place].view
+        kept = group_views(self._context.settings).get(self._group_names[place])
+        if kept is not None:
+            kept.apply(view, is_mirrored=self._mirrored[place])
+        if self._context.settings.flag(_TRUE_SIZE, default=False):
+            view.true_size()
+
+    def _set_true_size(self, on: bool) -> None:
+        self._context.settings.set_text(_TRUE_SIZE, "yes" if on else "no")
+        with self._links.paused():
+            views = [pane.view for pane in self.panes if pane.view.image is not None]
+            known = [view.true_size() for view in views] if on else []
+            for view in [] if on else views:
+                view.fit()
+        if on and not all(known):
+            self._context.messages.info(
+                tr("An image or the screen does not say how large it is. It is shown as before.")
+            )
+
+    def _forget_views(self) -> None:
+        """Show all images whole, with the windows of their files."""
+        self._context.settings.set_text(_VIEWS, "{}")
+        self._context.settings.set_text(_TRUE_SIZE, "no")
+        self._views.clear()
+        self.show_patient(self._case_row)
+
+    def _make_menu(self, pane: ImagePane, _at: QPoint) -> QMenu:
+        """The menu of an image; it deletes itself when it closes."""
+        return image_menu(pane.view, self._context, self, pane, partial(self.header_requested.emit, pane))
 
     def _set_priors(self, on: bool) -> None:
         self.use_layout(replace(self.layout_in_use, priors=on))
@@ -288,6 +390,66 @@ class HangingPage(FullPage):
             self.exchange(place, place + _STEPS[Qt.Key(event.key())])
         else:
             super().keyPressEvent(event)
+
+
+@dataclass(frozen=True)
+class GroupView:
+    """How the images of a group are shown. ``zoom``: times the whole image, ``None`` for the whole; ``right``,
+    ``down``: the point in the middle, in halves of the image from its middle, of an image that is not mirrored.
+    ``low``, ``high``: the window in values of ``unit``, of files whose own window is from ``own_low`` to ``own_high``;
+    other files keep their own. ``is_inverted``: as seen from the file."""
+
+    zoom: float | None
+    right: float
+    down: float
+    is_inverted: bool
+    low: float
+    high: float
+    unit: str
+    own_low: float
+    own_high: float
+
+    @classmethod
+    def of(cls, view: ImageView, *, is_mirrored: bool) -> GroupView:
+        """How ``view`` shows its image."""
+        image, shown = view.image, view.viewport
+        assert image is not None
+        whole, way = shown.fit(), -1 if is_mirrored else 1
+        window = view.window_level
+        low, high = (0.0, 0.0) if window is None else (image.value(window.low), image.value(window.high))
+        return cls(
+            None if shown.fitted else shown.zoom / whole.zoom,
+            way * (shown.x / whole.x - 1),
+            shown.y / whole.y - 1,
+            view.inverted != image.inverse,
+            low,
+            high,
+            image.unit,
+            *(image.value(end) for end in image.auto),
+        )
+
+    def apply(self, view: ImageView, *, is_mirrored: bool) -> None:
+        """Show the image of ``view`` so."""
+        image, whole = view.image, view.viewport.fit()
+        assert image is not None
+        if self.zoom is not None:
+            way = -1 if is_mirrored else 1
+            x, y = whole.x * (1 + way * self.right), whole.y * (1 + self.down)
+            view.set_view(replace(whole, zoom=self.zoom * whole.zoom, x=x, y=y, fitted=False))
+        if (view.inverted != image.inverse) != self.is_inverted:
+            view.invert()
+        own = tuple(image.value(end) for end in image.auto)
+        if view.window_level is not None and (image.unit, *own) == (self.unit, self.own_low, self.own_high):
+            view.set_window(window_on_values(image, self.low, self.high))
+
+
+def group_views(settings: Settings) -> dict[str, GroupView]:
+    """By group how it was shown last, without damaged entries."""
+    try:
+        stored = json.loads(settings.text(_VIEWS, "{}"))
+        return {str(name): GroupView(*values) for name, values in stored.items()}
+    except (ValueError, TypeError, AttributeError):
+        return {}
 
 
 @dataclass(frozen=True)

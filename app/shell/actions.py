@@ -159,8 +159,8 @@ class Command:
 
     ``menu``: a key of :data:`MENUS`, also the category in the palette. ``needs``: the condition under which the
     command is enabled, one of :func:`semblance.app.shell.actions.available`. Empty: always enabled.
-    ``shortcut`` and ``second_shortcut``: its keys as long as the user chose no other. ``research``: the menus show it
-    only in Research. The palette lists every command in both workspaces, and its keys work in both.
+    ``shortcut`` and ``second_shortcut``: its keys as long as the user chose no other. ``research``: a menu of Read
+    leaves it out. The palette lists every command in both workspaces, and its keys work in both.
     """
 
     id: str
@@ -191,6 +191,9 @@ MENUS = {
     "Research": tr("Research"),
     "Help": tr("Help"),
 }
+
+#: Menus that are shown only in Research. The palette has their commands in both workspaces.
+RESEARCH_MENUS = frozenset(("Refine", "Metric", "Research"))
 
 COMMANDS = (
     Command("new_library_folder", tr("New library from a folder…"), "File", "Ctrl+N", "folder-plus"),
@@ -301,7 +304,6 @@ COMMANDS = (
     Command("view_large", tr("View full size"), "Case", "Ctrl+L", "expand", "library"),
     Command("hang", tr("Images of the patient"), "Case", "Ctrl+Alt+H", "users", "library"),
     Command("why", tr("Why these cases"), "Case", "Ctrl+Y", "help", "library"),
-    Command("refine", tr("Show judgements"), "Case", "Ctrl+J", "plus", "library", research=True),
     Command("header", tr("File header…"), "Case", "Ctrl+H", "table", "library"),
     Command("set_finding", tr("Set finding…"), "Case", "Ctrl+Shift+L", "", "editable", separator=True),
     Command("set_patient", tr("Set patient…"), "Case", "", "", "editable", research=True),
@@ -346,9 +348,10 @@ COMMANDS = (
     Command("set_prevalence", tr("Set prevalence…"), "Search", "", "", "editable"),
     Command("judge_alike", tr("More like this"), "Refine", "U", "plus", "can judge"),
     Command("judge_not_alike", tr("Less like this"), "Refine", "D", "minus", "can judge"),
-    Command("judge_closer", tr("Mark as closer than…"), "Refine", "T", "target", "can judge", research=True),
+    Command("judge_closer", tr("Mark as closer than…"), "Refine", "T", "target", "can judge"),
     Command("mark_image", tr("More like an image file…"), "Refine", "", "image", "can judge"),
-    Command("ask_next", tr("Ask me next"), "Refine", "Ctrl+Shift+Q", "help", "ranking", research=True),
+    Command("refine", tr("Show marks"), "Refine", "Ctrl+J", "plus", "library"),
+    Command("ask_next", tr("Ask me next"), "Refine", "Ctrl+Shift+Q", "help", "ranking"),
     Command(
         "undo_judgement", tr("Undo judgement"), "Refine", "Ctrl+Z", "undo", "own judgements", separator=True
     ),
@@ -362,7 +365,6 @@ COMMANDS = (
         "save",
         "can save metric",
         separator=True,
-        research=True,
     ),
     Command(
         "new_concept",
@@ -372,22 +374,15 @@ COMMANDS = (
         "plus",
         "can add concepts",
         separator=True,
-        research=True,
     ),
-    Command(
-        "concept_with", tr("Mark as having the concept"), "Refine", "Y", "check", "concepts", research=True
-    ),
-    Command(
-        "concept_without", tr("Mark as lacking the concept"), "Refine", "N", "dash", "concepts", research=True
-    ),
-    Command("concept_unmark", tr("Remove concept mark"), "Refine", "", "", "concepts", research=True),
-    Command(
-        "undo_concept", tr("Undo concept change"), "Refine", "", "undo", "concepts changed", research=True
-    ),
+    Command("concept_with", tr("Mark as having the concept"), "Refine", "Y", "check", "concepts"),
+    Command("concept_without", tr("Mark as lacking the concept"), "Refine", "N", "dash", "concepts"),
+    Command("concept_unmark", tr("Remove concept mark"), "Refine", "", "", "concepts"),
+    Command("undo_concept", tr("Undo concept change"), "Refine", "", "undo", "concepts changed"),
     Command("prepare", tr("Prepare for searching"), "Metric", "", "play", "editable"),
     Command("measure_places", tr("Measure places"), "Metric", "", "layers", "editable"),
     Command("extract", tr("Extract features…"), "Metric", "Ctrl+E", "layers", "editable"),
-    Command("train", tr("Train selected learners"), "Metric", "Ctrl+T", "play", "features", research=True),
+    Command("train", tr("Train selected learners"), "Metric", "Ctrl+T", "play", "features"),
     Command(
         "prepare_slider",
         tr("Prepare visual–diagnostic slider…"),
@@ -395,7 +390,6 @@ COMMANDS = (
         "",
         "sliders",
         "features",
-        research=True,
     ),
     Command(
         "stop_training",
@@ -404,7 +398,6 @@ COMMANDS = (
         "Ctrl+.",
         "stop",
         "training",
-        research=True,
     ),
     Command(
         "score",
@@ -414,9 +407,8 @@ COMMANDS = (
         "chart",
         "can score",
         separator=True,
-        research=True,
     ),
-    Command("map", tr("Map of the library"), "Metric", "Ctrl+Shift+P", "map", "metric", research=True),
+    Command("map", tr("Map of the library"), "Metric", "Ctrl+Shift+P", "map", "metric"),
     Command(
         "two_metrics",
         tr("Compare two metrics"),
@@ -424,30 +416,23 @@ COMMANDS = (
         "Ctrl+Shift+M",
         "two-metrics",
         "two metrics",
-        research=True,
     ),
-    Command("metric_card", tr("Metric card…"), "Metric", "", "info", "metric", research=True),
-    Command("export_metric", tr("Export metric…"), "Metric", "", "export", "metric", research=True),
-    Command("import_metric", tr("Import metric…"), "Metric", "", "plus", "editable", research=True),
-    Command(
-        "manage_metrics", tr("Feature sets and metrics…"), "Metric", "", "list", "library", research=True
-    ),
-    Command("save_plot", tr("Save plots…"), "Metric", "Ctrl+S", "save", "scores", research=True),
-    Command("data_check", tr("Data check…"), "Research", "", "check", "library", research=True),
-    Command(
-        "detect_lesions", tr("Detect same-lesion groups"), "Research", "", "layers", "editable", research=True
-    ),
-    Command("reader_studies", tr("Reader studies…"), "Research", "", "users", "library", research=True),
-    Command(
-        "agreement", tr("Agreement between annotators…"), "Research", "", "users", "library", research=True
-    ),
-    Command("changes", tr("Changes over time…"), "Research", "", "two-metrics", "library", research=True),
-    Command("outcomes", tr("Outcomes…"), "Research", "", "target", "library", research=True),
-    Command("vault", tr("Test vault…"), "Research", "", "lock", "library", research=True),
-    Command("experiments", tr("Experiments…"), "Research", "Ctrl+Shift+E", "chart", research=True),
-    Command("compare_encoders", tr("Compare encoders…"), "Research", "", "layers", "library", research=True),
-    Command("import_features", tr("Import features…"), "Research", "", "plus", "editable", research=True),
-    Command("export_features", tr("Export features…"), "Research", "", "export", "library", research=True),
+    Command("metric_card", tr("Metric card…"), "Metric", "", "info", "metric"),
+    Command("export_metric", tr("Export metric…"), "Metric", "", "export", "metric"),
+    Command("import_metric", tr("Import metric…"), "Metric", "", "plus", "editable"),
+    Command("manage_metrics", tr("Feature sets and metrics…"), "Metric", "", "list", "library"),
+    Command("save_plot", tr("Save plots…"), "Metric", "Ctrl+S", "save", "scores"),
+    Command("data_check", tr("Data check…"), "Research", "", "check", "library"),
+    Command("detect_lesions", tr("Detect same-lesion groups"), "Research", "", "layers", "editable"),
+    Command("reader_studies", tr("Reader studies…"), "Research", "", "users", "library"),
+    Command("agreement", tr("Agreement between annotators…"), "Research", "", "users", "library"),
+    Command("changes", tr("Changes over time…"), "Research", "", "two-metrics", "library"),
+    Command("outcomes", tr("Outcomes…"), "Research", "", "target", "library"),
+    Command("vault", tr("Test vault…"), "Research", "", "lock", "library"),
+    Command("experiments", tr("Experiments…"), "Research", "Ctrl+Shift+E", "chart"),
+    Command("compare_encoders", tr("Compare encoders…"), "Research", "", "layers", "library"),
+    Command("import_features", tr("Import features…"), "Research", "", "plus", "editable"),
+    Command("export_features", tr("Export features…"), "Research", "", "export", "library"),
     Command("help", tr("Help for this panel"), "Help", "F1", "help"),
     Command("tutorial", tr("Tutorial"), "Help", "", "play"),
     Command("keyboard", tr("Keyboard and mouse"), "Help", "?", "help"),
@@ -462,6 +447,8 @@ COMMANDS = (
 def menu_entries(menu: str, *, research: bool) -> list[list[Command]]:
     """The commands that ``menu`` shows in Research, or in Read, in groups with a separator between them."""
     groups: list[list[Command]] = [[]]
+    if menu in RESEARCH_MENUS and not research:
+        return []
     for command in COMMANDS:
         if command.menu == menu:
             if command.separator:

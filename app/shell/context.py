@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from semblance.app.shell.actions import Actions
+from semblance.app.shell.case_menu import CaseMenu
 from semblance.app.shell.jobs import Job, Jobs
 from semblance.app.shell.messages import Messages
 from semblance.app.shell.settings import Settings
@@ -26,6 +27,7 @@ class Context:
     messages: Messages
     settings: Settings
     actions: Actions
+    case_menu: CaseMenu = field(default_factory=CaseMenu)
 
     @cached_property
     def figures(self) -> MeasuredFigures:

@@ -54,6 +54,11 @@ def choose_target(parent: QWidget, title: str, name: str, filters: str) -> tuple
     return _remember(WRITE_FOLDER, file), chosen
 
 
+def target_folder() -> str:
+    """The folder that was written to last, else the user's documents."""
+    return _folder(WRITE_FOLDER)
+
+
 def _folder(key: str) -> str:
     """The folder used last, else the user's documents."""
     folder = Settings().text(key)

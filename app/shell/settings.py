@@ -22,6 +22,8 @@ from semblance.core.searches.search import NO_MATCH_RATE
 READ_FOLDER, WRITE_FOLDER = "last_folder", "last_target_folder"
 #: Key of the user's name; empty for the name of the system account.
 AUTHOR = "author"
+#: Keys of the page size, the clinic and the logo of reports.
+REPORT_PAGE, REPORT_CLINIC, REPORT_LOGO = "report_page", "report_clinic", "report_logo"
 #: Libraries listed on the start page.
 MAX_RECENT = 8
 #: Numbers of similar cases to list, and that at the first start.

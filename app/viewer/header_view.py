@@ -1,9 +1,12 @@
-"""The header of an image file: a table with search, and its dialog. Identifying values are hidden by default."""
+"""The header of an image file: a table with search, and its panel that follows the case.
+
+Identifying values are hidden by default.
+"""
 
 from __future__ import annotations
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
-from PySide6.QtGui import QAction, QColor, QGuiApplication, QKeyEvent, QKeySequence
+from PySide6.QtGui import QAction, QColor, QGuiApplication, QHideEvent, QKeyEvent, QKeySequence, QShowEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QCheckBox,
@@ -17,13 +20,13 @@ from PySide6.QtWidgets import (
 
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job, WorkerPool
-from semblance.app.shell.query_source import QuerySource
+from semblance.app.shell.state import Change
 from semblance.app.shell.theme import plain_tip, set_look, theme, theme_signals
-from semblance.app.widgets.dialog import Dialog, closing_row, dialog_layout, resize_dialog
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.fields import SearchField
 from semblance.app.widgets.labels import ElidedLabel
 from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.tables import make_read_only
 from semblance.core.csv_cells import csv_line, safe_text
 from semblance.core.errors import SemblanceError
@@ -182,10 +185,9 @@ class HeaderView(QWidget):
                 widget.setParent(self)
                 widget.hide()
         else:
-            head = hbox(spacing=12)
-            head.addWidget(self._name, 1)
-            head.addWidget(self.count_label)
-            column.addLayout(head)
+            line.insertWidget(0, self._name, 1)
+            line.addWidget(self.count_label)
+            line.addWidget(self.copy_button)
         column.addLayout(line)
         column.addWidget(self.pages, 1)
 
@@ -224,6 +226,14 @@ class HeaderView(QWidget):
         chosen = sorted({index.row() for index in self.table.selectionModel().selectedRows()})
         rows = chosen or range(len(self.rows.found))
         QGuiApplication.clipboard().setText("\n".join(self.rows.row_text(row) for row in rows))
+
+    def clear(self) -> None:
+        """Show no header."""
+        self.cancel()
+        self._table = None
+        self.rows.set_lines([])
+        self._name.setText("")
+        self._show_notice("table", tr("No case"), tr("The header of the case that you select is shown here."))
 
     def cancel(self) -> None:
         """Read no more."""
@@ -286,43 +296,65 @@ class HeaderView(QWidget):
         self.count_label.setText(text)
 
 
-class HeaderDialog(Dialog):
-    """Shows one header. Another :meth:`read` replaces it."""
+#: Library, case or file, and slice.
+_Shown = tuple[LibraryLocation | None, int | ImageAddress, int | None]
 
-    def __init__(self, context: Context, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setWindowTitle(tr("File header"))
-        resize_dialog(self, 860, 600)
-        self.view = HeaderView(context, "header")
-        column = dialog_layout(self)
-        column.addWidget(self.view, 1)
-        column.addLayout(closing_row(self, self.view.copy_button))
+
+class HeaderPanel(Panel):
+    """The header of the case that is looked at: of the query, or what :meth:`read` and :meth:`follow` are called with.
+    Its search text is kept."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(tr("File header"))
         self._state = context.state
-        #: What is shown, while the dialog is open.
-        self._source: QuerySource | None = None
-        self._state.on_other_source(self, lambda: self._source, self._follow_source)
+        self.view = HeaderView(context, "header")
+        vbox(self, margins=(12, 8, 12, 8)).addWidget(self.view)
+        #: What is shown, and what will be once the panel is visible.
+        self._shown: _Shown | None = None
+        self._wanted: _Shown | None = None
+        self._query: _Shown | None = None
+        self._state.on_change(Change.LIBRARY | Change.QUERY, self, self._follow_query)
 
     def read(self, library: LibraryLocation | None, image: int | ImageAddress, place: int | None) -> None:
         """Show the header of a case's image or of a file, of a volume that of slice ``place``."""
-        index = self._state.columns.index_of_row(image) if isinstance(image, int) else -1
-        case = self._state.columns.ids[index] if index >= 0 else None
-        self._source = QuerySource(
-            library, case, image.container if isinstance(image, ImageAddress) else None
-        )
-        self.view.read(library, image, place)
+        self._wanted = (library, image, place)
+        self._show_wanted()
 
-    def _follow_source(self, source: QuerySource | None) -> None:
-        """Show the header of another query in place of the one before."""
-        columns = self._state.columns
+    def follow(self, case_row: int) -> None:
+        """Show the header of another case of the open library, if the panel is visible."""
+        if case_row >= 0 and self.isVisible():
+            self.read(self._state.location, case_row, None)
+
+    def _follow_query(self) -> None:
+        """Show the header of another query. A panel that is hidden shows nothing of what was before."""
+        columns, source = self._state.columns, self._state.source
         index = columns.index_of_id(source.case) if source is not None and source.case is not None else -1
         if index >= 0:
-            self.read(self._state.location, int(columns.case_row[index]), None)
+            wanted: _Shown | None = (self._state.location, int(columns.case_row[index]), None)
         elif source is not None and source.image is not None:
-            self.read(self._state.location, ImageAddress(source.image), None)
+            wanted = (self._state.location, ImageAddress(source.image), None)
         else:
-            self.reject()
+            wanted = None
+        if wanted != self._query:
+            self._query = self._wanted = wanted
+            self._show_wanted()
 
-    def done(self, result: int) -> None:
-        self._source = None
+    def _show_wanted(self) -> None:
+        if not self.isVisible():
+            return
+        shown, self._shown = self._shown, self._wanted
+        if self._wanted is None:
+            self.view.clear()
+        elif self._wanted != shown:
+            self.view.read(*self._wanted)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._show_wanted()
+
+    def hideEvent(self, event: QHideEvent) -> None:
         self.view.cancel()
-        super().done(result)
+        # Read again when it is shown again, unless it was read to its end.
+        if not self.view.rows.rowCount():
+            self._shown = None
+        super().hideEvent(event)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
@@ -59,7 +59,7 @@ class ImageDisplay(QWidget):
     pixel; ``refine_requested``: outline what lies in the region drawn; ``scrolled(steps)``: so many slices on, if
     ``scrolls``; ``run_requested``: start or stop running through the slices; ``located(x, y)``: move the cross there;
     ``pointed_at(at)``: the pixel under the mouse, ``None`` where none is; ``slab_scrolled(steps)``: so many planes more
-    in the slab, if ``has_slabs``.
+    in the slab, if ``has_slabs``; ``key_image_requested(goes_on)``: mark the slice as a key image, or go to the next.
     """
 
     window_changed = Signal(object)
@@ -73,6 +73,7 @@ class ImageDisplay(QWidget):
     inverted_changed = Signal(bool)
     pointed_at = Signal(object)
     slab_scrolled = Signal(int)
+    key_image_requested = Signal(bool)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -271,6 +272,16 @@ class ImageDisplay(QWidget):
     def actual_size(self) -> None:
         """One screen pixel for an image pixel."""
         self.zoom_by(1 / (self._view.zoom * self.devicePixelRatioF()))
+
+    def true_size(self) -> bool:
+        """Show a millimetre of the image as one of the screen; returns whether both sizes are known."""
+        image, screen = self.image, self.screen()
+        wide_mm = screen.physicalSize().width()
+        if image is None or image.spacing_mm is None or wide_mm <= 0:
+            return False
+        zoom = image.spacing_mm[1] * screen.size().width() / wide_mm
+        self._set_view(replace(self._view, zoom=zoom, fitted=False))
+        return True
 
     def zoom_by(self, factor: float) -> None:
         """Zoom around the centre."""

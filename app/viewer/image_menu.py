@@ -1,4 +1,4 @@
-"""The menu of an image: window presets, and the image as it is displayed, copied and saved."""
+"""The menu of an image: its case, the window, and the image as it is displayed, copied and saved."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from semblance.app.shell.jobs import Job, WorkerPool
 from semblance.app.shell.settings import Settings
 from semblance.app.viewer import tools
 from semblance.app.viewer.image_display import ImageDisplay
+from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.viewer.image_view import ImageView
 from semblance.app.viewer.linking import linked_view
 from semblance.app.viewer.rendering import Renderer, SearchedPart
@@ -30,13 +31,27 @@ from semblance.core.imaging.text_detector import TextBox
 from semblance.core.language import tr, tr_n
 
 
-def image_menu(view: ImageView, context: Context, parent: QWidget) -> QMenu:
-    """The menu of the image in ``view``. It deletes itself when it closes."""
+def image_menu(
+    view: ImageView,
+    context: Context,
+    parent: QWidget,
+    pane: ImagePane | None = None,
+    show_header: Callable[[], object] | None = None,
+) -> QMenu:
+    """The menu of the image in ``view``: what can be done with its case, then with the image. It deletes itself when it
+    closes. ``pane``: what it is from; ``show_header``: shows the header of its file."""
     menu = Menu(parent)
     menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     region, shown = view.region, view.image is not None
+    if pane is not None and shown:
+        library, what = pane.source
+        is_case = isinstance(what, int) and library == context.state.location
+        context.case_menu.fill(menu, what if is_case and isinstance(what, int) else -1, show_header)
+        menu.addSeparator()
     menu.addAction(tr("Fit to window") + "\tF", view.fit).setEnabled(shown)
     menu.addAction(tr("Actual size (1:1)") + "\t1", view.actual_size).setEnabled(shown)
+    is_measured = view.image is not None and view.image.spacing_mm is not None
+    menu.addAction(tr("True size, in mm of the screen"), view.true_size).setEnabled(is_measured)
     menu.addAction(tr("Rotate") + "\tT", view.rotate).setEnabled(shown)
     menu.addAction(tr("Flip") + "\tH", view.flip).setEnabled(shown)
     menu.addSeparator()
@@ -56,6 +71,16 @@ def image_menu(view: ImageView, context: Context, parent: QWidget) -> QMenu:
     marks.setEnabled(bool(view.marks))
     marks.toggled.connect(view.set_marks_shown)
     menu.addSeparator()
+    keys = None if pane is None else pane.key_images
+    if keys is not None:
+        key = menu.addAction(tr("Key image") + "\tJ", keys.toggle)
+        key.setCheckable(True)
+        key.setChecked(keys.is_marked)
+        key.setEnabled(keys.can_mark)
+        menu.addAction(tr("Next key image") + "\tShift+J", keys.go_to_next).setEnabled(
+            any(one.slice is not None for one in keys.marked)
+        )
+        menu.addSeparator()
     if view.editable:
         outline = menu.addAction(tr("Outline the mass in the region"), view.refine_requested.emit)
         outline.setEnabled(region.region is not None)
@@ -102,6 +127,8 @@ def _add_measuring(menu: QMenu, view: ImageView) -> None:
 
 def _add_window_level_actions(menu: QMenu, view: ImageView, context: Context, parent: QWidget) -> None:
     has_window, settings = view.window_level is not None, context.settings
+    whole, menu = menu, menu.addMenu(tr("Window / level"))
+    menu.setEnabled(has_window)
     menu.addAction(tr("Automatic window / level") + "\t0", view.auto).setEnabled(has_window)
     for preset in view.presets:
         menu.addAction(f"{preset.name}\t{preset.key}", partial(view.use_preset, preset)).setEnabled(
@@ -115,7 +142,7 @@ def _add_window_level_actions(menu: QMenu, view: ImageView, context: Context, pa
         delete_menu = menu.addMenu(tr("Delete preset"))
         for preset in own_presets:
             delete_menu.addAction(preset.name, partial(delete_preset, settings, preset.name))
-    negative = menu.addAction(tr("Invert") + "\tI", view.invert)
+    negative = whole.addAction(tr("Invert") + "\tI", view.invert)
     negative.setCheckable(True)
     negative.setChecked(view.inverted)
     negative.setEnabled(view.image is not None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QShowEvent
@@ -32,14 +33,19 @@ from semblance.core.language import tr
 from semblance.core.library.location import LibraryLocation
 from semblance.core.workflows.imaging.view_images import ViewedImage
 
+if TYPE_CHECKING:
+    from semblance.app.viewer.key_images import KeyImages
+
 #: Attributes of a case shown on the image if the file has no notes.
 _NOTED_ATTRIBUTES = ("modality", "body_part", "view", "laterality")
 
 
 class ImagePane(QWidget):
-    """Shows a :class:`ViewedImage`. ``slice_changed(place)``: another slice is shown."""
+    """Shows a :class:`ViewedImage`. ``slice_changed(place)``: another slice is shown. ``image_shown()``: another image,
+    or none."""
 
     slice_changed = Signal(int)
+    image_shown = Signal()
 
     def __init__(
         self,
@@ -65,6 +71,8 @@ class ImagePane(QWidget):
         self.bar = SliceBar(self.slices)
         self._case_region: Region | None = None
         self._place_marks = NO_PLACE_MARKS
+        #: Those of the case, where they can be marked here.
+        self.key_images: KeyImages | None = None
         #: What is shown: a case's row in its library, or an address.
         self.source: tuple[LibraryLocation | None, int | ImageAddress] = (None, 0)
         self._has_histogram = True
@@ -138,6 +146,7 @@ class ImagePane(QWidget):
         self._show_place(self.slices.place, image.slice_facts)
         self._restore_view(image)
         self._is_showing = False
+        self.image_shown.emit()
 
     def show_place_marks(self, marks: PlaceMarks) -> None:
         """Draw ``marks`` over the image, of a volume over their slice alone. They go with the image."""
@@ -233,6 +242,7 @@ class ImagePane(QWidget):
         self.view.show_image(None)
         self.histogram.show_image(None)
         self._is_showing = False
+        self.image_shown.emit()
 
     def set_histogram_shown(self, shown: bool) -> None:
         """Whether grey images have their histogram below them."""

@@ -40,6 +40,7 @@ class ViewKeys:
 
     def __init__(self, view: ImageDisplay, pointer: Pointer) -> None:
         self._view, self._pointer = view, pointer
+        self._is_shift_held = False
         self._actions: dict[int, Callable[[], None]] = {
             Qt.Key.Key_0: view.auto,
             Qt.Key.Key_1: view.actual_size,
@@ -55,6 +56,7 @@ class ViewKeys:
             Qt.Key.Key_Home: lambda: view.scroll_by(-_ALL_SLICES),
             Qt.Key.Key_End: lambda: view.scroll_by(_ALL_SLICES),
             Qt.Key.Key_C: self._toggle_playing,
+            Qt.Key.Key_J: lambda: view.key_image_requested.emit(self._is_shift_held),
         }
         self._tools = {tool.key: tool.name for tool in (*tools.ALL, *tools.MEASURING)}
 
@@ -83,7 +85,7 @@ class ViewKeys:
             return True
         if modifiers & ~(Qt.KeyboardModifier.KeypadModifier | Qt.KeyboardModifier.ShiftModifier):
             return False
-        shift = bool(modifiers & Qt.KeyboardModifier.ShiftModifier)
+        shift = self._is_shift_held = bool(modifiers & Qt.KeyboardModifier.ShiftModifier)
         if view.leaves_arrows and key in (Qt.Key.Key_Left, Qt.Key.Key_Right) and not shift:
             return False
         if key in ARROWS:

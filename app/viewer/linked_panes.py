@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
@@ -34,6 +34,9 @@ class LinkedPanes:
     def __init__(self, panes: Sequence[ImagePane], switch: QAbstractButton) -> None:
         self._panes, self._switch = tuple(panes), switch
         self._is_paused = False
+        #: By the place of the pane: its group, which shares zoom, window and inversion, and whether it is mirrored.
+        self._groups: Sequence[Hashable] = [None] * len(self._panes)
+        self._mirrored: Sequence[bool] = [False] * len(self._panes)
         #: The points of the images that are at the same position, by the place of the pane; () for their middles.
         self._points: tuple[Point, ...] = ()
         #: The slices that were side by side when they were linked, by the place of the pane.
@@ -53,6 +56,20 @@ class LinkedPanes:
             pane.slice_changed.connect(lambda _: self.show_cut_lines())
             pane.view.pointed_at.connect(partial(self._share_cursor, place))
         switch.toggled.connect(lambda _: self.show_cut_lines())
+
+    def set_groups(self, groups: Sequence[Hashable], mirrored: Sequence[bool]) -> None:
+        """From now on zoom, position, window and inversion are shared within each group only; ``mirrored``: images
+        whose left is the right of the others."""
+        self._groups, self._mirrored = groups, mirrored
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether no pane follows another one now, as while one does already."""
+        return self._is_paused
+
+    def group(self, place: int) -> list[int]:
+        """The places of the panes that share zoom, window and inversion with the one at ``place``, itself too."""
+        return [number for number, group in enumerate(self._groups) if group == self._groups[place]]
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -74,10 +91,11 @@ class LinkedPanes:
         with self.paused():
             for number, pane in enumerate(self._panes):
                 other = pane.view
-                if other is one or other.image is None:
+                if other is one or other.image is None or self._groups[number] != self._groups[place]:
                     continue
                 together = (self._points[place], self._points[number]) if self._points else None
-                other.set_view(linked_view(one.viewport, other.viewport, together))
+                is_mirrored = self._mirrored[number] != self._mirrored[place]
+                other.set_view(linked_view(one.viewport, other.viewport, together, is_mirrored=is_mirrored))
                 if not window:
                     continue
                 # Pixel values in different units, as of CT and MR, cannot be compared.
@@ -116,7 +134,7 @@ class LinkedPanes:
             return
         inverted = one.inverted != one.image.inverse
         with self.paused():
-            for other in (pane.view for pane in self._panes):
+            for other in (self._panes[number].view for number in self.group(place)):
                 if other.image is not None and (other.inverted != other.image.inverse) != inverted:
                     other.invert()
 

@@ -18,9 +18,16 @@ _OPPOSITE = {"L": "R", "R": "L", "A": "P", "P": "A", "S": "I", "I": "S"}
 Point = tuple[float, float]
 
 
-def linked_view(source: Viewport, target: Viewport, together: tuple[Point, Point] | None = None) -> Viewport:
+def linked_view(
+    source: Viewport,
+    target: Viewport,
+    together: tuple[Point, Point] | None = None,
+    *,
+    is_mirrored: bool = False,
+) -> Viewport:
     """``target`` with the rotation, relative zoom and position of ``source``. The points ``together`` of source and
-    target, by default the middles of both images, are at the same position."""
+    target, by default the middles of both images, are at the same position. ``is_mirrored``: what is at the right of
+    one is at the left of the other, as in both breasts."""
     oriented = target.oriented(source.orientation)
     if source.fitted:
         return oriented.fit()
@@ -33,7 +40,7 @@ def linked_view(source: Viewport, target: Viewport, together: tuple[Point, Point
     return replace(
         other,
         zoom=zoom,
-        x=end[0] + (source.x - begin[0]) * other.x / source_fit.x,
+        x=end[0] + (-1 if is_mirrored else 1) * (source.x - begin[0]) * other.x / source_fit.x,
         y=end[1] + (source.y - begin[1]) * other.y / source_fit.y,
         fitted=False,
     )

@@ -8,6 +8,7 @@ from PySide6.QtGui import QFontMetricsF, QMouseEvent, QPainter, QPaintEvent, QPe
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from semblance.app.shell.event_loop import one_shot
+from semblance.app.shell.icons import icon_pixmap
 from semblance.app.shell.jobs import Job, Jobs, WorkerPool
 from semblance.app.shell.theme import SMALL, colour, font, theme, theme_signals
 from semblance.app.viewer.rendering import Renderer
@@ -48,6 +49,7 @@ class SliceStrip(QWidget):
         self._reference: DisplayImage | None = None
         self._renderers: dict[int, Renderer] = {}
         self._place = 0
+        self._key_images: list[int] = []
         self._window_level: tuple[DisplayImage, Window | None, bool] | None = None
         self._wheel_angle = 0
         self._resize_timer = one_shot(self, self._request_images, RESIZE_PAUSE_MS)
@@ -82,6 +84,13 @@ class SliceStrip(QWidget):
     def show_place(self, place: int) -> None:
         """Mark the shown slice."""
         self._place = place
+        self.update()
+
+    def show_key_images(self, places: list[int]) -> None:
+        """Tick the key images. A cell has the tick of those that lie nearest to it."""
+        self._key_images = places
+        names = ", ".join(str(place + 1) for place in sorted(places))
+        self.setAccessibleDescription(tr("Key images: {slices}", slices=names) if places else "")
         self.update()
 
     def show_window_level(self, image: DisplayImage, window: Window | None, *, inverted: bool) -> None:
@@ -178,6 +187,9 @@ class SliceStrip(QWidget):
         painter = QPainter(self)
         painter.fillRect(self.rect(), colour(theme().panel))
         marked = self.marked
+        ticked = {
+            min(self.shown, key=lambda place: abs(place - key)) for key in self._key_images if self.shown
+        }
         for number, place in enumerate(self.shown):
             cell = self.cell(number)
             painter.fillRect(cell, colour(theme().image_well))
@@ -185,6 +197,8 @@ class SliceStrip(QWidget):
             if renderer is not None:
                 self._paint_slice(painter, cell, renderer)
             _paint_number(painter, cell, str(place + 1))
+            if place in ticked:
+                _paint_tick(painter, cell, self.devicePixelRatioF())
             if place == marked:
                 painter.setPen(QPen(colour(theme().accent), 2))
                 painter.setBrush(Qt.BrushStyle.NoBrush)
@@ -219,3 +233,11 @@ def _paint_number(painter: QPainter, cell: QRect, number: str) -> None:
     painter.setFont(font(SMALL, 600))
     painter.setPen(colour("#FFFFFF"))
     painter.drawText(box, Qt.AlignmentFlag.AlignCenter, number)
+
+
+def _paint_tick(painter: QPainter, cell: QRect, ratio: float) -> None:
+    """The tick of a key image in the upper right corner."""
+    side = theme().px(16)
+    box = QRect(cell.right() + 1 - side - 2, cell.top() + 2, side, side)
+    painter.fillRect(box, colour("#000000", 0.66))
+    painter.drawPixmap(box.topLeft(), icon_pixmap("check", side, "#FFFFFF", ratio))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 from PySide6.QtCore import QSize, Qt, Signal
@@ -26,6 +27,8 @@ from semblance.core.language import tr
 
 #: Tools with a button in the narrowest row. The others are in a menu.
 MIN_TOOLS = 2
+#: Tools with a button where few controls are wanted.
+FEW = (tools.SELECT, tools.RECTANGLE)
 _SPACING = 4
 #: Smallest px around an icon.
 _ICON_MARGIN = 8
@@ -47,6 +50,9 @@ class ToolRow(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._group = QButtonGroup(self)
+        self._is_plain = False
+        #: Adds what else there is for the image to the menu of tools.
+        self.menu_filler: Callable[[QMenu], object] | None = None
         self.tools: dict[str, QToolButton] = {}
         row = hbox(self, spacing=_SPACING)
         # The row sets its minimum size itself, not by the buttons that are visible.
@@ -68,10 +74,10 @@ class ToolRow(QWidget):
         self.more.clicked.connect(self._open_menu)
         self.more.hide()
         row.addWidget(self.more)
-        line = HLine(vertical=True)
-        line.setFixedHeight(16)
+        self._line = HLine(vertical=True)
+        self._line.setFixedHeight(16)
         row.addSpacing(_LINE_MARGIN)
-        row.addWidget(line)
+        row.addWidget(self._line)
         row.addSpacing(_LINE_MARGIN)
         self.undo = header_button(
             "undo", tr("Undo the last change of the region or of a measurement (Ctrl+Z)")
@@ -85,6 +91,13 @@ class ToolRow(QWidget):
         row.addWidget(self.auto)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         theme_signals.changed.connect(self._fit_width)
+
+    def set_plain(self, plain: bool) -> None:
+        """Whether only the tools in :data:`FEW` and the one in use have a button, the others a place in the menu."""
+        self._is_plain = plain
+        self._line.setVisible(not plain)
+        self.undo.setVisible(not plain)
+        self._fit_width()
 
     def show_tool(self, name: str) -> None:
         if name in self.tools:
@@ -123,7 +136,9 @@ class ToolRow(QWidget):
         shown = len(self.tools)
         while shown > MIN_TOOLS and self._needed_width(shown) > self.width():
             shown -= 1
-        visible = list(self.tools.values())[:shown]
+        if self._is_plain:
+            shown = len(FEW)
+        visible = [self.tools[name] for name in FEW] if self._is_plain else list(self.tools.values())[:shown]
         for button in self.tools.values():
             if button.isChecked() and button not in visible:
                 visible[-1] = button
@@ -139,6 +154,13 @@ class ToolRow(QWidget):
             if not button.isVisible():
                 action = menu.addAction(button.icon(), button.toolTip(), button.click)
                 action.setEnabled(button.isEnabled())
+        if self.undo.isHidden():
+            menu.addSeparator()
+            action = menu.addAction(self.undo.icon(), self.undo.toolTip(), self.undo.click)
+            action.setEnabled(self.undo.isEnabled())
+        if self.menu_filler is not None:
+            menu.addSeparator()
+            self.menu_filler(menu)
         return menu
 
     def _open_menu(self) -> None:

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QHelpEvent, QImage, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QAbstractButton, QButtonGroup, QSizePolicy, QToolButton, QToolTip, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QButtonGroup,
+    QMenu,
+    QSizePolicy,
+    QToolButton,
+    QToolTip,
+    QWidget,
+)
 
 from semblance.app.shell.actions import Actions
 from semblance.app.shell.icons import icon
 from semblance.app.shell.theme import BASE, SMALL, colour, plain_tip, set_look, theme
 from semblance.app.widgets.layouts import hbox
+from semblance.app.widgets.menus import Menu, open_below
 from semblance.app.widgets.panel import header_button
 from semblance.app.widgets.text_cache import CENTRE, LEFT, RIGHT, text_cache
 from semblance.core.language import tr
@@ -178,6 +188,7 @@ class ViewSwitch(QWidget):
         self, options: Sequence[tuple[str, str, str]] = GRID_OR_LIST, parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
+        self._options = options
         self._buttons: dict[str, QToolButton] = {}
         group = QButtonGroup(self)
         row = hbox(self, spacing=2)
@@ -193,7 +204,32 @@ class ViewSwitch(QWidget):
             group.addButton(button)
             row.addWidget(button)
             self._buttons[key] = button
+        #: In place of the others where few controls are wanted; its menu offers all.
+        self.menu_button = header_button("list", tr("View"))
+        self.menu_button.clicked.connect(self._open_menu)
+        self.menu_button.hide()
+        row.addWidget(self.menu_button)
         self.set_value(options[0][0])
+
+    def set_compact(self, compact: bool) -> None:
+        """Whether one button with a menu stands for all."""
+        for button in self._buttons.values():
+            button.setVisible(not compact)
+        self.menu_button.setVisible(compact)
+
+    def fill_menu(self, menu: QMenu) -> None:
+        """Add the options to ``menu``."""
+        for key, name, tip in self._options:
+            action = menu.addAction(icon(name, on="text"), tip, partial(self.changed.emit, key))
+            action.setCheckable(True)
+            action.setChecked(key == self.value())
+            action.setEnabled(self.isEnabled())
+
+    def _open_menu(self) -> None:
+        menu = Menu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.fill_menu(menu)
+        open_below(self.menu_button, menu)
 
     def value(self) -> str:
         return next(key for key, button in self._buttons.items() if button.isChecked())
@@ -205,6 +241,10 @@ class ViewSwitch(QWidget):
             KeyError: no such option.
         """
         self._buttons[key].setChecked(True)
+        name, tip = next((name, tip) for one, name, tip in self._options if one == key)
+        self.menu_button.setIcon(icon(name))
+        self.menu_button.setToolTip(tip)
+        self.menu_button.setAccessibleName(tr("View: {view}", view=tip))
 
 
 class ImageButton(QAbstractButton):

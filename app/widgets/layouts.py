@@ -10,6 +10,13 @@ from semblance.app.shell.theme import set_look
 #: Left, top, right, bottom.
 Margins = tuple[int, int, int, int]
 NONE: Margins = (0, 0, 0, 0)
+#: px from the left and right edge of every panel to what is seen in it.
+EDGE = 12
+#: px from the edge of a flat button to its icon: where one is at the edge of a panel, its margin is less by this.
+ICON_INSET = 7
+#: Width of a scroll bar in px, as in the style sheet. It lies over the margin at the right, which thus is the same with
+#: a bar and without.
+BAR = 10
 
 
 def vbox(owner: QWidget | None = None, *, spacing: int = 0, margins: Margins = NONE) -> QVBoxLayout:
@@ -63,3 +70,7 @@ class PanelScrollArea(QScrollArea):
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setWidget(inner)
+        layout = inner.layout()
+        if layout is not None and layout.contentsMargins().right() >= BAR:
+            self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
+            self.setViewportMargins(0, 0, -BAR, 0)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QPoint
+from collections.abc import Callable
+
+from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtGui import QCursor
-from PySide6.QtWidgets import QAbstractButton, QApplication, QMenu
+from PySide6.QtWidgets import QAbstractButton, QApplication, QMenu, QWidget
+
+from semblance.app.shell.case_menu import CaseMenu
 
 
 class Menu(QMenu):
@@ -14,6 +18,27 @@ class Menu(QMenu):
         super().changeEvent(event)
         if event.type() == QEvent.Type.EnabledChange and not self.isEnabled():
             self.close()
+
+
+def attach_menu(widget: QWidget, make: Callable[[QPoint], QMenu | None]) -> None:
+    """Open what ``make(at)`` returns for a point of ``widget`` with the right button there, or in its middle with the
+    menu key or Shift+F10."""
+
+    def open_menu(at: QPoint) -> None:
+        menu = make(at)
+        if menu is not None and not menu.isEmpty():
+            menu.popup(widget.mapToGlobal(at))
+
+    widget.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+    widget.customContextMenuRequested.connect(open_menu)
+
+
+def case_menu(entries: CaseMenu, parent: QWidget, case_row: int) -> QMenu:
+    """The menu of a small image of a case; it deletes itself when it closes."""
+    menu = Menu(parent)
+    menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    entries.fill(menu, case_row, None)
+    return menu
 
 
 def open_below(button: QAbstractButton, menu: QMenu) -> None:

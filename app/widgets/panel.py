@@ -21,10 +21,12 @@ from semblance.app.shell.icons import icon
 from semblance.app.shell.theme import BASE, font, set_look, theme, theme_signals
 from semblance.app.widgets.fields import NoWheelComboBox
 from semblance.app.widgets.labels import ElidedLabel
-from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.layouts import EDGE, ICON_INSET, hbox, vbox
 from semblance.core.language import tr
 
 HEIGHT = 32
+#: px beside the text of a tab, as in the style sheet.
+TAB_MARGIN = 9
 
 BACK_TO_SIMILAR_CASES = (tr("Similar cases"), tr("Back to the similar cases (Esc)"))
 
@@ -45,7 +47,7 @@ class _BaseHeader(QFrame):
     def __init__(self, parent: QWidget | None, *, help_button: bool) -> None:
         super().__init__(parent)
         set_look(self, role="header")
-        self._row = hbox(self, spacing=8, margins=(12, 0, 8, 0))
+        self._row = hbox(self, spacing=8, margins=(EDGE, 0, EDGE - ICON_INSET, 0))
         self.help_button = header_button("help", tr("Help for this panel (F1)"))
         self.help_button.clicked.connect(self.help_requested)
         # Shown without a parent it would be a window for a moment.
@@ -61,6 +63,10 @@ class _BaseHeader(QFrame):
     def add_leading(self, widget: QWidget) -> None:
         """Add a button before the title."""
         self._row.insertWidget(0, widget)
+
+    def show_help_button(self, shown: bool) -> None:
+        """Whether the question mark is shown. F1 does the same."""
+        self.help_button.setVisible(shown)
 
     def add_button(self, name: str, tip: str) -> QToolButton:
         """A button with the icon ``name`` at the right; connect its ``clicked``."""
@@ -144,7 +150,7 @@ class TabHeader(_BaseHeader):
         self._title.hide()
         set_look(self._title, role="title")
         if not title:
-            self._row.setContentsMargins(3, 0, 8, 0)
+            self._row.setContentsMargins(EDGE - TAB_MARGIN, 0, EDGE - ICON_INSET, 0)
         self._row.addWidget(self._title)
         self._row.addWidget(self.tabs, 0, Qt.AlignmentFlag.AlignBottom)
         self._row.addWidget(self._tab_choice)
@@ -251,7 +257,7 @@ class ImageHeader(PanelHeader):
 
     def __init__(self, title: str) -> None:
         super().__init__(title, help_button=False)
-        self._row.setContentsMargins(12, 0, 12, 0)
+        self._row.setContentsMargins(EDGE, 0, EDGE, 0)
 
 
 def side_by_side(headers: Sequence[ImageHeader], images: Sequence[QWidget]) -> QHBoxLayout:

@@ -22,7 +22,7 @@ from semblance.app.research.research_commands import ResearchCommands
 from semblance.app.search.feedback import mark_cards
 from semblance.app.search.feedback.concepts_section import ConceptCommands
 from semblance.app.search.feedback.save_refined_metric import save_refined
-from semblance.app.search.saved.searches_dialog import SearchCommands
+from semblance.app.search.saved.searches_panel import SearchCommands
 from semblance.app.search.similar.ranking_panel import ANIMATE_REORDERING
 from semblance.app.search.similar.summary_strip import edit_prevalences
 from semblance.app.shell import search_operations
@@ -30,7 +30,6 @@ from semblance.app.shell.context import Context
 from semblance.app.shell.log_folder import open_log_folder, versions_text
 from semblance.app.shell.settings import TEXT_SCALES
 from semblance.app.shell.theme import set_theme
-from semblance.app.viewer.header_view import HeaderDialog
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.window.docks import DockLayout
 from semblance.app.window.full_pages import FullPages
@@ -124,6 +123,8 @@ class PanelFocus:
                 return "ask_next"
             if widget in self._layout.docks.values():
                 name = widget.objectName()
+                if name == "lists":
+                    return self._panels.lists.help_page
                 return self._panels.side.current if name == "side" else name
             widget = widget.parentWidget()
         return "ranking"
@@ -161,7 +162,6 @@ class Commands(QObject):
         self._panels, self._layout, self._full, self._workspaces = panels, layout, full, workspaces
         self.help_dialog: HelpDialog | None = None
         self.palette: CommandPalette | None = None
-        self.header_dialog: HeaderDialog | None = None
         self.focus = PanelFocus(context, panels, layout, full, top)
         self.library = LibraryCommands(context, window)
         self.library.help_requested.connect(self.show_help)
@@ -169,6 +169,9 @@ class Commands(QObject):
         self.edits = EditCommands(context, window, self.selected_cases)
         self.metrics = MetricCommands(context, window)
         self.searches = SearchCommands(context, window, panels.thumbnails, record_view)
+        for opener in (self.library, self.maintenance, self.edits, self.metrics, self.searches):
+            opener.list_requested.connect(layout.show_list)
+        self.metrics.page_requested.connect(full.show_page)
         self.concepts = ConceptCommands(context, window, panels.concepts, self.selected_cases)
         self.concepts.name_requested.connect(self.name_concept)
         self.reports = ReportCommands(context, window, panels.cases_shown)
@@ -333,6 +336,8 @@ class Commands(QObject):
         row, library = self._current_row(), self._panels.library.grid
         if self._full.is_full_size:
             self.show_header(self._panels.large.pane)
+        elif self._full.comparing and self._panels.compare.current_row() >= 0:
+            self._read_header(self._panels.compare.current_row())
         elif row is not None:
             self._read_header(row)
         elif self._panels.query.view.image is not None:
@@ -344,13 +349,14 @@ class Commands(QObject):
         """Show the header of the file in ``pane``; for a series that of the slice shown."""
         self._read_header(pane.source[1], pane.place)
 
+    def show_header_of(self, case_row: int) -> None:
+        """Show the header of the file of a case."""
+        self._read_header(case_row)
+
     def _read_header(self, what: int | ImageAddress, place: int | None = None) -> None:
-        if self.header_dialog is None:
-            self.header_dialog = HeaderDialog(self._context, self._window)
-        self.header_dialog.read(self._context.state.location, what, place)
-        self.header_dialog.show()
-        self.header_dialog.raise_()
-        self.header_dialog.view.search.setFocus()
+        panel = self._panels.file_header
+        self._layout.show_list("header", panel)
+        panel.read(self._context.state.location, what, place)
 
     def _current_row(self) -> int | None:
         """The row of the current case in the focused list, or ``None``."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, QSize, Qt, QTimer, Signal
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 ICON_BAR_WIDTH = 40
 
 LAYOUT_VERSION = 3
+#: Height of the lists in px at text scale 1, when they are opened.
+_LISTS_HEIGHT = 260
+_LISTS = "lists"
 #: Tolerance in px for a dock that the user did not resize.
 _TOLERANCE = 6
 _BOTH = (Qt.Orientation.Horizontal, Qt.Orientation.Vertical)
@@ -102,6 +106,11 @@ class Dock(QDockWidget):
         self.setFeatures(feature.DockWidgetMovable | feature.DockWidgetFloatable | feature.DockWidgetClosable)
         self.toggleViewAction().triggered.connect(self._set_open)
 
+    def show_help_button(self, shown: bool) -> None:
+        """Whether its header has the question mark, where the header is not the panel's own."""
+        if isinstance(self._bar, _DockTitle):
+            self._bar.show_help_button(shown)
+
     def bring_to_front(self) -> None:
         """Show it in front of other docks in the same place."""
         self.is_open = True
@@ -168,6 +177,8 @@ class DockLayout(QObject):
         self._workspace = workspaces.current
         self._arrangement = self._workspace.arrangements[0]
         self._size = QSize()
+        #: Sizes of the docks before the lists were opened.
+        self._before_lists: dict[Dock, QSize] = {}
         #: Whether widths and heights are the default ones, which grow with the window.
         self._default_orientations: list[Qt.Orientation] = []
         # A border between docks may have been dragged.
@@ -177,7 +188,7 @@ class DockLayout(QObject):
 
     @lazy_part
     def docks(self) -> dict[str, Dock]:
-        """The docks by their names: library, query, side and evaluation."""
+        """The docks by their names: library, query, side, evaluation and lists."""
         window, panels = self._window, self._panels
         library, query, side, evaluation = panels.library, panels.query, panels.side, panels.evaluation
         docks = {
@@ -187,9 +198,12 @@ class DockLayout(QObject):
             "query": Dock(window, tr("Query"), "query", query, header=query.header),
             "side": Dock(window, side.title, "side", side, header=side.header),
             "evaluation": Dock(window, tr("Evaluation"), "evaluation", evaluation, header=evaluation.header),
+            _LISTS: Dock(window, tr("Lists"), _LISTS, panels.lists, header=panels.lists.header),
         }
+        panels.lists.emptied.connect(partial(self._close_lists, docks[_LISTS]))
         for dock in docks.values():
             dock.help_requested.connect(panels.help_requested)
+            dock.show_help_button(not self._workspace.plain)
         # The name of its tab where docks lie over each other.
         side.header.changed.connect(lambda _tab: docks["side"].setWindowTitle(side.title))
         self._arrangement = self._fitting_arrangement()
@@ -203,6 +217,45 @@ class DockLayout(QObject):
         dock = self.docks[name]
         dock.bring_to_front()
         return dock
+
+    def show_list(self, name: str, widget: QWidget) -> None:
+        """Show a list beside the images, in every workspace and below every page: see
+        :class:`semblance.app.window.lists_panel.ListsPanel`."""
+        dock = self.docks[_LISTS]
+        was_hidden = dock.isHidden()
+        if was_hidden:
+            self._before_lists = self._shown_sizes()
+        self._panels.lists.show_list(name, widget)
+        dock.bring_to_front()
+        if was_hidden and not dock.isFloating():
+            self._window.resizeDocks([dock], [theme().px(_LISTS_HEIGHT)], Qt.Orientation.Vertical)
+        self._panels.lists.focus_current()
+
+    def _close_lists(self, dock: Dock) -> None:
+        had_focus = dock.isAncestorOf(self._window.focusWidget() or self._window)
+        dock.is_open = False
+        dock.hide()
+        QTimer.singleShot(0, self, partial(self._resize, self._before_lists))
+        self._before_lists = {}
+        if had_focus:
+            self._panels.ranking.grid.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _shown_sizes(self) -> dict[Dock, QSize]:
+        """The sizes of the docks that are seen: those behind another tab have none of their own."""
+        return {dock: dock.size() for dock in self.docks.values() if not dock.visibleRegion().isEmpty()}
+
+    def _resize(self, sizes: Mapping[Dock, QSize]) -> None:
+        docks = [dock for dock in sizes if not dock.isHidden() and not dock.isFloating()]
+        for orientation, lengths in (
+            (Qt.Orientation.Horizontal, [sizes[dock].width() for dock in docks]),
+            (Qt.Orientation.Vertical, [sizes[dock].height() for dock in docks]),
+        ):
+            self._window.resizeDocks(docks, lengths, orientation)
+
+    def hide_docks(self) -> None:
+        """Hide all docks behind a page on the whole window; the lists stay."""
+        for name, dock in self.docks.items():
+            dock.setVisible(name == _LISTS and dock.is_open)
 
     def show_side(self, tab: str) -> None:
         """Bring a tab of the side panel to the front, in a workspace that shows it."""
@@ -261,6 +314,8 @@ class DockLayout(QObject):
                 window.splitDockWidget(docks[place.below], dock, Qt.Orientation.Vertical)
             else:
                 window.tabifyDockWidget(docks[place.over], dock)
+        if "evaluation" in self._workspace.docks:
+            window.tabifyDockWidget(docks["evaluation"], docks[_LISTS])
         docks["query"].raise_()
 
     def set_default_sizes(self, *, orientations: Iterable[Qt.Orientation] = _BOTH) -> None:
@@ -403,8 +458,10 @@ class DockLayout(QObject):
         self._arrangement = self._fitting_arrangement()
         is_open = self._context.state.library is not None
         for name, dock in docks.items():
-            dock.is_open = name in self._workspace.docks
-        self._arrange(docks, self._workspace.docks if is_open else (), are_shown=is_open)
+            dock.is_open = name in self._workspace.docks or (name == _LISTS and dock.is_open)
+            dock.show_help_button(not self._workspace.plain)
+        shown = [name for name, dock in docks.items() if dock.is_open]
+        self._arrange(docks, shown if is_open else (), are_shown=is_open)
         self._show_saved_tab()
         if is_open and (focus is None or not focus.isVisible()):
             focus = self._panels.ranking.grid
@@ -426,9 +483,8 @@ class DockLayout(QObject):
     @staticmethod
     def _are_docks_shown(docks: Mapping[str, Dock]) -> bool:
         """Whether docks are hidden only where the user closed them, not behind a page on the whole window."""
-        return any(not dock.isHidden() for dock in docks.values()) or not any(
-            dock.is_open for dock in docks.values()
-        )
+        others = [dock for name, dock in docks.items() if name != _LISTS]
+        return any(not dock.isHidden() for dock in others) or not any(dock.is_open for dock in others)
 
     def _restore(self) -> None:
         """Restore the saved layout of the workspace in a window of this kind, or the default one."""
@@ -442,6 +498,12 @@ class DockLayout(QObject):
         self.set_default_sizes(
             orientations=[one for one in _BOTH if not is_restored or str(one.value) in defaults]
         )
+        lists = self.docks[_LISTS]
+        for name, dock in self.docks.items():
+            if name not in self._workspace.docks:
+                dock.hide()
+        # Which lists are open is not saved.
+        lists.setVisible(lists.is_open and bool(self._panels.lists.shown))
         for dock in self.docks.values():
             dock.is_open = not dock.isHidden()
 

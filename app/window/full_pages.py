@@ -148,7 +148,11 @@ class FullPages:
 
     def show_page(self, name: str, page: FullPage) -> None:
         """Show a page that another part of the program made. ``name``: of its help page."""
-        if name not in self._further:
+        before = self._further.get(name)
+        if before is not page:
+            if before is not None:
+                self._stack.removeWidget(before)
+                before.deleteLater()
             self._further[name] = page
             self._stack.addWidget(page)
             page.closed.connect(partial(self.leave_page, name))
@@ -304,8 +308,7 @@ class FullPages:
             }
         elif page is not self.pages().get("large"):
             self._leave_large()
-        for dock in self._layout.docks.values():
-            dock.setVisible(False)
+        self._layout.hide_docks()
         self._show(page)
 
     def _show(self, page: QWidget) -> None:

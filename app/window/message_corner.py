@@ -199,6 +199,7 @@ class MessageCorner(QWidget):
         self._list: MessageList | None = None
         self._focus_before: QWidget | None = None
         self._column = vbox(self, spacing=_GAP)
+        self._raise_timer = one_shot(self, self.raise_)
         self.setAccessibleName(tr("Messages"))
         window.installEventFilter(self)
         bottom.installEventFilter(self)
@@ -406,8 +407,8 @@ class MessageCorner(QWidget):
             if isinstance(child, QDockWidget):
                 child.installEventFilter(self)
         elif kind == QEvent.Type.ZOrderChange and isinstance(watched, QDockWidget):
-            # A dock that comes to the front of its place would cover the messages.
-            self.raise_()
+            # A dock that comes to the front of its place would cover the messages. Qt wants to see it there first.
+            self._raise_timer.start()
         return False
 
     def event(self, event: QEvent) -> bool:

@@ -22,6 +22,7 @@ from semblance.app.widgets.cards.card_layout import LARGE_CARDS
 from semblance.app.widgets.cards.case_drag import DragImages
 from semblance.app.widgets.panel import FullPage, PanelHeader, TabHeader
 from semblance.app.widgets.thumbnail_loader import Done, ThumbnailLoader
+from semblance.app.window.lists_panel import ListsPanel
 from semblance.app.window.side_panel import SidePanel
 from semblance.app.window.workspaces import WorkspaceChoice
 from semblance.core.imaging.thumbnail import LONGEST
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from semblance.app.search.feedback.questions_page import QuestionsPage
     from semblance.app.search.hanging_page import HangingPage
     from semblance.app.search.query.full_size_page import FullSizePage
+    from semblance.app.viewer.header_view import HeaderPanel
     from semblance.app.viewer.image_pane import ImagePane
 
 #: Limit of larger thumbnails that wait to be made, about those of one screen.
@@ -69,6 +71,8 @@ class Panels(QObject):
         """``stack``: the pages in the middle of the window."""
         super().__init__(parent)
         self._context, self._stack, self._workspaces = context, stack, workspaces
+        #: The ranking in which the current case was followed last.
+        self._followed: object = None
         workspaces.changed.connect(self._show_workspace)
 
     def _show_workspace(self) -> None:
@@ -78,6 +82,7 @@ class Panels(QObject):
         library, query = Panels.library.built(self), Panels.query.built(self)
         if ranking is not None:
             ranking.grid.set_style(workspace.cards)
+            ranking.set_plain(workspace.plain)
         if library is not None:
             library.set_plain(workspace.plain)
         if query is not None:
@@ -123,6 +128,7 @@ class Panels(QObject):
     def ranking(self) -> RankingPanel:
         made = RankingPanel(self._context, self.thumbnails)
         made.grid.set_style(self._workspaces.current.cards)
+        made.set_plain(self._workspaces.current.plain)
         self._stack.addWidget(made)
         self._connect_help(made.header, "ranking")
         made.menu_requested.connect(self.case_menu_requested)
@@ -151,6 +157,8 @@ class Panels(QObject):
         self._add_page(made, "compare", made.panes)
         made.judged.connect(self._mark_case)
         made.detached.connect(self.compare_detached)
+        made.header_requested.connect(self.header_requested)
+        made.case_changed.connect(lambda: self._follow_header(made.current_row()))
         made.menu_requested.connect(self.case_menu_requested)
         return made
 
@@ -170,6 +178,7 @@ class Panels(QObject):
 
         made = HangingPage(self._context)
         self._add_page(made, "hanging", made.panes)
+        made.header_requested.connect(self.header_requested)
         return made
 
     @lazy_part
@@ -237,6 +246,9 @@ class Panels(QObject):
         made.case_requested.connect(self._go_to)
         made.slider_requested.connect(self._context.actions["prepare_slider"].trigger)
         made.questions_requested.connect(self.questions_requested)
+        made.query_marked.connect(self.query.show_place_marks)
+        self.query.image_shown.connect(made.mark_query)
+        self.query.view.pointed_at.connect(made.point_at_query)
         return made
 
     @lazy_part
@@ -246,6 +258,18 @@ class Panels(QObject):
         made.extract_requested.connect(self._context.actions["extract"].trigger)
         made.train_requested.connect(self.show_training)
         return made
+
+    @lazy_part
+    def lists(self) -> ListsPanel:
+        made = ListsPanel(self._context)
+        made.help_requested.connect(self.help_requested)
+        return made
+
+    @lazy_part
+    def file_header(self) -> HeaderPanel:
+        from semblance.app.viewer.header_view import HeaderPanel
+
+        return HeaderPanel(self._context)
 
     # Requests
 
@@ -270,6 +294,16 @@ class Panels(QObject):
 
     def _explain(self, case_row: int) -> None:
         self.side.follow(case_row)
+        # The first case of another ranking is made current by no person.
+        ranking, before = self._context.state.ranking, self._followed
+        self._followed = ranking
+        if ranking is before and self.is_in_ranking():
+            self._follow_header(case_row)
+
+    def _follow_header(self, case_row: int) -> None:
+        """The file header, if it is open, shows the case that was selected."""
+        if (header := Panels.file_header.built(self)) is not None:
+            header.follow(case_row)
 
     def _go_to(self, case_row: int) -> None:
         self.ranking.grid.set_current(case_row)

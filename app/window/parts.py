@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QPoint, Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QMainWindow, QStackedWidget
+from PySide6.QtWidgets import QMainWindow, QMenu, QStackedWidget
 
 from semblance.app.search.feedback import mark_cards
 from semblance.app.search.saved.save_search import SearchView
@@ -19,7 +20,7 @@ from semblance.app.shell.theme import theme
 from semblance.app.widgets.cards.card_layout import NO_PLACE
 from semblance.app.widgets.cards.card_view import NONE
 from semblance.app.widgets.cards.case_grid import CaseGrid
-from semblance.app.widgets.menus import Menu
+from semblance.app.widgets.menus import case_menu
 from semblance.app.window.commands import Commands
 from semblance.app.window.docks import DockLayout
 from semblance.app.window.full_pages import FullPages
@@ -141,6 +142,7 @@ class WindowParts(QObject):
         workspaces.leaving.connect(self.full.leave_all)
         self.panels.help_requested.connect(self.commands.show_help)
         self.panels.case_menu_requested.connect(self.show_case_menu)
+        context.case_menu.fill = self.fill_case_menu
         self.panels.compare_requested.connect(self.full.compare)
         self.panels.compare_detached.connect(self.full.detach_compare)
         self.panels.page_closed.connect(self.full.leave_page)
@@ -170,12 +172,22 @@ class WindowParts(QObject):
 
     def show_case_menu(self, case_row: int, where: QPoint) -> None:
         """Offer what can be done with a case, wherever it is shown, at ``where`` on the screen."""
+        menu = case_menu(self._context.case_menu, self._window, case_row)
+        if not menu.isEmpty():
+            menu.popup(where)
+
+    def fill_case_menu(
+        self, menu: QMenu, case_row: int, show_header: Callable[[], object] | None = None
+    ) -> None:
+        """As :class:`semblance.app.shell.case_menu.CaseMenu` says."""
         state, full = self._context.state, self.full
-        index = state.columns.index_of_row(case_row)
+        index = state.columns.index_of_row(case_row) if case_row >= 0 else -1
+        header = show_header or partial(self.commands.show_header_of, case_row)
         if index < 0:
+            if show_header is not None:
+                menu.addAction(f"{tr('File header…')}\tCtrl+H", header)
             return
         case_id = state.columns.ids[index]
-        menu = Menu(self._window)
         ranked = state.ranking.ranked if state.ranking is not None else ()
         if not full.comparing and any(case.row == case_row for case in ranked):
             menu.addAction(tr("Compare with the query"), partial(full.compare, case_row))
@@ -183,12 +195,11 @@ class WindowParts(QObject):
         menu.addAction(tr("Images of the patient"), partial(full.hang, case_row))
         search = partial(search_operations.submit_query, self._context, Query(case=case_id))
         menu.addAction(tr("Search with this case"), search)
+        menu.addAction(f"{tr('File header…')}\tCtrl+H", header)
         menu.addAction(tr("Copy case ID"), partial(QGuiApplication.clipboard().setText, case_id))
         self.commands.fill_marks(menu, case_row)
         self.commands.concepts.fill_menu(menu, case_row)
         self.commands.edits.fill_menu(menu, case_row)
-        menu.exec(where)
-        menu.deleteLater()
 
     def build(self, part: str) -> None:
         """Build one of :data:`semblance.app.window.main_window.PARTS`, if it is not built already."""

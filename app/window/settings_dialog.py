@@ -14,15 +14,31 @@ from semblance.app.search.similar.ranking_options import RATES, rate_text
 from semblance.app.search.similar.ranking_panel import ANIMATE_REORDERING
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
+from semblance.app.shell.file_dialogs import choose_file
 from semblance.app.shell.jobs import WorkerPool
-from semblance.app.shell.settings import AUTHOR, SIMILAR_CASES, TEXT_SCALES
+from semblance.app.shell.settings import (
+    AUTHOR,
+    REPORT_CLINIC,
+    REPORT_LOGO,
+    REPORT_PAGE,
+    SIMILAR_CASES,
+    TEXT_SCALES,
+)
 from semblance.app.shell.theme import set_look
 from semblance.app.viewer.image_menu import delete_preset
 from semblance.app.viewer.view_settings import DRAG_SPEED, DRAG_SPEEDS, WHEEL_REVERSED, ViewSettings
-from semblance.app.widgets.dialog import Dialog, closing_row, dialog_layout, form, help_button, resize_dialog
+from semblance.app.widgets.dialog import (
+    Dialog,
+    closing_row,
+    dialog_button,
+    dialog_layout,
+    form,
+    help_button,
+    resize_dialog,
+)
 from semblance.app.widgets.fields import NoWheelComboBox, NumberField
 from semblance.app.widgets.labels import WrappedLabel
-from semblance.app.widgets.layouts import PanelScrollArea, hbox, vbox
+from semblance.app.widgets.layouts import PanelScrollArea, hbox, line_with_buttons, vbox
 from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.window.keyboard_settings import KeyboardSettings
 from semblance.core.engine import MAX_WORKERS, default_workers
@@ -31,6 +47,7 @@ from semblance.core.language import LANGUAGES, format_number, tr
 from semblance.core.library.records import account
 from semblance.core.limits import DEFAULT_MEMORY_MB
 from semblance.core.parameters import Parameter
+from semblance.core.reports.options import PAGES
 from semblance.core.workflows.library import local_copies
 
 #: Sizes of the copies of libraries on servers to choose from.
@@ -69,6 +86,7 @@ class SettingsDialog(Dialog):
         self._add_searching()
         self._add_images()
         self._add_keyboard()
+        self._add_reports()
         self._add_privacy()
         self._add_copies()
         self._add_servers()
@@ -167,6 +185,33 @@ class SettingsDialog(Dialog):
         row.addWidget(keys)
         row.addStretch(1)
         fields.addRow(row)
+
+    def _add_reports(self) -> None:
+        fields = self._add_section(tr("Reports"))
+        settings = self._settings
+        self.report_page = _choice(((page, page) for page in PAGES), settings.text(REPORT_PAGE, PAGES[0]))
+        self.report_page.currentIndexChanged.connect(
+            lambda _place: settings.set_text(REPORT_PAGE, str(self.report_page.currentData()))
+        )
+        fields.addRow(tr("Page"), self.report_page)
+        self.clinic = QLineEdit(settings.text(REPORT_CLINIC))
+        self.clinic.setPlaceholderText(tr("printed at the top (optional)"))
+        self.clinic.editingFinished.connect(
+            lambda: settings.set_text(REPORT_CLINIC, self.clinic.text().strip())
+        )
+        fields.addRow(tr("Name of the clinic"), self.clinic)
+        self.logo = QLineEdit(settings.text(REPORT_LOGO))
+        self.logo.setPlaceholderText(tr("PNG or JPEG file (optional)"))
+        self.logo.setAccessibleName(tr("File of the logo"))
+        self.logo.editingFinished.connect(lambda: settings.set_text(REPORT_LOGO, self.logo.text().strip()))
+        fields.addRow(
+            tr("Logo"), line_with_buttons(self.logo, dialog_button(tr("Choose…"), self._choose_logo))
+        )
+
+    def _choose_logo(self) -> None:
+        if file := choose_file(self, tr("Logo"), f"{tr('Images')} (*.png *.jpg *.jpeg)"):
+            self.logo.setText(str(file))
+            self._settings.set_text(REPORT_LOGO, str(file))
 
     def _add_privacy(self) -> None:
         fields = self._add_section(tr("Privacy"))

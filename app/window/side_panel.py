@@ -29,7 +29,7 @@ class SidePanel(QWidget):
 
     ``help_requested(name)`` · ``save_requested``: name the refined metric · ``case_requested(case_row)``: show a
     judged case in the ranking · ``slider_requested``: prepare the steps between visual and diagnostic similarity ·
-    ``questions_requested``: ask in full size.
+    ``questions_requested``: ask in full size · ``query_marked(marks)``: the places of the reason, for the query.
     """
 
     help_requested = Signal(str)
@@ -37,6 +37,7 @@ class SidePanel(QWidget):
     case_requested = Signal(int)
     slider_requested = Signal()
     questions_requested = Signal()
+    query_marked = Signal(object)
 
     def __init__(self, context: Context, thumbnails: ThumbnailSource, concepts: Concepts) -> None:
         super().__init__()
@@ -55,6 +56,7 @@ class SidePanel(QWidget):
     @lazy_part
     def why(self) -> WhyPanel:
         panel = WhyPanel(self._context)
+        panel.images.query_marked.connect(self.query_marked)
         panel.set_plain(self._is_plain)
         panel.follow(self._case)
         self._add(panel)
@@ -132,9 +134,22 @@ class SidePanel(QWidget):
         """The name of the panel shown."""
         return NAMES[self.header.tabs.currentIndex()]
 
+    def mark_query(self) -> None:
+        """Another image of the query is shown: say again what is marked on it."""
+        why = SidePanel.why.built(self)
+        if why is not None:
+            why.images.mark_query()
+
+    def point_at_query(self, at: tuple[float, float] | None) -> None:
+        """The pointer is at a pixel of the query's image: say what the place there matches."""
+        why = SidePanel.why.built(self)
+        if why is not None and self._is_plain and why.isVisible():
+            why.images.point(0, at)
+
     def set_plain(self, plain: bool) -> None:
-        """Whether Why is shown without the metric."""
+        """Whether Why is shown without the metric, and the header without help."""
         self._is_plain = plain
+        self.header.show_help_button(not plain)
         why = SidePanel.why.built(self)
         if why is not None:
             why.set_plain(plain)

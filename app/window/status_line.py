@@ -14,7 +14,7 @@ from semblance.app.shell.state import Change
 from semblance.app.shell.theme import plain_tip, set_look, theme, theme_signals
 from semblance.app.widgets.dialog import Dialog, dialog_layout
 from semblance.app.widgets.labels import ElidedLabel
-from semblance.app.widgets.layouts import hbox
+from semblance.app.widgets.layouts import EDGE, ICON_INSET, hbox
 from semblance.app.widgets.panel import header_button
 from semblance.app.widgets.progress_line import ProgressLine
 from semblance.core.language import tr, tr_n
@@ -51,7 +51,8 @@ class StatusLine(QFrame):
         self.messages = header_button("messages", "")
         self.messages.clicked.connect(self.messages_requested)
         self.show_unread_messages(0)
-        row = hbox(self, spacing=16, margins=(12, 0, 8, 0))
+        # The status bar of Qt has 2 px of its own.
+        row = hbox(self, spacing=16, margins=(EDGE - 2, 0, EDGE - ICON_INSET, 0))
         row.addWidget(self.counts)
         row.addWidget(self.not_read)
         row.addWidget(self.where)

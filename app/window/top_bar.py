@@ -27,6 +27,7 @@ from semblance.app.shell.icons import icon, icon_pixmap
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import colour, font, set_look, theme, theme_signals
 from semblance.app.widgets.buttons import KeyTip, Segmented
+from semblance.app.widgets.layouts import EDGE
 from semblance.app.widgets.menus import Menu
 from semblance.app.window.workspaces import RESEARCH, WORKSPACES, WorkspaceChoice
 from semblance.core.language import tr, tr_n, visible
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 
 
 HEIGHT = 40
+#: px beside the title of a menu, as in the style sheet.
+MENU_PADDING = 7
 #: Below this width the choices show no labels.
 LABELS_MIN_WIDTH = 1300
 #: Below this width the slider shows no texts at its ends.
@@ -208,7 +211,7 @@ class TopBar(QFrame):
         KeyTip(self.commands, tr("Every command by name"), actions, "palette")
         self.commands.clicked.connect(actions["palette"].trigger)
         row = self._row = QHBoxLayout(self)
-        row.setContentsMargins(4, 0, 8, 0)
+        row.setContentsMargins(EDGE - MENU_PADDING, 0, EDGE, 0)
         row.setSpacing(8)
         row.addWidget(self.menus)
         row.addWidget(self.workspace)

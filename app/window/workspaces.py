@@ -92,7 +92,7 @@ class Workspace:
         return next(one for one in self.arrangements if one.fits(width, height))
 
 
-_LIBRARY = DockLength(200, narrow=40)
+_LIBRARY = DockLength(208, narrow=40)
 #: Widths in small windows, where the other panels lie over each other.
 _TABS_WIDTHS = {"library": DockLength(208, narrow=40), "query": DockLength(0, share=0.46)}
 _READ_WIDTHS = {"library": _LIBRARY, "query": DockLength(300, share=0.4, less=168)}
@@ -159,6 +159,20 @@ RESEARCH = Workspace(
     plain=False,
     arrangements=(
         DockArrangement(
+            "portrait",
+            (
+                DockPlace("library", _LEFT),
+                DockPlace("query", _TOP),
+                DockPlace("side", beside="query"),
+                DockPlace("evaluation", _BOTTOM),
+            ),
+            {"library": _LIBRARY, "query": DockLength(300, share=1.0, less=368), "side": DockLength(328)},
+            {"query": DockLength(320, share=0.36), "evaluation": DockLength(236)},
+            width=800,
+            height=1000,
+            portrait=True,
+        ),
+        DockArrangement(
             "standard",
             (
                 DockPlace("library", _LEFT),
@@ -167,7 +181,7 @@ RESEARCH = Workspace(
                 DockPlace("evaluation", _BOTTOM),
             ),
             {
-                "library": DockLength(208, narrow=40),
+                "library": _LIBRARY,
                 "query": DockLength(336, narrow=312),
                 "side": DockLength(328),
             },

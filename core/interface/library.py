@@ -440,6 +440,7 @@ class Library:
         without_patient: bool = False,
         no_match_rate: float = 0.01,
         candidates: int | None = None,
+        text: str = "",
     ) -> Ranking:
         """The ``k`` cases most similar to ``query``, as ``semblance search`` ranks them.
 
@@ -455,7 +456,7 @@ class Library:
         from 0, order by distance alone, to 1. ``without``: groups of features to leave out. ``without_patient``: if the
         metric was trained on the query or its patient, train it again without them first. ``no_match_rate``: the share
         of the library's own cases that would have no close match. ``candidates``: of a library on a server with an
-        index, how many are compared; 0: all.
+        index, how many are compared; 0: all. ``text``: words, the order of whose cases is fused with that of the query.
 
         >>> r = lib.search("query.png", k=10, region=(40, 60, 128, 128))  # doctest: +SKIP
         >>> [one.case_id for one in r]  # doctest: +SKIP
@@ -493,6 +494,7 @@ class Library:
             without_patient=without_patient,
             candidates=candidates,
             match=match,
+            text=text,
             like=case_ids(like),
             unlike=case_ids(unlike),
         )

@@ -15,8 +15,12 @@ POSTGRESQL = "postgresql"
 VERSION = 11
 
 #: The index of the texts of cases, by their row ids: the finding, the header with imported texts, and the notes, those
-#: in teaching collections too. Keys of patients, studies and files are left out: nobody reads them.
+#: in teaching collections too.
 CASE_TEXTS = "case_texts"
+#: How much a word counts in the finding, in the header and in the notes.
+TEXT_WEIGHTS = (10.0, 1.0, 4.0)
+#: Texts of headers that nobody reads.
+UNREAD = ("study", "series", "instance", "issuer", "of")
 #: The index that the version before has: of headers alone.
 HEADER_TEXTS = "header_texts"
 _HEADER = (

@@ -62,6 +62,14 @@ class LabelledValue(JsonDocument):
 
 
 @dataclass(frozen=True)
+class LabelledImage:
+    """An image, PNG or JPEG bytes, with its caption."""
+
+    label: str
+    image: bytes
+
+
+@dataclass(frozen=True)
 class FindingMark:
     """The mark shown beside a finding's name: colour of the square, letter and colour of the letter."""
 
@@ -84,6 +92,8 @@ class ReportedQuery:
     overview: bytes | None = None
     region: Region | None = None
     facts: tuple[LabelledValue, ...] = ()
+    #: The slices that a person marked, with what each is.
+    key_images: tuple[LabelledImage, ...] = ()
 
 
 @dataclass(frozen=True)

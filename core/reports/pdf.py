@@ -223,6 +223,7 @@ def _flowables(
         heading = heading[-2:]
     if compared:
         flowables += [*heading, *_ranking(document, compared, marks, text_width)]
+    flowables += _key_images(document, text_width)
     flowables += _tested(document, text_width)
     if further:
         flowables += [*_heading(tr("Further similar cases")), *_ranking(document, further, marks, text_width)]
@@ -262,6 +263,23 @@ def _first_page(
 def _height(flowables: Sequence[Any], text_width: float) -> float:
     spaces = sum(one.getSpaceBefore() + one.getSpaceAfter() for one in flowables)
     return float(spaces + sum(one.wrap(text_width, _UNLIMITED)[1] for one in flowables))
+
+
+def _key_images(document: ReportDocument, text_width: float) -> list[Any]:
+    """The slices of the query that a person marked, three in a row."""
+    if not document.query.key_images:
+        return []
+    gap = 8.0
+    width = (text_width - 2 * gap) / 3
+    cells: list[Any] = [
+        [ThumbnailBox(one.image, width, width, fit_image=True), Spacer(0, 2), paragraph(one.label, QUIET)]
+        for one in document.query.key_images
+    ]
+    cells += [""] * (-len(cells) % 3)
+    rows = [cells[start : start + 3] for start in range(0, len(cells), 3)]
+    style = _plain_style(("RIGHTPADDING", (0, 0), (-2, -1), gap), ("BOTTOMPADDING", (0, 0), (-1, -1), 6))
+    grid = Table(rows, colWidths=[width + gap] * 2 + [width], style=style, splitInRow=0)
+    return [*_heading(tr("Key images"), width + 40), grid]
 
 
 def _tested(document: ReportDocument, text_width: float) -> list[Any]:

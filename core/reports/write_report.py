@@ -95,7 +95,16 @@ def write_report(document: ReportDocument, path: Path, page: str = "A4") -> None
         SemblanceError: the file cannot be written.
     """
     check_suffix(path)
-    ending = path.suffix.lower()
+    write_file(path, report_bytes(document, path.suffix, page), private=False)
+
+
+def report_bytes(document: ReportDocument, suffix: str, page: str = "A4") -> bytes:
+    """What a file with the ending ``suffix`` holds of ``document``.
+
+    Raises:
+        BadInput: nothing that is installed writes such a file.
+    """
+    ending = suffix.lower()
     writer = WRITERS.get(ending) or _PLUGINS.get(ending.removeprefix("."))
     if writer is None:
         raise BadInput(
@@ -108,7 +117,7 @@ def write_report(document: ReportDocument, path: Path, page: str = "A4") -> None
             tr_lazy("What writes reports as '{suffix}' gave no bytes.", suffix=ending),
             "Tell those who made the package, or update it.",
         )
-    write_file(path, content, private=False)
+    return content
 
 
 def check_suffix(path: Path) -> None:

@@ -31,7 +31,8 @@ class Search(JsonDocument):
     on the query or its patient, rank by the same metric trained again without them. ``candidates``: in a library whose
     server has an index of the metric, the number of candidates to compare; 0 compares all cases, ``None`` as many as
     reached the required recall. ``refined``: whether judgements on other queries refine the metric; those on this query
-    count always. ``match``: what is compared (:data:`MATCHES`).
+    count always. ``match``: what is compared (:data:`MATCHES`). ``text``: words that cases
+    are found by too, whose ranks are fused with those of the query.
     """
 
     JSON_KEYS: ClassVar[JsonKeys] = (
@@ -51,6 +52,7 @@ class Search(JsonDocument):
         "candidates",
         "refined",
         "match",
+        "text",
         "notes",
         "in_report",
         "measured",
@@ -72,6 +74,7 @@ class Search(JsonDocument):
     candidates: int | None = None
     refined: bool = True
     match: str = ""
+    text: str = ""
     #: For the report, without effect on the ranking: (case, what the user noted on it), and the cases to show there.
     notes: tuple[tuple[str, str], ...] = field(default=(), compare=False)
     in_report: tuple[str, ...] = field(default=(), compare=False)

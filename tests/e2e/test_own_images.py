@@ -6,10 +6,9 @@ import json
 import shutil
 from pathlib import Path
 
-import pytest
 from PySide6.QtCore import QMimeData, QPointF, Qt, QTimer, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
-from PySide6.QtWidgets import QApplication, QFileDialog, QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from semblance.app.reports import report_commands
@@ -33,12 +32,9 @@ def drop(widget: QWidget, path: Path) -> None:
     QApplication.sendEvent(widget, QDropEvent(QPointF(where), copying, *held))
 
 
-def test_a_dropped_folder_is_seen_marked_compared_and_reported(
-    qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_dropped_folder_is_seen_marked_compared_and_reported(qtbot: QtBot, tmp_path: Path) -> None:
     """By mouse and keys alone, in the workspace Read."""
     folder, report = striped_folder(tmp_path / "Striped images", n=40), tmp_path / "report.json"
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(report), ""))
     with open_window(workspace="read") as window:
         state, panels = window.state, window.panels
         drop(window, folder)
@@ -74,6 +70,8 @@ def test_a_dropped_folder_is_seen_marked_compared_and_reported(
                 return
             formats = dialog.format_box
             formats.setCurrentIndex(formats.findData("json"))
+            dialog.folder = report.parent
+            dialog.name.setText(report.name)
             qtbot.mouseClick(dialog.create_button, LEFT)
 
         QTimer.singleShot(20, create)

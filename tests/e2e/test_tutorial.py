@@ -10,7 +10,7 @@ from typing import TypeVar
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt, QTimer
 from PySide6.QtGui import QWheelEvent
-from PySide6.QtWidgets import QApplication, QFileDialog, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from semblance import resources
@@ -264,7 +264,12 @@ class Player:
         assert self.panels.two_metrics.isVisible()
 
     def create_a_report(self) -> None:
-        self.answer(ReportDialog, lambda dialog: self.click(dialog.create_button))
+        def save(dialog: ReportDialog) -> None:
+            dialog.folder = self.out.parent
+            dialog.name.setText(self.out.name)
+            self.click(dialog.create_button)
+
+        self.answer(ReportDialog, save)
         self.press(Qt.Key.Key_R, CTRL)
         wait_for(self.window, self.out.exists)
         assert self.out.read_bytes().startswith(b"%PDF")
@@ -311,7 +316,6 @@ def test_the_tutorial_can_be_done_as_it_is_written(
     library = copy_demo_library(tmp_path_factory, tmp_path)
     monkeypatch.setattr(demo, "usual_folder", lambda: library)
     report = tmp_path / "report.pdf"
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(report), ""))
     with open_window(workspace="read") as window:
         window.resize(1440, 900)
         player = Player(window, qtbot, report)

@@ -8,16 +8,15 @@ import re
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QInputDialog
 from pytestqt.qtbot import QtBot
 
-from semblance.app.metrics.card_dialog import MetricCardDialog
+from semblance.app.metrics.card_page import MetricCardPage
 from semblance.app.metrics.train_ticked_learner import train_ticked_learner
 from semblance.app.research.outcomes_page import OutcomesPage
 from semblance.app.research.vault_page import VaultPage
 from semblance.app.screenshot import wait_until_idle
 from semblance.app.search.saved import save_search
-from semblance.app.search.saved.searches_dialog import SearchesDialog
+from semblance.app.search.saved.searches_panel import SearchesPanel
 from semblance.app.shell import search_operations
 from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.window.main_window import MainWindow
@@ -76,7 +75,7 @@ def test_a_vault_is_sealed_and_opened_twice(qtbot: QtBot, library: Path) -> None
         accuracy = dialog.openings.item(0, 3).text()
         assert [dialog.openings.item(row, 0).text() for row in (0, 1)] == ["1", "2 *"]
         assert window.state.metric is not None
-        card = MetricCardDialog(window.state.metric)
+        card = MetricCardPage(window.state.metric)
         qtbot.addWidget(card)
         shown = [label.text() for label in card.findChildren(WrappedLabel)]
         first, second = (text for text in shown if f"{len(sealed)} sealed cases" in text)
@@ -95,7 +94,6 @@ def test_saved_estimates_are_compared_with_later_diagnoses(
 ) -> None:
     given: list[str] = ["kind 1", *["(another finding)"] * 2, *["kind 0"] * (MIN_OUTCOMES - 3)]
     answers = iter(given)
-    monkeypatch.setattr(QInputDialog, "getItem", lambda *_, **__: (next(answers), True))
     with open_window(library) as window:
         train_ticked_learner(window.context, PLAIN)
         wait_for(window, lambda: window.state.metric is not None and window.state.metric.name == "plain")
@@ -110,10 +108,11 @@ def test_saved_estimates_are_compared_with_later_diagnoses(
             window.state.set_search_name("")
         window.context.actions["searches"].trigger()
         wait_until_idle(window)
-        dialog = window.findChild(SearchesDialog)
+        dialog = window.findChild(SearchesPanel)
         for name in shown:
             dialog.select(name)
-            dialog.outcome_button.click()
+            dialog.outcome.setCurrentIndex(dialog.outcome.findText(next(answers)))
+            dialog.enter_outcome()
             wait_until_idle(window)
         entered = {
             dialog.list.item(row).text().split("\n")[0]: dialog.list.item(row).text()

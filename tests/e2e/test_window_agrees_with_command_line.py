@@ -17,7 +17,7 @@ from pytestqt.qtbot import QtBot
 from semblance.app.cli.main import run
 from semblance.app.evaluation.panel import CALIBRATION_TAB, TABLE, EvaluationPanel
 from semblance.app.evaluation.score_table import FULL
-from semblance.app.metrics.card_dialog import MetricCardDialog
+from semblance.app.metrics.card_page import MetricCardPage
 from semblance.app.screenshot import wait_until_idle
 from semblance.app.search.similar.summary_strip import SummaryStrip
 from semblance.app.shell import search_operations
@@ -210,7 +210,7 @@ def test_all_readings_of_a_number_agree(qtbot: QtBot, tmp_path: Path, document: 
         snapshot = window.state.library
         assert snapshot is not None and window.state.metric is not None
         check_panel(window.panels.evaluation, scores)
-        dialog = MetricCardDialog(window.state.metric)
+        dialog = MetricCardPage(window.state.metric)
         qtbot.addWidget(dialog)
         assert with_decimals(dialog.document) == expected_facts(scores)
         labels = {label.text().replace("\u200b", "") for label in dialog.findChildren(WrappedLabel)}

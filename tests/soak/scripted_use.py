@@ -197,10 +197,10 @@ def _save_search(window: MainWindow, ids: tuple[str, ...]) -> None:
     wait_until_idle(window)
     window.context.actions["searches"].trigger()
     wait_until_idle(window)
-    dialog = window.parts.commands.searches.dialog
-    assert dialog is not None
-    dialog.select("saved")
-    dialog.open_selected()
+    panel = window.parts.commands.searches.panel
+    assert panel is not None
+    panel.select("saved")
+    panel.open_selected()
     wait_until_idle(window)
     _expect(state.query == query and state.search_name == "saved", "the saved search is open again")
     save_search.delete(context, "saved", lambda _token: None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QPoint, Qt, Signal
@@ -16,6 +17,7 @@ from semblance.app.search.compare.compared_pair import ComparedPair, CompareFact
 from semblance.app.search.compare.pair_reason import PairReason
 from semblance.app.search.compare.same_level import SameLevel, VolumePair
 from semblance.app.search.compare.second_image import SecondImageButtons
+from semblance.app.search.feedback import mark_cards
 from semblance.app.search.feedback.mark_cards import FeedbackButtons
 from semblance.app.search.query.query_facts import region_size
 from semblance.app.search.similar.card_images import RankingThumbnails
@@ -29,16 +31,19 @@ from semblance.app.shell.state import Change
 from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.viewer.image_menu import image_menu
 from semblance.app.viewer.image_pane import ImagePane
+from semblance.app.viewer.key_images import KeyImages
 from semblance.app.viewer.linked_panes import LinkedPanes
 from semblance.app.viewer.tool_row import MeasureButton
 from semblance.app.viewer.tools import RECTANGLE, SELECT
 from semblance.app.widgets.buttons import KeyTip
+from semblance.app.widgets.cards.card_layout import STRIP_CARDS
 from semblance.app.widgets.cards.card_view import NONE
 from semblance.app.widgets.cards.case_grid import CaseGrid
 from semblance.app.widgets.cards.case_model import CaseModel
 from semblance.app.widgets.finding_chips import FindingChip
 from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
 from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.menus import attach_menu
 from semblance.app.widgets.message_lines import CopyDetailsButton
 from semblance.app.widgets.panel import FullPage, ImageHeader, header_button, side_by_side
 from semblance.app.widgets.place_marks import NO_PLACE_MARKS
@@ -56,7 +61,8 @@ LINKED = tr("Zoom, pan, window linked")
 #: Below this width the button has no label.
 LABEL_WIDTH = 1000
 NOTES_HEIGHT = 88
-PLACE_LINE = 28
+#: The line below the images.
+ACTS_HEIGHT = 44
 #: Visible cases where they are rows of a table.
 TABLE_LINES = 4
 
@@ -67,6 +73,7 @@ class ComparePage(FullPage):
     main window again."""
 
     menu_requested = Signal(int, QPoint)
+    header_requested = Signal(object)
     judged = Signal(int, int)
     case_changed = Signal()
     detached = Signal(bool)
@@ -91,8 +98,6 @@ class ComparePage(FullPage):
                 "what slices are linked."
             )
         )
-        self.in_report = header_button("export", tr("Show this case on the first page of the report (A)"))
-        self.in_report.setCheckable(True)
         self.measure = MeasureButton()
         self.draw = header_button("rectangle", tr("Draw a region on the ranked case to search with it (R)"))
         self.draw.setCheckable(True)
@@ -105,7 +110,8 @@ class ComparePage(FullPage):
             "ask_case",
         )
         self.search_region.hide()
-        self.feedback = FeedbackButtons(context)
+        self.acts = CompareActs(context)
+        self.feedback, self.in_report = self.acts.feedback, self.acts.in_report
         self.detach = header_button("pop-out", "")
         self.detach.setCheckable(True)
         self.detach.toggled.connect(self._update_detach)
@@ -120,20 +126,21 @@ class ComparePage(FullPage):
         self._links = LinkedPanes(self.panes, self.linked)
         self.level = SameLevel(context, self.panes, self._links, self)
         self.second = SecondImageButtons(context, self.panes, self)
-        buttons = (self.search_region, self.in_report, self.feedback, self.previous, self.next)
+        buttons = (self.search_region, self.previous, self.next)
         self._image_tools = (self.draw, self.measure, self.second.blink, self.second.difference, self.linked)
         for widget in (*buttons, *self._image_tools, self.level.button, self.detach):
             self.header.add_action(widget)
         self.headers = (CompareHeader(tr("Query")), CompareHeader(tr("Rank")))
         self.features = FeatureTable()
         self.features.hide()
-        #: What is searched with and how to see the places, below the images of a search by place.
+        #: What is searched with and how to see the places, below the query of a search by place.
         self.place_line = ElidedLabel(role="second")
         self._is_zoomed_to_places = False
         self.reason = PairReason(context)
         self.facts = CompareFacts()
         self.notes = CaseNotes(context.state, self.in_report)
         self.strip = CaseGrid()
+        self.strip.set_style(STRIP_CARDS)
         self.strip.set_source(thumbnails)
         self._thumbnails = RankingThumbnails(context, thumbnails, self)
         self._thumbnails.source_changed.connect(self.strip.set_source)
@@ -181,7 +188,11 @@ class ComparePage(FullPage):
         compared = vbox()
         compared.addLayout(self._images, 1)
         compared.addWidget(self.features, 1)
-        compared.addWidget(self.place_line)
+        # Always as high, with a line for the query or without.
+        below = hbox(spacing=1)
+        below.addWidget(self.place_line, 1)
+        below.addWidget(self.acts, 1)
+        compared.addLayout(below)
         sides.addLayout(compared, 1)
         sides.addWidget(self._right)
         page = vbox(self)
@@ -189,6 +200,7 @@ class ComparePage(FullPage):
         page.addLayout(sides, 1)
         page.addWidget(self.strip)
         self.place_line.setContentsMargins(12, 0, 12, 0)
+        self.place_line.setMinimumWidth(0)
         self._update_sizes()
 
     def _connect(self) -> None:
@@ -204,10 +216,8 @@ class ComparePage(FullPage):
         self.strip.current_changed.connect(self._follow_strip)
         self.strip.menu_requested.connect(self.menu_requested)
         for side, pane in enumerate(self.panes):
-            pane.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-            pane.view.customContextMenuRequested.connect(
-                lambda at, side=side: self.make_menu(side).popup(self.panes[side].view.mapToGlobal(at))
-            )
+            KeyImages(self._context, pane)
+            attach_menu(pane.view, partial(self._menu_of, side))
             pane.view.pointed_at.connect(lambda at, side=side: self.reason.point(side, at))
             pane.view.tool_changed.connect(self.measure.show_tool)
         self.panes[1].view.tool_changed.connect(lambda name: self.draw.setChecked(name == RECTANGLE))
@@ -236,7 +246,8 @@ class ComparePage(FullPage):
         self.level.set_text_shown(shown=is_wide)
         self._right.setFixedWidth(min(theme().px(FACTS), self.width() * 36 // 100))
         self.notes.setFixedHeight(theme().px(NOTES_HEIGHT))
-        self.place_line.setFixedHeight(theme().px(PLACE_LINE))
+        for one in (self.place_line, self.acts):
+            one.setFixedHeight(theme().px(ACTS_HEIGHT))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -256,12 +267,13 @@ class ComparePage(FullPage):
     # The cases compared
 
     def follow(self, case_row: int) -> None:
-        """Show another ranked case."""
-        self._show_pair(self._pair_with(case_row))
+        """Show another ranked case, in the order shown."""
+        held = None if self._pair is None or self._pair.latest is None else self._pair.at(case_row)
+        self._show_pair(held or self._pair_with(case_row))
 
     def compare(self, case_row: int) -> None:
-        """Show the query beside the ranked case ``case_row``."""
-        self.follow(case_row)
+        """Show the query beside the ranked case ``case_row``, in the order of the present ranking."""
+        self._show_pair(self._pair_with(case_row))
         target = self.panes[1].view if self.features.isHidden() else self.features
         target.setFocus(Qt.FocusReason.OtherFocusReason)
 
@@ -317,6 +329,9 @@ class ComparePage(FullPage):
         ):
             self._thumbnails.show_slices(pair.found_slices)
             self.strip.set_model(pair.cards())
+        elif before.latest is not pair.latest:
+            self.strip.set_judgements(pair.judgements)
+        self.acts.show_marks(pair)
         self.strip.set_current(pair.case.row)
         self.header.set_subtitle(self._rank_text(pair))
         self._show_place_line(pair)
@@ -347,6 +362,7 @@ class ComparePage(FullPage):
         self._clear_images()
         for header in self.headers:
             header.show_nothing()
+        self.acts.show_marks(None)
         self.feedback.show_case(None)
         self.notes.show_case(None)
 
@@ -377,8 +393,7 @@ class ComparePage(FullPage):
             self._open(1, compare_features, pair.library, search, pair.case.case_id, pool=WorkerPool.SEARCH)
 
     def _rank_text(self, pair: ComparedPair) -> str:
-        """What is compared, the rank of the case, and the marks of the order where distances do not grow with the
-        rank."""
+        """What is compared, the rank of the case, and the marks of the order."""
         marks = len(pair.ranked_search.result.marks)
         rank, n = pair.case.rank, len(pair.ranked)
         if pair.case.place is None:
@@ -398,8 +413,8 @@ class ComparePage(FullPage):
         """Say what a search by place was made with, and how to see its places."""
         place = None if pair is None else pair.case.place
         is_shown = place is not None and not place.is_whole and self.features.isHidden()
-        self.place_line.setVisible(is_shown)
         if pair is None or not is_shown:
+            self.place_line.setText("")
             return
         zooms = tr("Z zooms both to the matched place")
         region = pair.query.region
@@ -446,7 +461,7 @@ class ComparePage(FullPage):
         self._links.zoom_to((None if region is None else region.box, pair.case.place.box))
 
     def _draw_case(self) -> None:
-        """Show the rank, name and distance of the ranked case, and the facts of both."""
+        """Show the rank and the name of the ranked case, and the facts of both."""
         pair = self._pair
         if pair is None:
             return
@@ -459,10 +474,7 @@ class ComparePage(FullPage):
         self._draw_places()
         self.feedback.show_case(pair.case.case_id)
         self.notes.show_case(pair.case.case_id)
-        distance = tr("distance {distance}", distance=self.strip.model().distance_text(pair.place))
-        self.headers[1].show_case(
-            tr("Rank {rank}", rank=pair.case.rank), *pair.described(pair.case.case_id), distance
-        )
+        self.headers[1].show_case(tr("Rank {rank}", rank=pair.case.rank), *pair.described(pair.case.case_id))
         for header, pane in zip(self.headers, self.panes, strict=True):
             pane.name_image(header.title)
         self.facts.show_facts(
@@ -474,7 +486,7 @@ class ComparePage(FullPage):
 
     def _open_query(self, pair: ComparedPair) -> None:
         query = pair.query
-        self.headers[0].show_case(tr("Query"), *pair.described(query.case), "")
+        self.headers[0].show_case(tr("Query"), *pair.described(query.case))
         if query.image is not None:
             self._open(0, view_images.view_file, query.image)
         elif pair.query_row >= 0 and not pair.is_table_row(query.case):
@@ -595,13 +607,17 @@ class ComparePage(FullPage):
 
     def make_menu(self, side: int) -> QMenu:
         """The menu of one of the images; it deletes itself when it closes."""
-        menu = image_menu(self.panes[side].view, self._context, self)
+        pane = self.panes[side]
+        menu = image_menu(pane.view, self._context, self, pane, lambda: self.header_requested.emit(pane))
         if side == 1:
             menu.addAction(tr("Draw region\tR"), self.draw.click).setEnabled(self._viewed[1] is not None)
             key = self._context.actions.key_text("ask_case")
             search = menu.addAction(f"{tr('Search with this region')}\t{key}", self.search_with_region)
             search.setEnabled(self.drawn is not None)
         return menu
+
+    def _menu_of(self, side: int, _at: QPoint) -> QMenu:
+        return self.make_menu(side)
 
     def _draw(self, on: bool) -> None:
         view = self.panes[1].view
@@ -640,32 +656,87 @@ class ComparePage(FullPage):
 
 
 class CompareHeader(ImageHeader):
-    """Title, name, finding and distance of an image."""
+    """Title, name and finding of an image, or why there is no image."""
 
     def __init__(self, title: str) -> None:
         super().__init__(title)
         self._chip = FindingChip(-1, "?")
         self._row.insertWidget(self._row.indexOf(self._subtitle) + 1, self._chip)
-        self._distance = ElidedLabel(role="second", mode=Qt.TextElideMode.ElideMiddle)
-        self.add_action(self._distance)
+        self.problem = ElidedLabel(role="second", mode=Qt.TextElideMode.ElideMiddle)
+        self.add_action(self.problem)
         self.copy_details = CopyDetailsButton()
         self.add_action(self.copy_details)
 
-    def show_case(
-        self, title: str, name: str, finding: str | None, code: int, letter: str, distance: str
-    ) -> None:
+    def show_case(self, title: str, name: str, finding: str | None, code: int, letter: str) -> None:
         self.set_title(title)
         self.set_subtitle(name)
         self._chip.set_finding(code, letter, finding or tr("not given"))
-        self._distance.setText(distance)
 
     def show_nothing(self) -> None:
         """Show no case."""
         self.show_problem(None)
-        self.show_case("", "", "", -1, "", "")
+        self.show_case("", "", "", -1, "")
 
     def show_problem(self, error: SemblanceError | None) -> None:
-        """Show why there is no image, in place of the distance."""
-        if error is not None:
-            self._distance.setText(str(error))
+        """Show why there is no image."""
+        self.problem.setText("" if error is None else str(error))
         self.copy_details.set_error(error)
+
+
+class CompareActs(QWidget):
+    """What is done with the compared case: the buttons + and -, into the report, and what the marks did."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__()
+        self._state, self._actions = context.state, context.actions
+        self.feedback = FeedbackButtons(context, with_text=True)
+        self.in_report = QPushButton()
+        self.in_report.setCheckable(True)
+        self.in_report.setToolTip(tr("Show this case on the first page of the report (A)"))
+        self.in_report.toggled.connect(self._name_report)
+        self.undo = header_button("undo", tr("Undo"))
+        self.undo.clicked.connect(lambda: mark_cards.undo(context))
+        #: What the marks will do to the order.
+        self.text = ElidedLabel(role="second")
+        row = hbox(self, spacing=8, margins=(12, 0, 12, 0))
+        for widget in (self.feedback, self.in_report, self.undo):
+            row.addWidget(widget)
+        row.addWidget(self.text, 1)
+        theme_signals.changed.connect(self._fit)
+        self._name_report()
+        self.show_marks(None)
+
+    def show_marks(self, pair: ComparedPair | None) -> None:
+        """Show the marks of the query, and how many cases they move once one leaves the page."""
+        n = 0 if pair is None else len(pair.marks)
+        self.text.set_short_text("")
+        if pair is None:
+            self.text.setText("")
+        elif pair.latest is not None:
+            moving = tr_n("{n} case moves", "{n} cases move", pair.moving)
+            self.text.set_short_text(moving)
+            if n:
+                self.text.setText(tr("Marked. {cases}", cases=moving))
+            else:
+                self.text.setText(tr("No marks. {cases}", cases=moving))
+        elif n:
+            self.text.setText(tr_n("{n} mark", "{n} marks", n))
+        else:
+            self.text.setText(tr("No marks yet."))
+        self.text.set_tip(tr("The similar cases are in the new order when you go back.") if n else "")
+        self.undo.setEnabled(n > 0 and self._state.can_write)
+        tip = self._actions.text_with_key(tr("Undo the last mark"), "undo_judgement")
+        self.undo.setToolTip(self._state.why_not_written or (tip if n else tr("There is no mark to undo.")))
+
+    def _name_report(self) -> None:
+        text = tr("In the report") if self.in_report.isChecked() else tr("Add to report")
+        self.in_report.setText(text)
+        self._fit()
+
+    def _fit(self) -> None:
+        """As wide with both texts, and as high as the buttons beside it."""
+        metrics = self.in_report.fontMetrics()
+        texts = (tr("In the report"), tr("Add to report"))
+        self.in_report.setFixedSize(
+            max(map(metrics.horizontalAdvance, texts)) + theme().px(24), theme().px(32)
+        )

@@ -48,7 +48,8 @@ from semblance.core.workflows.searches.rank_cases import RankedSearch
 class ComparedPair:
     """A query and one of the cases ranked by it. ``ranked``: those that ``columns`` has; ``place``: that of the case.
 
-    Header, image and facts of both sides are drawn from one pair, so they are never of two searches.
+    Header, image and facts of both sides are drawn from one pair, so they are never of two searches. ``latest``: the
+    ranking after marks that were made while these are compared. It has the marks; its order is shown later.
     """
 
     library: LibraryLocation
@@ -56,6 +57,7 @@ class ComparedPair:
     ranked_search: RankedSearch
     ranked: tuple[RankedCase, ...]
     place: int
+    latest: RankedSearch | None = None
 
     @property
     def query(self) -> Query:
@@ -84,17 +86,39 @@ class ComparedPair:
     @cached_property
     def marks(self) -> QueryMarks:
         """The cases marked as more and as less like the query."""
-        in_force = (entry.judgement for entry in self.ranked_search.entries if entry.undone is None)
+        entries = (self.latest or self.ranked_search).entries
+        in_force = (entry.judgement for entry in entries if entry.undone is None)
         return marks_of(in_force, self.query)
+
+    @cached_property
+    def moving(self) -> int:
+        """How many cases have another rank once the latest ranking is shown."""
+        if self.latest is None:
+            return 0
+        ranks = {case.row: case.rank for case in self.latest.result.ranked}
+        return sum(ranks.get(case.row) != case.rank for case in self.ranked)
 
     def moved(self, steps: int) -> ComparedPair:
         """The pair ``steps`` ranks further, or back, as far as there are ranks."""
         return replace(self, place=min(max(self.place + steps, 0), len(self.ranked) - 1))
 
+    def at(self, case_row: int) -> ComparedPair | None:
+        """The query with the case ``case_row``; ``None`` if that is not ranked."""
+        place = next((place for place, case in enumerate(self.ranked) if case.row == case_row), None)
+        return None if place is None else replace(self, place=place)
+
     def after(self, before: ComparedPair) -> ComparedPair:
-        """The pair to show when the order changed: the same case, but after "less like this", or if it is not ranked
-        any more, the case that has its rank now."""
-        stays = self.case.row == before.case.row and self.case.case_id not in self.marks.disliked
+        """The pair to show when the ranking changed. After a mark the order stays as it was ``before``. Else it is the
+        same case, or if it is not ranked any more, the case that has its rank now."""
+        old, new = before.latest or before.ranked_search, self.ranked_search
+        one, other = old.search, new.search
+        # Notes and cases of the report are no part of the order.
+        one = replace(one, strength=other.strength, notes=other.notes, in_report=other.in_report)
+        if old.entries != new.entries and one == other:
+            return replace(before, latest=new, columns=self.columns)
+        if before.latest is not None and new is before.latest:
+            return replace(before, columns=self.columns)
+        stays = self.case.row == before.case.row
         return self if stays else replace(self, place=min(before.place, len(self.ranked) - 1))
 
     def shows_same_case(self, other: ComparedPair) -> bool:
@@ -126,13 +150,18 @@ class ComparedPair:
         columns = self.columns
         order = np.array([columns.index_of_row(case.row) for case in self.ranked], dtype=np.intp)
         distances = np.array([case.distance for case in self.ranked], dtype=np.float64)
-        judgements = {
+        return CaseModel(columns, order, distances, judgements=self.judgements, places=self._places)
+
+    @property
+    def judgements(self) -> dict[int, int]:
+        """The marks by catalogue row, 1 or -1."""
+        columns = self.columns
+        return {
             int(columns.case_row[index]): mark
             for mark, cases in ((1, self.marks.liked), (-1, self.marks.disliked))
             for case in cases
             if (index := columns.index_of_id(case)) >= 0
         }
-        return CaseModel(columns, order, distances, judgements=judgements, places=self._places)
 
     @property
     def found_slices(self) -> dict[int, int]:
@@ -153,8 +182,8 @@ def compared_pair(
     ranked = tuple(case for case in ranked_search.result.ranked if columns.index_of_row(case.row) >= 0)
     if not ranked:
         return None
-    place = next((place for place, case in enumerate(ranked) if case.row == case_row), 0)
-    return ComparedPair(library, columns, ranked_search, ranked, place)
+    nearest = ComparedPair(library, columns, ranked_search, ranked, 0)
+    return nearest.at(case_row) or nearest
 
 
 ROW, GAP, NAMES, WIDTH = 20, 4, 84, 320

@@ -124,6 +124,8 @@ class PairReason(QWidget):
         if places is not None and places.parts:
             name = tr("Similarity") if places.is_similarity else tr("Distance")
             contributions = [Contribution(*part) for part in parts_of_places(places)]
-            self.sum.show_contributions(contributions, places.total, total_name=name)
+            self.sum.show_contributions(
+                contributions, places.total, total_name=name, in_percent=not places.is_similarity
+            )
         self.setVisible(places is not None)
         self.changed.emit()

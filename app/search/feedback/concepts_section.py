@@ -20,7 +20,7 @@ from semblance.app.shell.state import Change
 from semblance.app.shell.theme import colour, set_look, theme, theme_signals
 from semblance.app.widgets.fields import NoWheelSlider
 from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
-from semblance.app.widgets.layouts import PanelScrollArea, hbox, vbox
+from semblance.app.widgets.layouts import EDGE, PanelScrollArea, hbox, vbox
 from semblance.app.widgets.menus import Menu, open_below
 from semblance.app.widgets.panel import Panel, header_button
 from semblance.app.widgets.section_header import SectionHeader
@@ -298,7 +298,7 @@ class ConceptsSection(Panel):
         top.addWidget(self.header, 1)
         top.addWidget(self.undo)
         top.addWidget(help_button)
-        column = vbox(self, spacing=6, margins=(12, 8, 8, 8))
+        column = vbox(self, spacing=6, margins=(EDGE, 8, EDGE, 8))
         column.addLayout(top)
         column.addWidget(self._instructions)
         column.addWidget(self._scroll)

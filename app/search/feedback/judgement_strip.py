@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QDragEnterEvent,
     QDragLeaveEvent,
@@ -16,7 +16,7 @@ from PySide6.QtGui import (
     QPaintEvent,
     QPen,
 )
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtWidgets import QMenu, QSizePolicy, QWidget
 
 from semblance.app.search.feedback import mark_cards
 from semblance.app.search.feedback.judgement_list import LedgerModel, LedgerRow
@@ -29,6 +29,7 @@ from semblance.app.widgets.cards.case_drag import dragged_case
 from semblance.app.widgets.drop_target import dropped_file
 from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.widgets.layouts import vbox
+from semblance.app.widgets.menus import attach_menu, case_menu
 from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.text_cache import CENTRE, text_cache
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource, as_image
@@ -175,6 +176,13 @@ class _JudgementImages(QWidget):
         policy.setRetainSizeWhenHidden(True)
         self.setSizePolicy(policy)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
+        attach_menu(self, self._make_menu)
+
+    def _make_menu(self, at: QPoint) -> QMenu | None:
+        """The menu of the case at a point."""
+        place = at.x() // theme().px(SPACING)
+        row = self._rows[place][0].case if 0 <= place < len(self._rows) else -1
+        return case_menu(self._context.case_menu, self, row) if row >= 0 else None
 
     def show_rows(self, rows: list[tuple[LedgerRow, int]]) -> None:
         """Show judgements with the current rank of their cases; 0 for a case that is not in the ranking."""
@@ -188,7 +196,8 @@ class _JudgementImages(QWidget):
         return QSize(theme().px(SPACING) * 3, theme().px(IMAGE))
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        self.clicked.emit()
+        if event.button() == Qt.MouseButton.LeftButton:
+            self.clicked.emit()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter, tokens, side = QPainter(self), theme(), theme().px(IMAGE)

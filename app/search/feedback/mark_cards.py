@@ -7,9 +7,9 @@ from functools import partial
 from typing import Any
 from weakref import WeakSet
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QPushButton, QWidget
+from PySide6.QtWidgets import QMenu, QWidget
 
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
@@ -17,12 +17,10 @@ from semblance.app.shell.file_dialogs import choose_file
 from semblance.app.shell.jobs import Job, WorkerPool
 from semblance.app.shell.settings import AUTHOR
 from semblance.app.shell.state import Change, WindowState
-from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.widgets.cards.card_view import NONE
 from semblance.app.widgets.cards.case_grid import CaseGrid
-from semblance.app.widgets.labels import ElidedLabel
 from semblance.app.widgets.layouts import hbox
-from semblance.app.widgets.panel import header_button
+from semblance.app.widgets.mark_button import BUTTON_GAP, LESS_LIKE, MORE_LIKE, MarkButton
 from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.language import tr
 from semblance.core.library.case_columns import CaseColumns
@@ -279,11 +277,9 @@ class CardFeedback(QObject):
         ) = None
         #: Library and metric for which it was requested whether judgements can refine the metric.
         self._checked_metric: tuple[LibraryLocation | None, str] = (None, "")
-        self.bar = CompareBar(grid.comparison.cancel)
         grid.set_multiple(True)
         grid.judged.connect(self._mark_card)
         grid.comparison.compared.connect(self.compare)
-        grid.comparison.changed.connect(self._show_comparing)
         self._state.on_change(Change.REFUSAL | Change.RANKING | Change.SERVER, self, self._update_judging)
         self._state.on_change(Change.QUERY | Change.LIBRARY, self, self._reset)
         self._update_judging()
@@ -399,10 +395,6 @@ class CardFeedback(QObject):
         selected = self._grid.selected().tolist()
         self.mark_rows(mark, selected if row in selected else [row])
 
-    def _show_comparing(self, row: int) -> None:
-        columns = self._state.columns
-        self.bar.show_case(columns.name(columns.index_of_row(row)) if row != NONE else "")
-
     def _id(self, row: int) -> str:
         columns = self._state.columns
         return columns.ids[columns.index_of_row(row)]
@@ -410,42 +402,6 @@ class CardFeedback(QObject):
     def _visible_case_ids(self) -> list[str]:
         model = self._grid.model()
         return [model.columns.ids[model.index(place)] for place in self._grid.visible_places()][:MAX_VISIBLE]
-
-
-class CompareBar(QFrame):
-    """Says that a comparison needs its second case, and how to cancel it."""
-
-    def __init__(self, cancel: Callable[[], object]) -> None:
-        super().__init__()
-        set_look(self, message="foot")
-        self._text = ElidedLabel()
-        self._button = QPushButton(tr("Cancel"))
-        self._button.setToolTip(tr("Esc"))
-        self._button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        set_look(self._button, quiet=True)
-        self._button.clicked.connect(cancel)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(12, 0, 12, 0)
-        row.addWidget(self._text, 1)
-        row.addWidget(self._button)
-        theme_signals.changed.connect(self._update_height)
-        self._update_height()
-        self.hide()
-
-    @property
-    def text(self) -> str:
-        """Its text; empty while it is hidden."""
-        return "" if self.isHidden() else self._text.text()
-
-    def show_case(self, case: str) -> None:
-        """``case`` is the closer case; empty hides the bar."""
-        self._text.setText(
-            tr("{case} is closer than … click the farther case, or go there and press T", case=case)
-        )
-        self.setVisible(bool(case))
-
-    def _update_height(self) -> None:
-        self.setFixedHeight(theme().px(30))
 
 
 def mark_texts(state: WindowState) -> dict[int, str]:
@@ -460,21 +416,20 @@ _COMMANDS = {1: "judge_alike", -1: "judge_not_alike"}
 
 
 class FeedbackButtons(QWidget):
-    """``judged(case_row, 1 or -1)``: the case was marked. The same mark again removes it."""
+    """``judged(case_row, 1 or -1)``: the case was marked. The same mark again removes it.
+
+    ``with_text``: what they do, and their keys, stand on them.
+    """
 
     judged = Signal(int, int)
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, *, with_text: bool = False) -> None:
         super().__init__()
-        self._state, self._actions = context.state, context.actions
+        self._state, self._actions, self._with_text = context.state, context.actions, with_text
         self._case: str | None = None
-        self._buttons = {
-            1: header_button("plus", tr("More like this")),
-            -1: header_button("minus", tr("Less like this")),
-        }
-        row = hbox(self, spacing=2)
+        self._buttons = {mark: MarkButton(mark) for mark in (MORE_LIKE, LESS_LIKE)}
+        row = hbox(self, spacing=8 if with_text else BUTTON_GAP)
         for mark, button in self._buttons.items():
-            button.setCheckable(True)
             button.clicked.connect(partial(self.mark_case, mark))
             row.addWidget(button)
             self._actions[_COMMANDS[mark]].changed.connect(self._refresh)
@@ -489,11 +444,15 @@ class FeedbackButtons(QWidget):
 
     def mark_case(self, mark: int, _checked: bool = False) -> None:
         """Mark the case as more (1) or less (-1) like the query."""
-        row = self._row
-        # Until it is saved the buttons stay as the ledger has it.
+        row, marks = self._row, self._state.marks
         self._refresh()
-        if row >= 0:
-            self.judged.emit(row, mark)
+        if row < 0:
+            return
+        # Shown at once; the ranking that follows says what is saved.
+        is_marked = self._case in (marks.liked if mark > 0 else marks.disliked)
+        for one, button in self._buttons.items():
+            button.setChecked(one == mark and not is_marked)
+        self.judged.emit(row, mark)
 
     def handle_key(self, event: QKeyEvent) -> bool:
         """Whether ``event`` is a key that marks the case, U or D if the user chose no other."""
@@ -513,10 +472,14 @@ class FeedbackButtons(QWidget):
         return int(columns.case_row[index]) if index >= 0 else -1
 
     def _refresh(self) -> None:
-        marks, can_mark = self._state.marks, self._row >= 0
-        self._buttons[1].setChecked(self._case in marks.liked)
-        self._buttons[-1].setChecked(self._case in marks.disliked)
+        marks, can_mark, texts = self._state.marks, self._row >= 0, mark_texts(self._state)
+        self._buttons[MORE_LIKE].setChecked(self._case in marks.liked)
+        self._buttons[LESS_LIKE].setChecked(self._case in marks.disliked)
         for mark, button in self._buttons.items():
             button.setEnabled(can_mark)
-            tip = self._actions.text_with_key(mark_texts(self._state)[mark], _COMMANDS[mark])
+            if self._with_text:
+                short = texts[mark] if mark == MORE_LIKE else tr("Less")
+                button.set_text(short, self._actions.key_text(_COMMANDS[mark]))
+            button.setAccessibleName(texts[mark])
+            tip = self._actions.text_with_key(texts[mark], _COMMANDS[mark])
             button.setToolTip(self._state.why_not_written or tip)

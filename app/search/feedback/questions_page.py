@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
-from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt
+from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import (
     QColor,
     QHideEvent,
@@ -20,6 +21,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import (
     QFrame,
     QLabel,
+    QMenu,
     QPushButton,
     QSizePolicy,
     QStackedWidget,
@@ -34,10 +36,12 @@ from semblance.app.shell.icons import icon
 from semblance.app.shell.jobs import Job, WorkerPool
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import SMALL, TICK, colour, set_look, theme, theme_signals
+from semblance.app.viewer.image_menu import image_menu
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.widgets.badge import Badge
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.layouts import HLine, hbox, vbox
+from semblance.app.widgets.menus import attach_menu
 from semblance.app.widgets.panel import FullPage, ImageHeader, side_by_side
 from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.text_cache import CENTRE, RIGHT, text_cache
@@ -86,6 +90,10 @@ class QuestionsPage(FullPage):
         self._connect()
         self._show()
 
+    def _menu_of(self, pane: ImagePane, _at: QPoint) -> QMenu:
+        """The menu of one of the images; it deletes itself when it closes."""
+        return image_menu(pane.view, self._context, self, pane)
+
     def _lay_out(self) -> None:
         names = {
             QuestionAnswer.FIRST: tr("The left case is like the query"),
@@ -96,6 +104,7 @@ class QuestionsPage(FullPage):
         }
         for pane in self.panes:
             pane.view.editable = False
+            attach_menu(pane.view, partial(self._menu_of, pane))
             # Keys give answers. The mouse zooms and pans.
             pane.view.setFocusPolicy(Qt.FocusPolicy.NoFocus)
             pane.histogram.hide()

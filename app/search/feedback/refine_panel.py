@@ -17,7 +17,7 @@ from semblance.app.widgets.buttons import KeyTip, key_button
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.fields import NoWheelSlider
 from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
-from semblance.app.widgets.layouts import HLine, PanelScrollArea, hbox, vbox
+from semblance.app.widgets.layouts import EDGE, HLine, PanelScrollArea, hbox, vbox
 from semblance.app.widgets.panel import Panel, header_button
 from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.tab_order import enable_widgets
@@ -105,7 +105,7 @@ class RefinePanel(Panel):
         header_row.addWidget(self.header)
         footer = QFrame()
         set_look(footer, role="bar")
-        row = hbox(footer, spacing=4, margins=(12, 8, 8, 8))
+        row = hbox(footer, spacing=4, margins=(EDGE, 8, EDGE, 8))
         row.addWidget(self.save)
         row.addStretch(1)
         for widget in (self.reset, self.undo, self.redo):

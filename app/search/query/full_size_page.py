@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QPoint, Qt, Signal
@@ -28,6 +29,7 @@ from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.viewer.image_menu import image_menu
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.viewer.image_view import ImageView
+from semblance.app.viewer.key_images import KeyImages
 from semblance.app.viewer.localizer import LocalizerView
 from semblance.app.viewer.plane_views import PlaneViews
 from semblance.app.viewer.slice_strip import SliceStrip
@@ -35,7 +37,8 @@ from semblance.app.viewer.slices import RATE, RATES
 from semblance.app.viewer.tool_row import ToolRow
 from semblance.app.widgets.buttons import KeyTip
 from semblance.app.widgets.labels import WrappedLabel
-from semblance.app.widgets.layouts import HLine, hbox, vbox
+from semblance.app.widgets.layouts import EDGE, HLine, hbox, vbox
+from semblance.app.widgets.menus import attach_menu
 from semblance.app.widgets.panel import FullPage
 from semblance.app.widgets.place_marks import NO_PLACE_MARKS, PlaceMarks
 from semblance.core.errors import SemblanceError
@@ -113,7 +116,7 @@ class FullSizePage(FullPage):
             side.addWidget(widget)
         side.addStretch(1)
 
-        middle = vbox(spacing=8, margins=(8, 5, 8, 8))
+        middle = vbox(spacing=8, margins=(EDGE, 5, EDGE, 8))
         middle.addWidget(self.tools)
         self._images = QWidget()
         images = hbox(self._images, spacing=8)
@@ -147,10 +150,8 @@ class FullSizePage(FullPage):
             lambda: self._open_menu(self.more.mapToGlobal(QPoint(0, self.more.height())))
         )
         for one in (view, *self.planes.views.values()):
-            one.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-            one.customContextMenuRequested.connect(
-                lambda at, one=one: self._open_menu(one.mapToGlobal(at), one)
-            )
+            attach_menu(one, partial(self._menu_of, one))
+        KeyImages(self._context, pane).changed.connect(strip.show_key_images)
         view.window_changed.connect(lambda _: self._show_window_level())
         view.inverted_changed.connect(lambda _: self._show_window_level())
         for chooser in (strip, self.localizer):
@@ -401,13 +402,14 @@ class FullSizePage(FullPage):
 
     def make_menu(self, view: ImageView | None = None) -> QMenu:
         """The menu of the image, or of the plane in ``view``; it deletes itself when it closes."""
-        menu = image_menu(view or self.view, self._context, self)
-        menu.addAction(tr("File header…\tCtrl+H"), self.header_requested.emit)
-        return menu
+        return image_menu(view or self.view, self._context, self, self.pane, self.header_requested.emit)
 
-    def _open_menu(self, at: QPoint, view: ImageView | None = None) -> None:
+    def _menu_of(self, view: ImageView, _at: QPoint) -> QMenu | None:
+        return None if self._loaded is None else self.make_menu(view)
+
+    def _open_menu(self, at: QPoint) -> None:
         if self._loaded is not None:
-            self.make_menu(view).popup(at)
+            self.make_menu().popup(at)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if self.feedback.handle_key(event):

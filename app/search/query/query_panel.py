@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
-from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtCore import QPoint, Signal
 from PySide6.QtGui import QGuiApplication, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QLabel,
@@ -27,11 +28,14 @@ from semblance.app.shell.state import Change
 from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.viewer.image_menu import image_menu
 from semblance.app.viewer.image_pane import ImagePane
+from semblance.app.viewer.key_images import KeyImages
 from semblance.app.viewer.tool_row import ToolRow
 from semblance.app.widgets.buttons import KeyTip
 from semblance.app.widgets.drop_target import DropTarget
-from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.layouts import EDGE, hbox, vbox
+from semblance.app.widgets.menus import attach_menu
 from semblance.app.widgets.panel import Panel, PanelHeader
+from semblance.app.widgets.place_marks import NO_PLACE_MARKS, PlaceMarks
 from semblance.app.widgets.tables import NAMES
 from semblance.core.errors import SemblanceError
 from semblance.core.imaging.image_address import ImageAddress
@@ -60,7 +64,7 @@ class QueryPanel(Panel):
         self._context, self._state = context, context.state
         self._source: QuerySource | None = None
         self._loaded: ViewedImage | None = None
-        self._failed = False
+        self._failed = self._is_plain = False
         self._job: Job | None = None
         self.setObjectName("query-panel")
 
@@ -108,7 +112,7 @@ class QueryPanel(Panel):
 
         body = QWidget()
         self._body = vbox(body, spacing=8)
-        self._body.setContentsMargins(8, 5, 8, 8)
+        self._body.setContentsMargins(EDGE, 5, EDGE, 8)
         self._footer_area = QWidget()
         self._footer = vbox(self._footer_area)
         for widget in (
@@ -130,8 +134,8 @@ class QueryPanel(Panel):
         self._region.region_changed.connect(self._show_region)
         view.window_changed.connect(lambda _: self._update_window_level())
         view.inverted_changed.connect(lambda _: self._update_window_level())
-        view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        view.customContextMenuRequested.connect(lambda at: self._open_menu(view.mapToGlobal(at)))
+        KeyImages(self._context, self.pane)
+        attach_menu(view, lambda _at: None if self._source is None else self.make_menu())
         self._loading_timer = one_shot(self, self._show_loading, SHOW_AFTER_MS)
         state.on_change(Change.QUERY, self, self._refresh)
         state.on_change(Change.CASES, self, self._cases_changed)
@@ -148,7 +152,28 @@ class QueryPanel(Panel):
     def set_plain(self, plain: bool) -> None:
         """Show the image and its facts only, without histogram and judgements."""
         self.pane.set_histogram_shown(not plain)
+        self.tools.set_plain(plain)
+        self.tools.menu_filler = self._fill_menu if plain else None
+        self._is_plain = plain
+        self._show_header_buttons()
         self._footer_area.setVisible(not plain)
+
+    def _show_header_buttons(self) -> None:
+        """The buttons of the header. Few are wanted in Read: the menu of the tools has both there."""
+        self.full_size.setVisible(self._loaded is not None and not self._is_plain)
+        self.more.setVisible(self._source is not None and not self._is_plain)
+
+    def show_place_marks(self, marks: PlaceMarks) -> None:
+        """Draw the places of a reason on the image: those of a volume on the slice that was compared."""
+        region = self._state.query.region if self._state.query is not None else None
+        if region is not None:
+            # Its frame is the region, which is drawn already.
+            marks = replace(marks, frames=marks.frames[1:], slice=region.middle_slice)
+        elif self.pane.place is not None:
+            region = self.pane.case_region
+            middle = len(self.pane.slices) // 2 if region is None else region.middle_slice
+            marks = replace(marks, slice=middle)
+        self.pane.show_place_marks(marks if self.shows_query else NO_PLACE_MARKS)
 
     def set_tool(self, name: str) -> None:
         """One of :data:`semblance.app.viewer.tools.ALL`; the image gets the keyboard."""
@@ -283,8 +308,7 @@ class QueryPanel(Panel):
         has_query = self._source is not None
         self.header.set_subtitle(self._source.label(self._state.columns) if self._source else "")
         self._outside.setVisible(has_query and self._source is not None and self._source.case is None)
-        self.more.setVisible(has_query)
-        self.full_size.setVisible(self._loaded is not None)
+        self._show_header_buttons()
         self.tools.setVisible(has_query)
         self._search_with_row.setVisible(self._loaded is not None)
         self.tools.setEnabled(self._loaded is not None)
@@ -346,16 +370,21 @@ class QueryPanel(Panel):
 
     def make_menu(self) -> QMenu:
         """The menu of the image; it deletes itself when it closes."""
-        menu = image_menu(self.view, self._context, self)
+        menu = image_menu(self.view, self._context, self, self.pane, self.header_requested.emit)
         source = self._source
-        if self._loaded is not None:
-            menu.addAction(tr("View full size\tCtrl+L"), self.full_size_requested.emit)
-            menu.addAction(tr("File header…\tCtrl+H"), self.header_requested.emit)
-        if source is not None:
-            what = tr("Copy case ID") if source.case else tr("Copy file name")
-            menu.addAction(what, lambda: QGuiApplication.clipboard().setText(source.name))
+        if source is not None and not source.case:
+            if self._loaded is not None:
+                menu.addAction(tr("View full size\tCtrl+L"), self.full_size_requested.emit)
+            menu.addAction(tr("Copy file name"), lambda: QGuiApplication.clipboard().setText(source.name))
         menu.addAction(tr("Help for this panel\tF1"), self.help_requested.emit)
         return menu
+
+    def _fill_menu(self, menu: QMenu) -> None:
+        """Add the menu of the image to ``menu``."""
+        if self._source is not None:
+            image = self.make_menu()
+            image.setParent(menu)
+            menu.addActions(image.actions())
 
     def _open_menu(self, at: QPoint) -> None:
         if self._source is not None:

@@ -40,8 +40,8 @@ _TIPS = {
     PLACE: tr("Find this region inside other images. Every result shows where it was found."),
     BOTH: tr("Find this region inside other images, and prefer images that are alike as a whole."),
     REGION: tr(
-        "Compare this region, cut out, with whole images. To find it inside them, measure places: Metric > Measure "
-        "places."
+        "Compare this region, cut out, with whole images. To find it inside them, measure places: Research > Metric > "
+        "Measure places."
     ),
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, QSize, Qt, Signal
@@ -15,31 +15,34 @@ from semblance.app.shell.context import Context
 from semblance.app.shell.event_loop import one_shot
 from semblance.app.shell.theme import BASE, SMALL, colour, plain_tip, theme
 from semblance.app.widgets.cards.card_painter import ScaledImages
-from semblance.app.widgets.finding_chips import SIDE, FindingChip, chip_pixmap
-from semblance.app.widgets.labels import ElidedLabel
-from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.finding_chips import SIDE, chip_pixmap
+from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.place_marks import draw_place
 from semblance.app.widgets.text_cache import text_cache
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr, translate
 from semblance.core.library.case_columns import CaseColumns, ImageAvailability
-from semblance.core.reports.formatting import digits_for, distance_text
 from semblance.core.retrieval.explanation.sentence import spoken
 from semblance.core.searches.similar_cases import MatchedPlace, RankedCase
 from semblance.core.workflows.searches.search_result import SearchResult
 
 #: A mark made within this time needs no differences of the ranking before it.
 FIND_AFTER_MS = 50
+#: A case of another finding that is farther than this rank is far.
+FAR_RANK = 20
 
-#: Height, side of the image and width of a case, with text in several lines, and in a single line.
-#: The width has space for "differs in stripes".
-HEIGHT, IMAGE, WIDTH = 56, 50, 158
-LINE_HEIGHT, LINE_IMAGE, LINE_WIDTH = 28, 24, 108
+#: Height, side of the image and width of a case, with text in two lines, and in a single line.
+#: The width has space for "Nearest malignant: rank 78, far" with its chip.
+HEIGHT, IMAGE, WIDTH = 46, 42, 268
+LINE_HEIGHT, LINE_IMAGE, LINE_WIDTH = 28, 24, 250
 _PAD = 4
 
 
 class OtherDiagnoses(QFrame):
-    """Hidden if there are none. ``chosen(row)``, ``activated(row)`` and ``menu_requested`` as in :class:`CaseStrip`."""
+    """The nearest case of each finding that most of the nearest ten have not. Always as high, with cases or without.
+
+    ``chosen(row)``, ``activated(row)`` and ``menu_requested`` as in :class:`CaseStrip`.
+    """
 
     chosen = Signal(int)
     activated = Signal(int)
@@ -49,45 +52,33 @@ class OtherDiagnoses(QFrame):
         super().__init__()
         self._context = context
         self.setObjectName("others")
-        self._title = ElidedLabel(tr("Different diagnosis nearby"), role="title")
-        self._chip = FindingChip(-1, "?")
-        self._finding_label = ElidedLabel(role="second")
         self.strip = CaseStrip(tr("Nearest cases with a different diagnosis"))
         self.strip.set_source(thumbnails)
         self.strip.chosen.connect(self.chosen)
         self.strip.activated.connect(self.activated)
         self.strip.menu_requested.connect(self.menu_requested)
-        header_row = hbox(spacing=8)
-        header_row.addWidget(self._title)
-        header_row.addWidget(self._chip)
-        header_row.addWidget(self._finding_label, 1)
-        column = vbox(self, spacing=4, margins=(12, 6, 12, 4))
-        column.addLayout(header_row)
-        column.addWidget(self.strip)
+        vbox(self, margins=(8, 4, 12, 4)).addWidget(self.strip)
         #: Catalogue rows and ids of the cases shown.
         self._sought: list[tuple[int, str]] = []
         # The ranking is painted first.
         self._find_timer = one_shot(self, self._find_differences, FIND_AFTER_MS)
-        self.hide()
 
-    def show_ranking(self, ranking: SearchResult | None, columns: CaseColumns) -> None:
-        cases = [] if ranking is None else [c for c in ranking.others if columns.index_of_row(c.row) >= 0]
-        self.setVisible(bool(cases))
-        if ranking is None or not cases:
-            self.strip.set_cases(())
-            self._find_timer.stop()
-            return
-        findings = {case.finding for case in cases}
-        single = next(iter(findings)) if len(columns.findings) == 2 else None
-        self._chip.setVisible(single is not None)
-        self._title.setText(_title(ranking, cases, has_two_findings=single is not None))
-        if single is not None:
-            self._chip.set_finding(columns.findings.index(single), columns.letters[single])
-        self._finding_label.setText(single or "")
-        digits = digits_for([case.distance for case in cases])
-        self.strip.set_cases([_strip_case(case, columns, digits, with_chip=single is None) for case in cases])
+    def show_ranking(
+        self, ranking: SearchResult | None, columns: CaseColumns, places: Mapping[int, MatchedPlace]
+    ) -> None:
+        """``places``: those that lie on the small images, by catalogue row."""
+        cases = [] if ranking is None else nearest_of_others(ranking, columns)
+        listed = 0 if ranking is None else len(ranking.ranked)
+        has_findings = len(columns.findings) > 1
+        self.strip.set_empty_text(
+            tr("No other finding is near.") if has_findings else tr("The library has no other finding.")
+        )
+        self.strip.set_cases([_strip_case(case, columns, listed, places.get(case.row)) for case in cases])
         self._sought = [(case.row, case.case_id) for case in cases]
-        self._find_timer.start()
+        if cases:
+            self._find_timer.start()
+        else:
+            self._find_timer.stop()
 
     def _find_differences(self) -> None:
         rows, ids = zip(*self._sought, strict=True)
@@ -106,39 +97,41 @@ class OtherDiagnoses(QFrame):
         cases = []
         for case in self.strip.cases:
             group = groups.get(case.row)
-            note = tr("differs in {group}", group=_inside_sentence(group)) if group else case.note
-            text = f"{case.text}, {note}" if group else case.text
-            cases.append(replace(case, note=note, text=text))
+            note = tr("differs in {group}", group=_inside_sentence(group)) if group else ""
+            cases.append(replace(case, note=note, text=f"{case.text}, {note}") if group else case)
         self.strip.set_cases(cases)
 
 
-def _title(ranking: SearchResult, cases: Sequence[RankedCase], *, has_two_findings: bool) -> str:
-    """Different from the diagnosis that most of the nearest have, and nearby: only where both are so."""
-    finding, n = next(iter(ranking.counts.items()))
-    if has_two_findings and 2 * n > sum(ranking.counts.values()) and cases[0].rank:
-        return tr("Different diagnosis nearby")
-    return tr("Nearest cases that are not {finding}", finding=finding)
+def nearest_of_others(ranking: SearchResult, columns: CaseColumns) -> list[RankedCase]:
+    """The nearest case of each finding but that of most of the nearest ten, nearest first.
+
+    A finding that none of the ranked cases has is only among them if the search found it beside them.
+    """
+    most = next(iter(ranking.counts), None)
+    found: dict[str, RankedCase] = {}
+    if most is None:
+        return []
+    for case in (*ranking.ranked, *ranking.others):
+        # Findings can be renamed and cases removed since the search.
+        is_known = case.finding in columns.findings and columns.index_of_row(case.row) >= 0
+        if is_known and case.finding != most:
+            found.setdefault(str(case.finding), case)
+    return list(found.values())
 
 
-def _strip_case(case: RankedCase, columns: CaseColumns, digits: int, *, with_chip: bool) -> StripCase:
-    rank = tr("rank {rank}", rank=case.rank) if case.rank else tr("beyond the list")
-    distance = distance_text(case.distance, digits)
-    text = tr(
-        "{rank}, {case}, {finding}, distance {distance}",
-        rank=rank,
-        case=case.case_id,
-        finding=case.finding,
-        distance=distance,
-    )
-    finding = str(case.finding)
-    chip = (columns.findings.index(finding), columns.letters[finding]) if with_chip else None
+def rank_text(rank: int, listed: int) -> str:
+    """ "rank 78, far", of a ranking of ``listed`` cases; rank 0 is beyond them."""
+    if not rank:
+        return tr("beyond rank {rank}, far", rank=listed)
+    return tr("rank {rank}, far", rank=rank) if rank > FAR_RANK else tr("rank {rank}", rank=rank)
+
+
+def _strip_case(case: RankedCase, columns: CaseColumns, listed: int, place: MatchedPlace | None) -> StripCase:
+    finding, rank = str(case.finding), rank_text(case.rank, listed)
+    title = tr("Nearest {finding}:", finding=finding)
+    chip = (columns.findings.index(finding), columns.letters[finding])
     has_image = bool(columns.state[columns.index_of_row(case.row)] != ImageAvailability.NO_IMAGE)
-    # Another slice than the one on the small image may have the place.
-    place = case.place if case.place is not None and case.place.slice is None else None
-    if not case.rank:
-        return StripCase(case.row, "", distance, rank, text, chip, has_image, place)
-    note = tr("distance {distance}", distance=distance)
-    return StripCase(case.row, rank, "", note, text, chip, has_image, place)
+    return StripCase(case.row, title, rank, "", f"{title} {rank}, {case.case_id}", chip, has_image, place)
 
 
 def _inside_sentence(name: str) -> str:
@@ -151,9 +144,9 @@ def _inside_sentence(name: str) -> str:
 
 @dataclass(frozen=True)
 class StripCase:
-    """``row`` of the catalogue; ``title`` in bold, ``value`` beside it, ``note`` below; ``text`` for a screen
-    reader and the tooltip; ``chip``: code and letter of the finding, if the findings differ; ``has_image``: false for
-    a row of a table. ``place``: where a search by place found the query."""
+    """``row`` of the catalogue; ``title`` in bold, ``value`` beside it, ``note`` below both; ``text`` for a
+    screen reader and the tooltip; ``chip``: code and letter of the finding; ``has_image``: false for a row of a table.
+    ``place``: where a search by place found the query."""
 
     row: int
     title: str
@@ -180,6 +173,7 @@ class CaseStrip(QWidget):
         self._source: ThumbnailSource | None = None
         self._images = ScaledImages()
         self._place, self._hover, self._single_line = 0, -1, False
+        self._empty_text = ""
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.setMouseTracking(True)
@@ -200,6 +194,11 @@ class CaseStrip(QWidget):
         self._cases = tuple(cases)
         self.updateGeometry()
         self._update_accessible_text()
+        self.update()
+
+    def set_empty_text(self, text: str) -> None:
+        """What is shown without cases."""
+        self._empty_text = text
         self.update()
 
     def set_single_line(self, single_line: bool) -> None:
@@ -237,12 +236,11 @@ class CaseStrip(QWidget):
 
     def _cell_width(self) -> int:
         """The visible cases share the width. Few cases in a wide panel stay close together."""
-        minimum = self._minimum_cell_width()
-        return max(minimum, min(minimum * 5 // 4, self.width() // self.visible_count()))
+        minimum = min(self._minimum_cell_width(), self.width())
+        return max(minimum, min(minimum * 3 // 2, self.width() // self.visible_count()))
 
     def _minimum_cell_width(self) -> int:
-        chips = theme().px(SIDE + 10) if any(case.chip is not None for case in self._cases) else 0
-        return theme().px(LINE_WIDTH if self._single_line else WIDTH) + chips
+        return theme().px(LINE_WIDTH if self._single_line else WIDTH)
 
     def _update_accessible_text(self) -> None:
         self.setAccessibleName(self._name)
@@ -325,6 +323,9 @@ class CaseStrip(QWidget):
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         painter = QPainter(self)
+        if not self._cases:
+            where = self.rect().adjusted(_PAD, 0, 0, 0)
+            text_cache(BASE).draw(painter, where, self._empty_text, theme().third)
         self._images.begin(theme().px(LINE_IMAGE if self._single_line else IMAGE), self.devicePixelRatioF())
         for place in range(self.visible_count() if self._cases else 0):
             self._draw(painter, place)
@@ -356,15 +357,14 @@ class CaseStrip(QWidget):
             chip = chip_pixmap(*case.chip, self.devicePixelRatioF())
             painter.drawPixmap(left, top + (line - tokens.px(SIDE)) // 2, chip)
             left, available = left + tokens.px(SIDE) + 4, available - tokens.px(SIDE) - 4
-        width = int(bold.width(case.title)) + 5 if case.title else 0
+        width = min(available, int(bold.width(case.title)) + 5)
         bold.draw(painter, QRect(left, top, width, line), case.title, tokens.text)
-        plain.draw(painter, QRect(left + width, top, available - width, line), case.value, tokens.second)
-        if self._single_line or not case.note:
-            return
-        left, available = text_left, cell_rect.right() - text_left
-        for number, text in enumerate(_wrap_once(case.note, small.width, available)):
-            where = QRect(left, top + line + number * tokens.px(15), available, tokens.px(15))
-            small.draw(painter, where, text, tokens.second)
+        value = QRect(left + width, top, max(0, available - width), line)
+        plain.draw(painter, value, case.value, tokens.second)
+        if not self._single_line:
+            available = cell_rect.right() - text_left
+            note = QRect(text_left, top + line + 4, available, line)
+            small.draw(painter, note, case.note, tokens.second)
 
     def _image(self, painter: QPainter, square: QRect, case: StripCase) -> None:
         painter.fillRect(square, colour(theme().image_well))
@@ -378,15 +378,3 @@ class CaseStrip(QWidget):
         y = square.y() + (square.height() - pixmap.height() / ratio) / 2
         painter.drawPixmap(round(x), round(y), pixmap)
         draw_place(painter, case.place, QRectF(x, y, pixmap.width() / ratio, pixmap.height() / ratio))
-
-
-def _wrap_once(text: str, width: object, available: int) -> list[str]:
-    """``text`` in one line, or in two if it is too wide."""
-    assert callable(width)
-    if width(text) <= available or " " not in text:
-        return [text]
-    parts = text.split(" ")
-    for cut in range(len(parts) - 1, 0, -1):
-        if width(" ".join(parts[:cut])) <= available:
-            return [" ".join(parts[:cut]), " ".join(parts[cut:])]
-    return [parts[0], " ".join(parts[1:])]

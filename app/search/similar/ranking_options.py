@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from PySide6.QtCore import QObject, QSize, Qt
 from PySide6.QtGui import QAction, QActionGroup, QResizeEvent
 from PySide6.QtWidgets import QCheckBox, QMenu, QSizePolicy, QStyle, QStyleOptionButton, QToolButton
@@ -26,7 +28,9 @@ class RankingOptions(QObject):
     def __init__(self, context: Context, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._context, self._state = context, context.state
-        self.button: QToolButton = header_button("settings", tr("Diversity and match threshold"))
+        self.button: QToolButton = header_button("settings", tr("What is shown, and how"))
+        #: Adds entries before those of the menu.
+        self.menu_filler: Callable[[QMenu], object] | None = None
         self.button.clicked.connect(self.show_menu)
         self.diverse = QAction(tr("Show diverse results"), self)
         self.diverse.setCheckable(True)
@@ -44,6 +48,8 @@ class RankingOptions(QObject):
     def menu(self) -> QMenu:
         """The menu: diversity, then the rates."""
         menu = Menu(self.button)
+        if self.menu_filler is not None:
+            self.menu_filler(menu)
         menu.addAction(self.diverse)
         menu.addSeparator()
         # With a style sheet the text of a section is not drawn.

@@ -8,14 +8,14 @@ from functools import cache, partial
 import numpy as np
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QStackedWidget, QToolButton, QWidget
+from PySide6.QtWidgets import QMenu, QStackedWidget, QToolButton, QWidget
 
 from semblance.app.search.feedback.mark_cards import CardFeedback
 from semblance.app.search.similar.card_images import CardSlices, RankingThumbnails
 from semblance.app.search.similar.other_diagnoses import OtherDiagnoses
-from semblance.app.search.similar.ranking_bars import MarksBar, NoMatchNotice, OtherMarksBar, TrainingBar
+from semblance.app.search.similar.ranking_bars import OrderLine
 from semblance.app.search.similar.ranking_options import CountedSwitch, RankingOptions
-from semblance.app.search.similar.summary_strip import SummaryStrip
+from semblance.app.search.similar.summary_strip import THRESHOLD, SummaryStrip
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.event_loop import one_shot
@@ -26,7 +26,7 @@ from semblance.app.widgets.cards.card_view import NONE
 from semblance.app.widgets.cards.case_grid import CaseGrid
 from semblance.app.widgets.cards.case_model import JUDGEMENT_TEXTS, CaseModel
 from semblance.app.widgets.empty_state import EmptyState, extraction_message
-from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.layouts import EDGE, hbox, vbox
 from semblance.app.widgets.panel import Panel, PanelHeader, header_button
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import format_number, tr, tr_n, tr_name
@@ -39,7 +39,7 @@ from semblance.core.workflows.library.library_snapshot import LibrarySnapshot, M
 from semblance.core.workflows.searches.rank_cases import RankedSearch
 from semblance.core.workflows.searches.search_result import SearchResult
 
-#: Below this height each case with a different diagnosis and each warning takes a single line.
+#: Below this height each case with a different diagnosis takes a single line.
 TWO_LINES_HEIGHT = 620
 #: Width of the header without its two switches.
 FIXED_HEADER = 340
@@ -62,10 +62,10 @@ class RankingPanel(Panel):
         self._context, self._state = context, context.state
 
         self.same_patient = CountedSwitch(tr("Hide same patient"), tr("Hide patient"))
-        self.near_duplicates = CountedSwitch(tr("Group near-duplicates"), tr("Group duplicates"))
+        self.near_duplicates = CountedSwitch(tr("Group the same lesion and copies"), tr("Group copies"))
         for box, tip in (
             (self.same_patient, tr("Hide other cases of the query's patient")),
-            (self.near_duplicates, tr("Show near-duplicates under one card")),
+            (self.near_duplicates, tr("Show images of the same lesion, and copies, under one card")),
         ):
             box.setChecked(True)
             box.setToolTip(tip)
@@ -85,7 +85,7 @@ class RankingPanel(Panel):
         self.options = RankingOptions(context, self)
         self._fill_header()
         self.summary = SummaryStrip()
-        self.notice = NoMatchNotice(self.options.show_menu)
+        self.summary.act_requested.connect(self._act)
         self.others = OtherDiagnoses(context, thumbnails)
         self.others.chosen.connect(self._select_case)
         self.others.activated.connect(self.compare_requested)
@@ -117,11 +117,8 @@ class RankingPanel(Panel):
         column.addWidget(self.header)
         column.addWidget(self._second_line)
         column.addWidget(self.summary)
-        column.addWidget(self.notice)
-        column.addWidget(TrainingBar(context))
-        column.addWidget(self.card_feedback.bar)
-        column.addWidget(MarksBar(context))
-        column.addWidget(OtherMarksBar(context))
+        self.order = OrderLine(context, self.grid.comparison)
+        column.addWidget(self.order)
         column.addWidget(self._pages, 1)
         column.addWidget(self.others)
 
@@ -131,6 +128,7 @@ class RankingPanel(Panel):
         self._refresh()
 
     def _fill_header(self) -> None:
+        self._is_plain = False
         self._switches = QWidget()
         switches = hbox(self._switches, spacing=8)
         switches.addWidget(self.same_patient)
@@ -138,11 +136,31 @@ class RankingPanel(Panel):
         # The switches are in the header or, if it has no space for them, in a line below it.
         header_part, self._second_line = QWidget(), QWidget(self)
         self._in_header = hbox(header_part)
-        self._below_header = hbox(self._second_line, margins=(12, 6, 8, 0))
+        self._below_header = hbox(self._second_line, margins=(EDGE, 6, EDGE, 0))
         self._below_header.addStretch(1)
         for widget in (header_part, self.options.button, self.window_level, self.report, self.view):
             self.header.add_action(widget)
         self._place_switches()
+
+    def set_plain(self, plain: bool) -> None:
+        """Whether the switches of the header are in its menu, so that few controls stand around the images."""
+        self._is_plain = plain
+        self.header.show_help_button(not plain)
+        for widget in (self._switches, self.window_level, self.view):
+            widget.setVisible(not plain)
+        self.options.menu_filler = self._fill_options if plain else None
+        self._place_switches()
+
+    def _fill_options(self, menu: QMenu) -> None:
+        """Add what is in the header otherwise."""
+        for command in ("same_patient", "alike"):
+            menu.addAction(self._context.actions[command])
+        window_level = menu.addAction(self.window_level.toolTip(), self.window_level.toggle)
+        window_level.setCheckable(True)
+        window_level.setChecked(self.window_level.isChecked())
+        menu.addSeparator()
+        self.view.fill_menu(menu)
+        menu.addSeparator()
 
     def current_case(self) -> str | None:
         """The id of the current case."""
@@ -201,7 +219,7 @@ class RankingPanel(Panel):
         if ranking is not None:
             tip = tr("Ranked in {ms:.0f} ms", ms=1000 * sum(ranking.seconds.values()))
         if compared_text:
-            tip = tr("The others have no features. Choose Metric > Extract features….")
+            tip = tr("The others have no features. Choose Research > Metric > Extract features….")
         if compared_text and ranking is not None and ranking.sealed:
             tip = tr_n(
                 "{n} case is in the sealed test vault and is never shown as a similar case.",
@@ -212,9 +230,9 @@ class RankingPanel(Panel):
         self.header.set_subtitle(self.status_text, short, tip=tip)
         self._show_hidden_counts()
         if ranking is None or not len(columns):
-            self.summary.setVisible(False)
-            self.notice.show_ranking(None)
-            self.others.show_ranking(None, columns)
+            self._show_parts(shown=False)
+            self.others.show_ranking(None, columns, {})
+            self._others_shown_for = None
             self.grid.set_model(CaseModel(columns))
             self._show_next_step()
             return
@@ -229,13 +247,31 @@ class RankingPanel(Panel):
         if not is_same_query and self.grid.current_place() not in self.grid.visible_places():
             # What was compared with the query before is far down now. The nearest cases are of interest.
             self.grid.set_current(NONE)
-        self.summary.show_ranking(ranking, columns, stale=self._is_stale())
-        self.summary.setVisible(True)
-        self.notice.show_ranking(ranking, self._state.no_match_rate)
+        self.summary.show_ranking(
+            ranking, columns, stale=self._is_stale(), no_match_rate=self._state.no_match_rate
+        )
         if ranking is not self._others_shown_for:
             self._others_shown_for = ranking
-            self.others.show_ranking(ranking, columns)
+            on_thumbnails = {row: place for row, place in places.items() if place.slice is None}
+            self.others.show_ranking(ranking, columns, on_thumbnails)
+        self._show_parts(shown=True)
         self._pages.setCurrentWidget(self.grid)
+
+    def _show_parts(self, *, shown: bool) -> None:
+        """Show what is around the cards. With them its size never changes."""
+        for part in (self.summary, self.order, self.others):
+            part.setVisible(shown)
+
+    def _act(self, act: str) -> None:
+        """The button in the summary was pressed."""
+        ranking = self._state.ranking
+        if act == THRESHOLD:
+            self.options.show_menu()
+        elif ranking is not None:
+            job = search_operations.rank_without_patient(self._context, on=not ranking.without_patient)
+            if job is not None:
+                self.summary.act.setEnabled(False)
+                job.ended.connect(lambda: self.summary.act.setEnabled(True))
 
     def _on_state_changed(self, change: Change) -> None:
         if change & Change.OPTIONS:
@@ -321,20 +357,23 @@ class RankingPanel(Panel):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        is_low = self.height() < theme().px(TWO_LINES_HEIGHT)
-        self.others.set_single_line(is_low)
-        self.notice.set_single_line(is_low)
+        self.others.set_single_line(self.height() < theme().px(TWO_LINES_HEIGHT))
         self._place_switches()
 
     def _place_switches(self) -> None:
         """Put the two switches into the header if it has space for them, or into a line below it."""
-        needed = sum(box.minimumSizeHint().width() for box in (self.same_patient, self.near_duplicates))
+        counts = 2 * self.fontMetrics().horizontalAdvance(" (999)")
+        needed = counts + sum(
+            box.minimumSizeHint().width() for box in (self.same_patient, self.near_duplicates)
+        )
         below = self.width() < theme().px(FIXED_HEADER) + needed
         line = self._below_header if below else self._in_header
         if line.indexOf(self._switches) < 0:
             (self._in_header if below else self._below_header).removeWidget(self._switches)
             line.insertWidget(0, self._switches)
-        self._second_line.setVisible(below)
+            # Qt shows a moved widget only in the next turn of the event loop.
+            self._switches.setVisible(not self._is_plain)
+        self._second_line.setVisible(below and not self._is_plain)
 
     def _show_hidden_counts(self) -> None:
         """Show how many cases the two switches hide in the current ranking."""

@@ -5,9 +5,18 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping, Sequence
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QPainter, QPaintEvent, QPen, QResizeEvent
-from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QDialog,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
 
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
@@ -39,6 +48,8 @@ from semblance.core.library.case_columns import CaseColumns
 from semblance.core.parameters import Parameter
 from semblance.core.purpose import NOT_FOR_PATIENTS, PURPOSE
 from semblance.core.reports.formatting import library_share_text
+from semblance.core.retrieval.match_distance import NEAREST
+from semblance.core.searches.search import NO_MATCH_RATE
 from semblance.core.searches.similar_cases import Vote
 from semblance.core.workflows.searches.estimate import (
     BY_BOTH,
@@ -63,9 +74,10 @@ from semblance.core.workflows.searches.estimate import (
 )
 from semblance.core.workflows.searches.search_result import SearchResult
 
-HEIGHT = 56
-#: Space above the line of caution.
-CAUTION_SPACING = 4
+#: The two lines of the estimate, and the line below it for a warning, a caution or an act.
+HEIGHT, REMARK_HEIGHT = 56, 20
+#: Acts of the button in the remark.
+THRESHOLD, PATIENT = "threshold", "patient"
 #: Below this width shorter texts are used.
 NARROW_WIDTH = 460
 #: Below this width the library's share stands on a line of its own, and the purpose is shortened.
@@ -77,7 +89,7 @@ PURPOSE_SHORT = tr("Not for decisions")
 MAX_WIDTH = 16_777_215
 #: Short reasons why there is no estimate.
 SHORT_REASONS = {
-    TRAINED: tr("used for training"),
+    TRAINED: tr("this case trained the ranking"),
     NOT_CALIBRATED: tr("not calibrated"),
     NOT_SCORED: tr("not tested"),
     REFINED: tr("refined search"),
@@ -105,7 +117,10 @@ _WIDE, _GAP, _TICK = 132, 8, 3
 
 
 class SummaryStrip(QFrame):
-    """The findings of the nearest cases as text and chips, and the estimate, with what it is not for."""
+    """The findings of the nearest cases as text and chips, the estimate, with what it is not for, and a line for what
+    one has to know of both. Its height never depends on them. ``act_requested(act)``: the button was pressed."""
+
+    act_requested = Signal(str)
 
     def __init__(self) -> None:
         super().__init__()
@@ -138,25 +153,50 @@ class SummaryStrip(QFrame):
         right.addWidget(self._note)
         # With an alignment its maximum width does not depend on the widgets above.
         right.addWidget(self._purpose, 0, Qt.AlignmentFlag.AlignRight)
-        self.caution = WarningLine()
-        around = vbox(self, spacing=CAUTION_SPACING, margins=(12, 6, 12, 6))
+        around = vbox(self, spacing=0, margins=(12, 6, 12, 0))
         row = self._row = hbox(spacing=12)
         around.addLayout(row, 1)
-        around.addWidget(self.caution, 0, Qt.AlignmentFlag.AlignRight)
+        #: Warnings of the ranking, that it was trained again, or what to know of the estimate.
+        self.remark = WarningLine()
+        self.act = QPushButton()
+        set_look(self.act, link=True)
+        self._act = ""
+        self.act.clicked.connect(lambda: self.act_requested.emit(self._act))
         #: Where the strip is narrow, the share of the finding in the library.
         self._share = ElidedLabel(role="small")
-        around.addWidget(self._share, 0, Qt.AlignmentFlag.AlignRight)
+        self._share.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self._remark_row = QWidget()
+        remark = hbox(self._remark_row, spacing=12)
+        remark.addWidget(self.remark, 1)
+        remark.addStretch()
+        remark.addWidget(self.act)
+        remark.addWidget(self._share)
+        around.addWidget(self._remark_row)
         row.addLayout(left, 1)
         row.addWidget(self._middle)
         row.addLayout(right)
         #: The label before the counts, and a shorter form.
         self._count_labels = ("", "")
-        self._shown: tuple[SearchResult, CaseColumns, bool] | None = None
+        self._shown: tuple[SearchResult, CaseColumns, bool, float] | None = None
         theme_signals.changed.connect(self._refresh)
+        theme_signals.changed.connect(self._update_height)
+        self._update_height()
 
-    def show_ranking(self, ranking: SearchResult, columns: CaseColumns, *, stale: bool = False) -> None:
-        """``stale``: the library has cases that the estimate was not tested on."""
-        self._shown = (ranking, columns, stale)
+    def _update_height(self) -> None:
+        self._remark_row.setFixedHeight(theme().px(REMARK_HEIGHT))
+        self.setFixedHeight(theme().px(HEIGHT + REMARK_HEIGHT))
+
+    def show_ranking(
+        self,
+        ranking: SearchResult,
+        columns: CaseColumns,
+        *,
+        stale: bool = False,
+        no_match_rate: float = NO_MATCH_RATE,
+    ) -> None:
+        """``stale``: the library has cases that the estimate was not tested on. ``no_match_rate``: with which it was
+        ranked."""
+        self._shown = (ranking, columns, stale, no_match_rate)
         vote = ranking.vote
         is_withheld = vote.why_not == REGION_QUERY
         voters = vote.voters or tuple(case.finding for case in ranking.ranked[:10])
@@ -189,13 +229,10 @@ class SummaryStrip(QFrame):
         set_look(self._counts, role="outcome" if estimated else "second")
         self._middle.setVisible(estimated)
         self.badge.setVisible(estimated)
-        self.caution.show_message(*estimate_caution(vote if estimated else Vote()))
         share = "" if not estimated or vote.prevalence or not self._is_below(SHARE_WIDTH) else vote.finding
         self._share.setText(translate(library_share_text(share, vote.library_share)) if share else "")
         self._share.setVisible(bool(share))
-        below = self.caution.sizeHint().height() + CAUTION_SPACING if self.caution.text else 0
-        below += self._share.sizeHint().height() + CAUTION_SPACING if share else 0
-        self.setFixedHeight(theme().px(HEIGHT) + below)
+        self._show_remark(ranking, columns, no_match_rate, vote if estimated else Vote())
         self._note.setVisible(not estimated and has_findings)
         if estimated:
             self._show_estimate(vote, columns, stale=stale)
@@ -211,6 +248,52 @@ class SummaryStrip(QFrame):
             self._note.set_short_text(why)
             self._note.set_tip(tr_name(vote.why_not))
         self._fit_counts()
+
+    def _show_remark(
+        self, ranking: SearchResult, columns: CaseColumns, no_match_rate: float, estimate: Vote
+    ) -> None:
+        """Show the most serious of what there is to know, and the act that changes it."""
+        warnings = [translate(warning) for warning in ranking.warnings]
+        act = act_text = tip = ""
+        if ranking.no_close_match:
+            text, details = tr("No close match in this library"), [_far_text(no_match_rate), *warnings]
+            act, act_text = THRESHOLD, tr("Change…")
+            tip = tr("Choose how far a query must be to have no close match")
+        elif ranking.is_unclear:
+            text = tr("Unclear: the findings of the similar cases contradict each other")
+            details = [_unclear_text(ranking), *warnings]
+        elif warnings:
+            text, details = tr("Check the query"), warnings
+        else:
+            text, caution_tip = estimate_caution(estimate)
+            details = [caution_tip] if caution_tip else []
+        if ranking.without_patient or ranking.vote.trained:
+            index = -1 if ranking.query.case is None else columns.index_of_id(ranking.query.case)
+            has_patient = index >= 0 and bool(columns.patient[index] >= 0)
+            act = PATIENT
+            if ranking.without_patient:
+                act_text, tip = tr("Rank as trained"), tr("Rank by the metric as it was trained")
+                if not text:
+                    text = (
+                        tr("Ranked by {metric}, trained again without this patient", metric=ranking.metric)
+                        if has_patient
+                        else tr("Ranked by {metric}, trained again without this case", metric=ranking.metric)
+                    )
+                    details = [tr("The scores of the metric were measured before it was trained again.")]
+            else:
+                act_text = tr("Rank without this patient") if has_patient else tr("Rank without this case")
+                tip = tr(
+                    "Train the metric again without the query, its patient and its copies, and rank by it. It gives "
+                    "an estimate as for a new patient."
+                )
+        is_warning = ranking.no_close_match or ranking.is_unclear or bool(warnings)
+        shown = f"{text}. {' '.join(details)}" if is_warning else text
+        self.remark.show_message(shown, "\n".join([text, *details]) if text else "")
+        self._act = act
+        self.act.setText(act_text)
+        self.act.setToolTip(tip)
+        self.act.setEnabled(True)
+        self.act.setVisible(bool(act))
 
     def _fit_counts(self) -> None:
         """Shorten the label before the counts themselves are shortened."""
@@ -287,8 +370,25 @@ class SummaryStrip(QFrame):
 
     def _refresh(self) -> None:
         if self._shown is not None and not self.isHidden():
-            ranking, columns, stale = self._shown
-            self.show_ranking(ranking, columns, stale=stale)
+            ranking, columns, stale, rate = self._shown
+            self.show_ranking(ranking, columns, stale=stale, no_match_rate=rate)
+
+
+def _far_text(no_match_rate: float) -> str:
+    return tr(
+        "The {n} nearest cases are farther from the query than for {share:g} % of cases like those of this library. "
+        "The cases below may not be similar.",
+        n=NEAREST,
+        share=100 * (1 - no_match_rate),
+    )
+
+
+def _unclear_text(ranking: SearchResult) -> str:
+    counts = join_texts(count_label(n, finding) for finding, n in ranking.counts.items())
+    return tr(
+        "This library has similar cases, but no finding has two thirds of the nearest: {counts}.",
+        counts=counts,
+    )
 
 
 def _column(*parts: QWidget | QHBoxLayout) -> QVBoxLayout:

@@ -15,7 +15,6 @@ from semblance.app.widgets.place_marks import LetteredPoint, PlaceMarks, draw_le
 from semblance.app.widgets.thumbnail_loader import as_image
 from semblance.core.imaging.region import Box
 from semblance.core.language import format_number, tr, translate
-from semblance.core.reports.formatting import signed_text
 from semblance.core.workflows.searches.compare_cases import ImageComparison
 from semblance.core.workflows.searches.compare_places import ComparedPlaces, PlaceMatch
 
@@ -104,11 +103,8 @@ def pair_text(places: ComparedPlaces, pair: PlaceMatch) -> str:
         return alike
     if places.is_similarity:
         return tr("{alike}, {share} of the mean", alike=alike, share=format_number(pair.share, ".3f"))
-    return tr("{alike}, {share} of the distance", alike=alike, share=_share_text(pair.share))
-
-
-def _share_text(share: float) -> str:
-    return signed_text(share) if abs(share) >= 0.01 else format_number(share, "+.5f").replace("-", "−")
+    share = format_number(pair.share / places.total if places.total else 0.0, ".1%").replace("-", "−")
+    return tr("{alike}, {share} of the distance", alike=alike, share=share)
 
 
 def marks_of(

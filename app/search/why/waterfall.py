@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QCheckBox, QWidget
 from semblance.app.shell.theme import colour, plain_tip, set_look, theme, theme_signals
 from semblance.app.widgets.labels import ElidedLabel
 from semblance.app.widgets.layouts import HLine, hbox, vbox
-from semblance.core.language import localise_number, tr
+from semblance.core.language import format_number, localise_number, tr
 from semblance.core.reports.formatting import MIN_DIGITS, distance_text, signed_text
 
 ROW, BAR = 26, 10
@@ -57,8 +57,10 @@ class Waterfall(QWidget):
         hidden_keys: Sequence[str] = (),
         *,
         total_name: str = "",
+        in_percent: bool = False,
     ) -> None:
-        """``hidden_keys`` are excluded and have no row. ``total_name``: what the total is, by default the distance."""
+        """``hidden_keys`` are excluded and have no row. ``total_name``: what the total is, by default the distance.
+        ``in_percent``: amounts as shares of the total."""
         self._contributions, self._hidden_keys = list(contributions), frozenset(hidden_keys)
         while len(self._rows) > len(contributions):
             row = self._rows.pop()
@@ -78,7 +80,9 @@ class Waterfall(QWidget):
             start, end = ((edge - low) / span for edge in edges[place : place + 2])
             row.show_contribution(
                 contribution,
-                part_text(contribution.amount, total),
+                share_text(contribution.amount, total)
+                if in_percent
+                else part_text(contribution.amount, total),
                 start,
                 end,
                 last=contribution.key != "" and ticked == [contribution.key],
@@ -87,9 +91,8 @@ class Waterfall(QWidget):
         zero = -low / span
         total_line = Contribution(total_name or tr("Distance"), total)
         self.total.reserve_box(any(contribution.key for contribution in contributions))
-        self.total.show_contribution(
-            total_line, distance_label(total), zero, zero + total / span, last=False, first=False
-        )
+        text = share_text(total, total) if in_percent else distance_label(total)
+        self.total.show_contribution(total_line, text, zero, zero + total / span, last=False, first=False)
 
     @property
     def contributions(self) -> list[Contribution]:
@@ -150,6 +153,11 @@ def part_text(amount: float, total: float) -> str:
     if size >= 0.001:
         return localise_number(f"{sign}{abs(amount):.{4 if size >= 0.01 else 5}f}")
     return localise_number(f"{sign}{abs(amount):.1e}")
+
+
+def share_text(amount: float, total: float) -> str:
+    """``17 %``: an amount as a share of ``total``."""
+    return format_number(amount / total if total else 0.0, ".0%").replace("-", "−")
 
 
 def distance_label(total: float) -> str:

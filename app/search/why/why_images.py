@@ -1,15 +1,15 @@
-"""Query and ranked case side by side, with the places that agree."""
+"""Query and ranked case side by side, or the case beside its reason, with the places that agree."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QImage, QMouseEvent, QPainter, QPaintEvent, QPen, QPolygonF
-from PySide6.QtWidgets import QGridLayout, QSizePolicy, QWidget
+from PySide6.QtGui import QHideEvent, QImage, QMouseEvent, QPainter, QPaintEvent, QPen, QPolygonF, QShowEvent
+from PySide6.QtWidgets import QGridLayout, QMenu, QSizePolicy, QWidget
 
 from semblance.app.search.why.place_reason import PlaceReason, marks_of
 from semblance.app.shell.context import Context
@@ -19,9 +19,10 @@ from semblance.app.shell.theme import TICK, colour, font, theme
 from semblance.app.widgets.finding_chips import FindingChip
 from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
 from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.menus import attach_menu, case_menu
 from semblance.app.widgets.message_lines import CopyDetailsButton
 from semblance.app.widgets.panel import header_button
-from semblance.app.widgets.place_marks import NO_PLACE_MARKS, PlaceMarks, draw_place_marks
+from semblance.app.widgets.place_marks import NO_PLACE_MARKS, LetteredPoint, PlaceMarks, draw_place_marks
 from semblance.app.widgets.thumbnail_loader import as_image
 from semblance.core.errors import SemblanceError
 from semblance.core.imaging.region import Box
@@ -41,9 +42,11 @@ _DARK, _LIGHT = "#000000", "#FFFFFF"
 
 class WhyImages(QWidget):
     """Shows the pair of :meth:`show_pair`. The last images stay with their name until the new ones are ready, if
-    that is soon. ``compared``: new ones are shown, or none are."""
+    that is soon. ``compared``: new ones are shown, or none are. ``query_marked(marks)``: the places to draw on the
+    image of the query where that is shown elsewhere, after ``set_plain(True)``."""
 
     compared = Signal()
+    query_marked = Signal(object)
 
     def __init__(self, context: Context) -> None:
         super().__init__()
@@ -59,22 +62,18 @@ class WhyImages(QWidget):
         self.is_comparing = False
         self._case: RankedCase | None = None
         self._late_timer = one_shot(self, self._show_late, SHOW_AFTER_MS)
-        grid = QGridLayout()
+        self._is_plain = False
+        grid = self._grid = QGridLayout()
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setHorizontalSpacing(8)
         grid.setVerticalSpacing(4)
         grid.setColumnStretch(0, 1)
         grid.setColumnStretch(1, 1)
-        header_row = QGridLayout()
-        header_row.setContentsMargins(0, 0, 0, 0)
-        header_row.setHorizontalSpacing(6)
-        header_row.setColumnStretch(0, 1)
-        header_row.addWidget(self._title, 0, 0)
-        header_row.addWidget(self._chip, 0, 1)
-        grid.addWidget(ElidedLabel(tr("Query"), role="second"), 0, 0)
-        grid.addLayout(header_row, 0, 1)
-        grid.addWidget(self.query, 1, 0)
-        grid.addWidget(self.case, 1, 1)
+        self._case_header = QWidget()
+        header_row = hbox(self._case_header, spacing=6)
+        header_row.addWidget(self._title, 1)
+        header_row.addWidget(self._chip)
+        self._query_title = ElidedLabel(tr("Query"), role="second")
         self.marks = header_button("eye", tr("Show the regions that agree on both images"))
         self.marks.setCheckable(True)
         self.marks.setAccessibleName(tr("Show the regions that agree"))
@@ -86,14 +85,62 @@ class WhyImages(QWidget):
         footer.addWidget(self.note, 1)
         footer.addWidget(self.copy_details, 0, Qt.AlignmentFlag.AlignTop)
         footer.addWidget(self.marks, 0, Qt.AlignmentFlag.AlignTop)
-        column = vbox(self, spacing=4)
+        column = self._column = vbox(self, spacing=4)
         column.addLayout(grid)
         column.addLayout(footer)
-        column.addWidget(self.reason)
+        self._place_parts()
         self.reason.pointed_at.connect(self._draw_places)
         for side, image in enumerate((self.query, self.case)):
-            image.pointed_at.connect(lambda at, side=side: self._point(side, at))
+            image.pointed_at.connect(lambda at, side=side: self.point(side, at))
+        attach_menu(self.case, lambda _at: self._make_menu(None if self._case is None else self._case.row))
+        attach_menu(self.query, lambda _at: self._make_menu(self._query_row()))
         self._update_switch()
+
+    def _query_row(self) -> int | None:
+        """The catalogue row of the query, if it is a case of the library."""
+        state = self._context.state
+        case = None if state.query is None else state.query.case
+        index = -1 if case is None else state.columns.index_of_id(case)
+        return int(state.columns.case_row[index]) if index >= 0 else None
+
+    def _make_menu(self, row: int | None) -> QMenu | None:
+        return None if row is None else case_menu(self._context.case_menu, self, row)
+
+    def set_plain(self, plain: bool) -> None:
+        """Whether the image of the query is only shown elsewhere, with its places, and not here again."""
+        self._is_plain = plain
+        self._place_parts()
+        self._draw_places("")
+
+    def _place_parts(self) -> None:
+        """Both images above the reason, or the image of the case beside it."""
+        first = 0 if self._is_plain else 1
+        self._grid.setRowStretch(1, 1 if self._is_plain else 0)
+        self._grid.addWidget(self._case_header, 0, first)
+        self._grid.addWidget(
+            self.case, 1, first, Qt.AlignmentFlag.AlignTop if self._is_plain else Qt.AlignmentFlag(0)
+        )
+        if self._is_plain:
+            self._grid.addWidget(self.reason, 0, 1, 2, 1, Qt.AlignmentFlag.AlignTop)
+        else:
+            self._grid.addWidget(self._query_title, 0, 0)
+            self._grid.addWidget(self.query, 1, 0)
+            self._column.addWidget(self.reason)
+        for widget in (self.query, self._query_title):
+            widget.setVisible(not self._is_plain)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.mark_query()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self.query_marked.emit(NO_PLACE_MARKS)
+
+    def mark_query(self) -> None:
+        """Say what is marked on the image of the query."""
+        is_drawn = self._is_plain and self.isVisible() and self.marks.isChecked()
+        self.query_marked.emit(self.query.all_marks if is_drawn else NO_PLACE_MARKS)
 
     def show_pair(self, ranked_search: RankedSearch, ranked_case: RankedCase) -> None:
         """Request the images of the query and of a ranked case. The name and the image of the case change at once, so
@@ -125,6 +172,7 @@ class WhyImages(QWidget):
         for image in (self.query, self.case):
             image.show_image(AnnotatedImage(problem=tr("Comparing places")))
             image.show_places(NO_PLACE_MARKS)
+        self.mark_query()
         self.note.setText("")
         self._places = None
         self.reason.show_comparison(None)
@@ -156,8 +204,9 @@ class WhyImages(QWidget):
     def _draw_places(self, letter: str, pointed: PlaceMatch | None = None) -> None:
         for side, image in enumerate((self.query, self.case)):
             image.show_places(marks_of(self._places, side, letter, pointed))
+        self.mark_query()
 
-    def _point(self, side: int, at: tuple[float, float] | None) -> None:
+    def point(self, side: int, at: tuple[float, float] | None) -> None:
         """Show what the place at a pixel of an image matches, or no place."""
         if self._places is None:
             return
@@ -169,6 +218,7 @@ class WhyImages(QWidget):
         self._context.settings.set_flag("why_places", on)
         for image in (self.query, self.case):
             image.set_marks(on)
+        self.mark_query()
 
     def _update_switch(self) -> None:
         """Show the switch if there are marks."""
@@ -184,8 +234,8 @@ class WhyImages(QWidget):
         self.note.setText(found.note)
         self.note.setVisible(bool(found.note) or found.places is not None)
         shown = any(side.pixels is not None or side.problem for side in (found.query, found.case))
-        for image in (self.query, self.case):
-            image.setVisible(shown)
+        self.query.setVisible(shown and not self._is_plain)
+        self.case.setVisible(shown)
         self._show_places(found)
         self._update_switch()
 
@@ -288,6 +338,19 @@ class AnnotatedImageView(QWidget):
                 tr("{name}, with the matched places {letters}", name=self._name, letters=letters)
             )
         self.update()
+
+    @property
+    def all_marks(self) -> PlaceMarks:
+        """The places and the rings, as points with their letters, in pixels of the image."""
+        box = self._shown.shown
+        if box is None:
+            return self._places
+        width, height = box[2] - box[0], box[3] - box[1]
+        rings = tuple(
+            LetteredPoint(letter, box[0] + x * width, box[1] + y * height)
+            for letter, (x, y, _) in zip("abc", self._shown.rings, strict=False)
+        )
+        return replace(self._places, points=(*self._places.points, *rings))
 
     def _target(self) -> QRectF:
         """Where the image is drawn."""

@@ -72,6 +72,7 @@ class WhyPanel(Panel):
         self._case_row = -1
         self._request: tuple[object, str] | None = None
         self._explanation: Explanation | None = None
+        self._is_plain = False
         self.images = WhyImages(context)
         self.images.compared.connect(self._show_contributions)
         self.header = SectionHeader(tr("Contributions to the distance"), note=tr("untick to leave out"))
@@ -115,7 +116,11 @@ class WhyPanel(Panel):
         return PanelScrollArea(inner, tr("Why these cases"))
 
     def set_plain(self, plain: bool) -> None:
-        """Explain the case only, without how the metric was trained."""
+        """Explain the case only, without how the metric was trained. Shares stand for distances, and the places of the
+        query are marked on its own image."""
+        self._is_plain = plain
+        self.images.set_plain(plain)
+        self._show_contributions()
         self.card.setVisible(not plain)
         self._last_line.setVisible(not plain)
 
@@ -276,7 +281,9 @@ class WhyPanel(Panel):
         )
         if by_group:
             self._order = tuple(one.key for one in contributions if one.key)
-        self.waterfall.show_contributions(contributions, explanation.distance, hidden)
+        self.waterfall.show_contributions(
+            contributions, explanation.distance, hidden, in_percent=self._is_plain
+        )
         self.header.set_title(tr("Contributions to the distance"))
         self.header.set_note("" if left_out or not by_group else tr("untick to leave out"))
         self.header.set_action(tr("Reset") if left_out else "")
@@ -289,7 +296,8 @@ class WhyPanel(Panel):
                 contributions.append(_group_contribution(part))
                 total += part.amount
         name = tr("Similarity") if places.is_similarity else tr("Distance")
-        self.waterfall.show_contributions(contributions, total, total_name=name)
+        in_percent = self._is_plain and not places.is_similarity
+        self.waterfall.show_contributions(contributions, total, total_name=name, in_percent=in_percent)
         self.header.set_title(
             tr("Contributions to the similarity")
             if places.is_similarity

@@ -9,11 +9,14 @@ from PySide6.QtCore import QPoint, QRect, Qt
 
 from semblance.app.shell.theme import theme
 from semblance.app.widgets.finding_chips import SIDE as CHIP_SIDE
+from semblance.app.widgets.mark_button import BUTTON_GAP, BUTTON_HEIGHT, BUTTON_WIDTH, LESS_LIKE, MORE_LIKE
 
 MARGIN = 4
 SIDE = 8
 GAP_X, GAP_Y = 2, 4
 SMALLEST, LARGEST = 64, 160
+#: px for each column that may be put between the columns.
+MOST_SPREAD = 24
 NO_PLACE = -1
 #: Key -> columns, lines and viewports to move.
 _STEPS: dict[int, tuple[int, int, int]] = {
@@ -27,17 +30,19 @@ _STEPS: dict[int, tuple[int, int, int]] = {
 _ENDS: dict[int, int] = {Qt.Key.Key_Home: 0, Qt.Key.Key_End: -1}
 #: Height of the line with the distance and of the line with a note below a card.
 DISTANCE_HEIGHT = NOTE_HEIGHT = 15
+#: A word that has less space beside the buttons, px at text scale 1, stands in the line with the distance.
+LEAST_WORD = 40
 #: The cases that the summary above the cards is about.
 NEAREST = 10
 
 
 @dataclass(frozen=True)
 class CardStyle:
-    """What cards show, and the sides of their images and buttons in px at text scale 1.
+    """What cards show, and the sides of their images in px at text scale 1.
 
     ``least``: images may be so small, not ``smallest``, if the nearest ten are visible then. ``columns``: as many
     where that is possible. ``fills``: larger images go before more columns, as long as the nearest ten are visible.
-    ``shows_buttons``: on every card, not only on the one under the mouse.
+    ``shows_distance``: on the card, in its description and in its tooltip.
     """
 
     smallest: int = 96
@@ -45,22 +50,16 @@ class CardStyle:
     least: int = 84
     columns: int = 5
     fills: bool = False
-    button: int = 14
-    shows_buttons: bool = False
     shows_distance: bool = True
 
 
-SMALL_CARDS = CardStyle()
-LARGE_CARDS = CardStyle(
-    smallest=150,
-    largest=240,
-    least=110,
-    columns=4,
-    fills=True,
-    button=20,
-    shows_buttons=True,
-    shows_distance=False,
-)
+#: Cards to browse, of the Library panel and of dialogs.
+PLAIN_CARDS = CardStyle()
+#: Similar cases in Research and in Read.
+SMALL_CARDS = CardStyle(fills=True)
+LARGE_CARDS = CardStyle(smallest=150, largest=240, least=76, columns=4, fills=True, shows_distance=False)
+#: The line of similar cases below a comparison.
+STRIP_CARDS = CardStyle(shows_distance=False)
 
 
 @dataclass(frozen=True)
@@ -68,8 +67,8 @@ class CardLayout:
     """The layout of ``count`` cases in a viewport ``width`` px wide.
 
     ``image_side``: the side of the square with the image. ``caption``: the height below it. ``pitch``: the
-    distance from a line to the next. ``rows``: a list of rows instead of cards. Coordinates are those of the
-    whole content, not of the viewport.
+    distance from a line to the next. ``rows``: a list of rows instead of cards. ``markable``: each has the buttons +
+    and -, and each card a line for what a mark did. Coordinates are those of the whole content, not of the viewport.
     """
 
     width: int
@@ -79,7 +78,8 @@ class CardLayout:
     caption: int
     pitch: int
     rows: bool
-    style: CardStyle = SMALL_CARDS
+    style: CardStyle = PLAIN_CARDS
+    markable: bool = False
 
     @classmethod
     def cards(
@@ -88,20 +88,18 @@ class CardLayout:
         count: int,
         *,
         height: int = 0,
-        style: CardStyle = SMALL_CARDS,
-        has_notes: bool = False,
+        style: CardStyle = PLAIN_CARDS,
+        markable: bool = False,
         most_columns: int | None = None,
     ) -> CardLayout:
         """As many columns as fit in ``style``. The images then fill the width.
 
-        ``height``: of the viewport. ``has_notes``: the captions have one more line. ``most_columns``: not more columns
-        than this, for larger images.
+        ``height``: of the viewport. ``most_columns``: not more columns than this, for larger images.
         """
         caption = theme().px(
             6
-            + max(CHIP_SIDE, style.button)
+            + (BUTTON_HEIGHT + NOTE_HEIGHT if markable else CHIP_SIDE)
             + (DISTANCE_HEIGHT if style.shows_distance else 0)
-            + (NOTE_HEIGHT if has_notes else 0)
         )
         available = max(1, width - 2 * SIDE + GAP_X)
 
@@ -123,13 +121,16 @@ class CardLayout:
             columns += 1
         columns = min(columns, most_columns or columns)
         image_side = max(SMALLEST, min(style.largest, side_of(columns)))
-        return cls(width, count, columns, image_side, caption, pitch_of(columns), rows=False, style=style)
+        pitch = pitch_of(columns)
+        return cls(width, count, columns, image_side, caption, pitch, False, style, markable)
 
     @classmethod
-    def list(cls, width: int, count: int) -> CardLayout:
+    def list(
+        cls, width: int, count: int, *, style: CardStyle = PLAIN_CARDS, markable: bool = False
+    ) -> CardLayout:
         """Rows with an image of 24 px each."""
         pitch = theme().px(32)
-        return cls(width, count, 1, pitch - 6, 0, pitch, rows=True)
+        return cls(width, count, 1, pitch - 6, 0, pitch, True, style, markable)
 
     @property
     def lines(self) -> int:
@@ -151,7 +152,16 @@ class CardLayout:
         if self.rows:
             return QRect(0, y, self.width, self.pitch)
         card_width = self.image_side + 2 * MARGIN
-        return QRect(SIDE + column * (card_width + GAP_X), y, card_width, self.pitch - GAP_Y)
+        return QRect(self._card_x(column), y, card_width, self.pitch - GAP_Y)
+
+    def _card_x(self, column: int) -> int:
+        """Few px that are left of the width lie between the columns, so that the last one ends at the right edge."""
+        pitch = self.image_side + 2 * MARGIN + GAP_X
+        left = self.width - 2 * SIDE + GAP_X - self.columns * pitch
+        spread = (
+            column * left // (self.columns - 1) if 0 < left < MOST_SPREAD * self.columns > MOST_SPREAD else 0
+        )
+        return SIDE + column * pitch + spread
 
     def place_at(self, point: QPoint) -> int:
         """The place under ``point``, -1 between cards."""
@@ -160,7 +170,7 @@ class CardLayout:
         line = (point.y() - self.top) // self.pitch
         column = 0
         if not self.rows:
-            column = (point.x() - SIDE) // (self.image_side + 2 * MARGIN + GAP_X)
+            column = sum(self._card_x(one) <= point.x() for one in range(self.columns)) - 1
         place = line * self.columns + column
         is_inside = 0 <= column < self.columns and 0 <= place < self.count
         return place if is_inside and self.card(place).contains(point) else NO_PLACE
@@ -216,35 +226,36 @@ def _filling_columns(
     return most
 
 
-MORE_LIKE, LESS_LIKE = 1, -1
 #: px at the right end of a row.
-ROW_END_MARGIN = 11
+ROW_END_MARGIN = SIDE + MARGIN - 1
 
 
-def feedback_buttons_width(button: int = SMALL_CARDS.button) -> int:
-    """The width of both feedback buttons, each ``button`` px wide at text scale 1."""
-    return 2 * theme().px(button) + 1
+def feedback_buttons_width() -> int:
+    """The width of both feedback buttons."""
+    return 2 * theme().px(BUTTON_WIDTH) + theme().px(BUTTON_GAP)
 
 
-def feedback_buttons(line: QRect, button: int = SMALL_CARDS.button) -> tuple[QRect, QRect]:
+def feedback_buttons(line: QRect) -> tuple[QRect, QRect]:
     """The rectangles of the buttons + and - at the right end of a line."""
-    side = theme().px(button)
-    y = line.y() + (line.height() - side) // 2
-    down = QRect(line.right() + 1 - side, y, side, side)
-    return down.translated(-side - 1, 0), down
+    width, height = theme().px(BUTTON_WIDTH), theme().px(BUTTON_HEIGHT)
+    y = line.y() + (line.height() - height) // 2
+    down = QRect(line.right() + 1 - width, y, width, height)
+    return down.translated(-width - theme().px(BUTTON_GAP), 0), down
 
 
-def bar_length(row: QRect) -> int:
-    """The width of the distance at the right end of a row."""
-    return min(theme().px(180), max(theme().px(44), row.width() // 3))
+def bar_length(row: QRect, layout: CardLayout) -> int:
+    """The width of the distance at the right end of a row, with the space before it."""
+    return (
+        12 + min(theme().px(180), max(theme().px(44), row.width() // 3)) if layout.style.shows_distance else 0
+    )
 
 
 def card_feedback_buttons(card: QRect, layout: CardLayout) -> tuple[QRect, QRect]:
     """The rectangles of the buttons + and - on a card or row."""
     if layout.rows:
-        end = card.right() - ROW_END_MARGIN - bar_length(card) - 12
+        end = card.right() - ROW_END_MARGIN - bar_length(card, layout)
         return feedback_buttons(QRect(card.x(), card.y(), end + 1 - card.x(), card.height()))
-    return feedback_buttons(caption_line(card, layout), layout.style.button)
+    return feedback_buttons(caption_line(card, layout))
 
 
 def image_square(card: QRect, layout: CardLayout) -> QRect:
@@ -255,20 +266,27 @@ def image_square(card: QRect, layout: CardLayout) -> QRect:
 def caption_line(card: QRect, layout: CardLayout) -> QRect:
     """The line below the image of a card, with the finding and the buttons."""
     y = card.y() + MARGIN + layout.image_side + 5
-    height = theme().px(max(CHIP_SIDE, layout.style.button))
+    height = theme().px(BUTTON_HEIGHT if layout.markable else CHIP_SIDE)
     return QRect(card.x() + MARGIN, y, layout.image_side, height)
+
+
+def has_word_below(layout: CardLayout) -> bool:
+    """Whether the finding's name stands beside the distance, because the buttons leave it no space."""
+    if not (layout.markable and layout.style.shows_distance):
+        return False
+    return layout.image_side - theme().px(CHIP_SIDE) - 6 - feedback_buttons_width() < theme().px(LEAST_WORD)
 
 
 def feedback_at(card: QRect, layout: CardLayout, point: QPoint) -> int:
     """1 on the button +, -1 on the button -, 0 elsewhere."""
     for verdict, where in zip((MORE_LIKE, LESS_LIKE), card_feedback_buttons(card, layout), strict=True):
-        if where.adjusted(-1, -3, 1, 3).contains(point):
+        if where.contains(point):
             return verdict
     return 0
 
 
 def is_on_near_duplicates(card: QRect, layout: CardLayout, point: QPoint) -> bool:
-    """Whether ``point`` is on the number of grouped near-duplicates, at the bottom of the image."""
+    """Whether ``point`` is on the number of cases of the same lesion, at the bottom of the image."""
     if layout.rows:
         return False
     square = image_square(card, layout)

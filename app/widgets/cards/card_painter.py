@@ -21,10 +21,18 @@ from semblance.app.widgets.cards.card_layout import (
     card_feedback_buttons,
     feedback_buttons,
     feedback_buttons_width,
+    has_word_below,
     image_square,
 )
 from semblance.app.widgets.cards.case_model import CaseModel, near_duplicates_text
 from semblance.app.widgets.finding_chips import SIDE, chip_pixmap
+from semblance.app.widgets.mark_button import (
+    LESS_LIKE,
+    MORE_LIKE,
+    ButtonState,
+    draw_mark,
+    draw_mark_button,
+)
 from semblance.app.widgets.place_marks import draw_place
 from semblance.app.widgets.text_cache import CENTRE, RIGHT, text_cache
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
@@ -34,6 +42,8 @@ from semblance.core.library.case_columns import NO_FINDING, ImageAvailability
 #: The processor time that a frame may take to scale images.
 SCALE_BUDGET_S = 0.0025
 _OK = ImageAvailability.OK
+#: A word beside a chip has at least so much space, px at text scale 1.
+_LEAST_TEXT = 28
 #: More than the cards that a screen shows, also on one with two pixels for each of Qt's.
 _SCALED_BYTES = 32 * 1024 * 1024
 
@@ -48,6 +58,9 @@ class CardState:
     selected: bool = False
     #: Text on the card's part in a comparison; empty for none.
     role: str = ""
+    #: The button, 1 or -1, under the mouse, and whether it is pressed.
+    button: int = 0
+    pressed: bool = False
 
 
 class ScaledImages:
@@ -124,12 +137,11 @@ class CardPainter:
         images: ScaledImages,
         ratio: float,
         *,
-        judging: bool,
         refused: bool,
     ) -> None:
         self._painter, self._region, self._model, self._layout = painter, region, model, layout
         self._source, self._images, self._ratio = source, images, ratio
-        self._judging, self._refused = judging, refused
+        self._refused = refused
         self._theme: Theme = theme()
         self._finding_letters = model.columns.letters
         self._small, self._base = text_cache(SMALL), text_cache(BASE)
@@ -179,34 +191,43 @@ class CardPainter:
 
     def _draw_caption(self, place: int, case_row: int, at: QRect, state: CardState) -> None:
         """Draw what stands below the image of a card."""
-        tokens, model, side = self._theme, self._model, self._layout.image_side
-        index = model.index(place)
-        style, line, chip = self._layout.style, caption_line(at, self._layout), self._chip_side
+        tokens, model, layout = self._theme, self._model, self._layout
+        index, side = model.index(place), layout.image_side
+        line, chip = caption_line(at, layout), self._chip_side
         text_width = side - chip - 4
         mark = model.judgements.get(case_row, 0)
-        if self._shows_feedback_buttons(mark, state):
-            self._draw_feedback_buttons(card_feedback_buttons(at, self._layout), mark)
-            text_width -= feedback_buttons_width(style.button) + 2
-        elif mark and not self._judging:
+        if layout.markable:
+            self._draw_feedback_buttons(card_feedback_buttons(at, layout), mark, state)
+            text_width -= feedback_buttons_width() + 2
+        elif mark:
             # Where cards are only shown, the mark is no button.
-            where = feedback_buttons(line, style.button)[1]
-            self._draw_mark(where, mark, on=True)
+            where = feedback_buttons(line)[1]
+            draw_mark(self._painter, where, mark, tokens.text)
             text_width -= where.width() + 2
+        word_below = has_word_below(layout)
         if model.pending is not None and model.pending[place]:
             self._small.draw(self._painter, line, tr("no features yet"), tokens.third)
         else:
             self._draw_chip(index, QPoint(line.x(), line.y() + (line.height() - chip) // 2))
             where = QRect(line.x() + chip + 4, line.y(), text_width, line.height())
-            self._small.draw(self._painter, where, model.caption(index), tokens.text)
+            # Two letters and an ellipsis say less than the letter of the chip.
+            if not word_below and text_width >= tokens.px(_LEAST_TEXT):
+                self._small.draw(self._painter, where, model.caption(index), tokens.text)
 
         below = QRect(line.x(), line.bottom() + 1, side, tokens.px(NOTE_HEIGHT))
-        if style.shows_distance:
+        if layout.style.shows_distance:
             if model.distances is None:
                 self._small.draw(self._painter, below, model.columns.name(index), tokens.third, middle=True)
+            elif word_below:
+                width = self._distance_width
+                self._draw_number(below, place)
+                self._small.draw(
+                    self._painter, below.adjusted(0, 0, -width - 6, 0), model.caption(index), tokens.text
+                )
             else:
                 self._draw_distance(below, place)
             below.translate(0, tokens.px(DISTANCE_HEIGHT))
-        if model.notes is not None:
+        if layout.markable and model.notes is not None:
             self._small.draw(self._painter, below, model.notes[place][0], tokens.second)
 
     def _draw_background(self, at: QRect, state: CardState) -> None:
@@ -310,41 +331,21 @@ class CardPainter:
         self._painter.fillRect(band, colour(self._theme.accent_filled))
         self._bold.draw(self._painter, band, text, self._theme.on_accent, CENTRE)
 
-    def _shows_feedback_buttons(self, mark: int, state: CardState) -> bool:
-        is_always = self._layout.style.shows_buttons and not self._layout.rows
-        return self._judging and (is_always or state.current or state.hovered or state.selected or mark != 0)
+    def _draw_feedback_buttons(self, where: tuple[QRect, QRect], mark: int, state: CardState) -> None:
+        for verdict, at in zip((MORE_LIKE, LESS_LIKE), where, strict=True):
+            hovered = state.button == verdict
+            shown = ButtonState(mark == verdict, hovered, hovered and state.pressed, not self._refused)
+            draw_mark_button(self._painter, at, verdict, shown)
 
-    def _draw_feedback_buttons(self, where: tuple[QRect, QRect], mark: int) -> None:
-        for verdict, at in zip((1, -1), where, strict=True):
-            self._draw_mark(at, verdict, on=mark == verdict)
-
-    def _draw_mark(self, at: QRect, mark: int, *, on: bool) -> None:
-        """+ or -, filled if it is set."""
-        tokens, name = self._theme, "plus" if mark > 0 else "minus"
-        if at.width() > tokens.px(SIDE):
-            # Large enough for the shape of a button.
-            self._painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
-            fill = tokens.accent_filled if on else tokens.control
-            self._painter.setPen(colour(fill if on or tokens.is_dark else tokens.control_line))
-            self._painter.setBrush(colour(fill))
-            self._painter.drawRoundedRect(QRectF(at).adjusted(0.5, 0.5, -0.5, -0.5), 4, 4)
-            self._painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
-            unset = tokens.disabled if self._refused else tokens.second
-            shade, inset = tokens.on_accent if on else unset, (at.width() - tokens.px(12)) // 2
-            pixmap = icon_pixmap(name, tokens.px(12), shade, self._ratio)
-            self._painter.drawPixmap(at.topLeft() + QPoint(inset, inset), pixmap)
-            return
-        unset = tokens.disabled if self._refused else tokens.third
-        shade, fill = (tokens.accent, tokens.tool_on) if on else (unset, "none")
-        self._painter.drawPixmap(at.topLeft(), icon_pixmap(name, at.width(), shade, self._ratio, fill))
+    def _draw_number(self, line: QRect, place: int) -> None:
+        width = self._distance_width
+        number = QRect(line.right() + 1 - width, line.y(), width, line.height())
+        self._small.draw(self._painter, number, self._model.distance_text(place), self._theme.second, RIGHT)
 
     def _draw_distance(self, line: QRect, place: int) -> None:
         model, tokens, painter = self._model, self._theme, self._painter
-        assert model.distances is not None
-        text, text_width = model.distance_text(place), self._distance_width
-        number = QRect(line.right() + 1 - text_width, line.y(), text_width, line.height())
-        self._small.draw(self._painter, number, text, tokens.second, RIGHT)
-        track = QRect(line.x(), line.center().y() - 1, line.width() - text_width - 8, 3)
+        self._draw_number(line, place)
+        track = QRect(line.x(), line.center().y() - 1, line.width() - self._distance_width - 8, 3)
         if track.width() > 8:
             painter.fillRect(track, colour(tokens.track))
             track.setWidth(round(track.width() * model.share(place)))
@@ -399,14 +400,14 @@ class CardPainter:
                 word = model.columns.finding_name(index) or tr("not given")
                 self._base.draw(self._painter, where, word, tokens.text)
                 x += wide + 8
-            length = bar_length(at)
-            self._draw_distance(QRect(right - length, at.y() + at.height() // 2 - 8, length, 16), place)
-            right -= length + 12
-            if self._judging:
-                # Their space stays free, so that names do not move when they appear.
+            length = bar_length(at, self._layout)
+            if length:
+                bar = QRect(right - length + 12, at.y() + at.height() // 2 - 8, length - 12, 16)
+                self._draw_distance(bar, place)
+            right -= length
+            if self._layout.markable:
                 mark = model.judgements.get(case_row, 0)
-                if self._shows_feedback_buttons(mark, state):
-                    self._draw_feedback_buttons(card_feedback_buttons(at, self._layout), mark)
+                self._draw_feedback_buttons(card_feedback_buttons(at, self._layout), mark, state)
                 right -= feedback_buttons_width() + 12
             if state.role:
                 text_width = int(self._bold.width(state.role)) + 2

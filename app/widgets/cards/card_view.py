@@ -23,9 +23,10 @@ from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QFrame, QStyle,
 from semblance.app.shell import theme as themes
 from semblance.app.shell.event_loop import one_shot
 from semblance.app.shell.theme import colour, plain_tip, theme
-from semblance.app.widgets.cards.card_layout import NO_PLACE, SMALL_CARDS, CardLayout, CardStyle
+from semblance.app.widgets.cards.card_layout import NO_PLACE, PLAIN_CARDS, CardLayout, CardStyle
 from semblance.app.widgets.cards.card_painter import CardPainter, CardState, ScaledImages
 from semblance.app.widgets.cards.case_model import CaseModel
+from semblance.app.widgets.layouts import BAR
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr
 from semblance.core.library.case_columns import ImageAvailability
@@ -114,11 +115,13 @@ class CardView(QAbstractScrollArea):
         self._source: ThumbnailSource | None = None
         self._images = ScaledImages()
         self._rows, self._judging = False, False
-        #: Why nothing can be judged although feedback buttons are shown; empty where it can.
+        #: Why nothing can be marked although the buttons are shown; empty where it can.
         self._refused = ""
         self._most_columns: int | None = None
-        self._style = SMALL_CARDS
+        self._style = PLAIN_CARDS
         self._place = self._hover = NO_PLACE
+        #: The button, 1 or -1, under the mouse.
+        self._hover_button = 0
         #: Whether :meth:`set_model` is at work, so that a change of the current case is not the user's.
         self.is_replacing = False
         self._animation = CardAnimation(self)
@@ -136,6 +139,7 @@ class CardView(QAbstractScrollArea):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         # A bar that appears and disappears would change the number of columns.
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
+        self.setViewportMargins(0, 0, -BAR, 0)
         self.viewport().setMouseTracking(True)
         self.viewport().setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.setAccessibleName(tr("Cases"))
@@ -261,7 +265,7 @@ class CardView(QAbstractScrollArea):
 
     def drawn_texts(self) -> list[str]:
         """The texts of the visible cards."""
-        return [self._model.describe(place) for place in self.visible_places()]
+        return [self._describe(place) for place in self.visible_places()]
 
     def visible_places(self) -> range:
         """The places that are at least partly visible."""
@@ -301,8 +305,11 @@ class CardView(QAbstractScrollArea):
             "{place} of {n}: {case}",
             place=self._place + 1,
             n=len(self._model),
-            case=self._model.describe(self._place),
+            case=self._describe(self._place),
         )
+
+    def _describe(self, place: int) -> str:
+        return self._model.describe(place, distance=self._style.shows_distance)
 
     def _show_current(self) -> None:
         if self._place == NO_PLACE:
@@ -320,14 +327,14 @@ class CardView(QAbstractScrollArea):
     def _lay_out(self) -> None:
         width, count = self.viewport().width(), len(self._model)
         if self._rows:
-            self._layout = CardLayout.list(width, count)
+            self._layout = CardLayout.list(width, count, style=self._style, markable=self._judging)
         else:
             self._layout = CardLayout.cards(
                 width,
                 count,
                 height=self.viewport().height(),
                 style=self._style,
-                has_notes=self._model.notes is not None,
+                markable=self._judging,
                 most_columns=self._most_columns,
             )
         bar, height = self.verticalScrollBar(), self.viewport().height()
@@ -380,7 +387,6 @@ class CardView(QAbstractScrollArea):
             self._source,
             self._images,
             self.devicePixelRatioF(),
-            judging=self._judging,
             refused=bool(self._refused),
         )
         focused = self.hasFocus()
@@ -454,6 +460,7 @@ class CardView(QAbstractScrollArea):
         if place == self._hover:
             return
         old, self._hover = self._hover, place
+        self._hover_button = 0
         self._update(old)
         self._update(place)
         self.hovered.emit(self._model.case_row(place) if place != NO_PLACE else NONE)
@@ -478,7 +485,7 @@ class CardView(QAbstractScrollArea):
     def _tooltip(self, place: int, point: QPoint) -> str:
         """What is said of the card at ``place`` with the mouse at ``point``."""
         problem = self._source.problem(self._model.case_row(place)) if self._source is not None else ""
-        return plain_tip(self._model.describe(place) + (f"\n{problem}" if problem else ""))
+        return plain_tip(self._describe(place) + (f"\n{problem}" if problem else ""))
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         super().focusInEvent(event)

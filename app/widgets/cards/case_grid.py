@@ -182,9 +182,9 @@ class CaseGrid(CardView):
     """Adds mouse and keyboard input to :class:`CardView`, with the signals
 
     ``activated(case_row)`` double click, Enter or Space · ``menu_requested(case_row, global position)`` ·
-    ``judged(case_row, 1 or -1)`` a click on a feedback button, after ``set_judging(True)`` ·
-    ``relink_requested(case_row)`` · ``near_duplicates_requested(case_row)`` a click on the number of
-    near-duplicates · ``slices_scrolled(case_row, steps)`` Shift and the wheel on a card ·
+    ``judged(case_row, 1 or -1)`` a click on + or -, after ``set_judging(True)`` ·
+    ``relink_requested(case_row)`` · ``near_duplicates_requested(case_row)`` a click on the number of cases of the same
+    lesion · ``slices_scrolled(case_row, steps)`` Shift and the wheel on a card ·
     ``selection_changed()`` after ``set_multiple(True)``. ``comparison`` records which of two cases is closer. Cases can
     be dragged out, see :mod:`semblance.app.widgets.cards.case_drag`.
     """
@@ -200,6 +200,7 @@ class CaseGrid(CardView):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._pressed_at: QPoint | None = None
+        self._is_button_pressed = False
         self._wheel_angle = 0
         self._multiple, self._selection = False, Selection()
         self.comparison = CardComparison(self)
@@ -214,13 +215,15 @@ class CaseGrid(CardView):
         self._emit_selection(before)
 
     def set_judging(self, on: bool, refused: str = "") -> None:
-        """Whether cards show feedback buttons and can be compared. ``refused``: why they cannot be used now; the
-        buttons are grey and say it."""
-        self._judging, self._refused = on, refused
+        """Whether cards have the buttons + and -, a line for what a mark did, and can be compared. ``refused``: why the
+        buttons cannot be used now; they are drawn in outline and say it."""
+        changed, self._judging, self._refused = on != self._judging, on, refused
         self.comparison.enabled = on and not refused
         if not self.comparison.enabled:
             self.comparison.cancel()
         self.setAcceptDrops(self.comparison.enabled)
+        if changed:
+            self._lay_out()
         self.viewport().update()
 
     def set_multiple(self, on: bool) -> None:
@@ -267,7 +270,10 @@ class CaseGrid(CardView):
         chosen = case_row in self._selection
         targeted = hovered or (self._hover == NO_PLACE and place == self._place)
         role = self.comparison.role_text(case_row, targeted=targeted)
-        return CardState(place == self._place, hovered, focused, chosen, role)
+        button = self._hover_button if hovered else 0
+        return CardState(
+            place == self._place, hovered, focused, chosen, role, button, self._is_button_pressed
+        )
 
     def _description(self) -> str:
         several = len(self._selection.rows)
@@ -292,8 +298,10 @@ class CaseGrid(CardView):
     def _press_part(self, place: int, event: QMouseEvent) -> bool:
         """Whether a clickable part of the card handled the click."""
         point, row, card = event.position().toPoint(), self._model.case_row(place), self.card_rect(place)
-        verdict = feedback_at(card, self._layout, point) if self._judging else 0
+        verdict = self._button_at(place, point)
         if verdict:
+            self._is_button_pressed = not self._refused
+            self._update(place)
             # The first click of two may have moved another card under the mouse.
             if self._refused:
                 QToolTip.showText(event.globalPosition().toPoint(), plain_tip(self._refused), self, card)
@@ -313,16 +321,27 @@ class CaseGrid(CardView):
         return False
 
     def _tooltip(self, place: int, point: QPoint) -> str:
-        if self._judging and self._refused and feedback_at(self.card_rect(place), self._layout, point):
+        if self._refused and self._button_at(place, point):
             return plain_tip(self._refused)
         return super()._tooltip(place, point)
+
+    def _button_at(self, place: int, point: QPoint) -> int:
+        """1 on the button + of a card, -1 on the button -, 0 elsewhere."""
+        if not self._judging or place == NO_PLACE:
+            return 0
+        return feedback_at(self.card_rect(place), self._layout, point)
 
     def _is_missing(self, place: int) -> bool:
         return int(self._model.columns.state[self._model.index(place)]) == ImageAvailability.MISSING
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         point = event.position().toPoint()
-        self._set_hover(self._place_at(point))
+        place = self._place_at(point)
+        self._set_hover(place)
+        button = self._button_at(place, point)
+        if button != self._hover_button:
+            self._hover_button = button
+            self._update(place)
         if self._pressed_at is None or not event.buttons() & Qt.MouseButton.LeftButton:
             return
         if (point - self._pressed_at).manhattanLength() >= QApplication.startDragDistance():
@@ -337,6 +356,9 @@ class CaseGrid(CardView):
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         self._pressed_at = None
+        if self._is_button_pressed:
+            self._is_button_pressed = False
+            self._update(self._hover)
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         place = self._place_at(event.position().toPoint())

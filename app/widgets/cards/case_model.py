@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.language import tr, tr_n, translate, visible
+from semblance.core.language import tr, translate, visible
 from semblance.core.library.case_columns import CaseColumns, Indices, Rows, no_cases
 from semblance.core.reports.formatting import MIN_DIGITS, digits_for, distance_text, region_text
 from semblance.core.searches.similar_cases import MatchedPlace
@@ -19,8 +19,8 @@ JUDGEMENT_TEXTS = {1: tr("marked more like this"), -1: tr("marked less like this
 
 
 def near_duplicates_text(n: int) -> str:
-    """How many near-duplicates are grouped under a case."""
-    return tr_n("+{n} near-duplicate", "+{n} near-duplicates", n)
+    """How many cases of the same lesion, or copies, are grouped under a case."""
+    return tr("+{n} same lesion", n=n)
 
 
 def place_text(found: MatchedPlace) -> str:
@@ -124,8 +124,8 @@ class CaseModel:
             return self.columns.name(index)
         return finding or tr("not given")
 
-    def describe(self, place: int) -> str:
-        """A description of the case at ``place`` for tooltips and screen readers."""
+    def describe(self, place: int, *, distance: bool = True) -> str:
+        """A description of the case at ``place`` for tooltips and screen readers, with its ``distance`` or without."""
         index = self.index(place)
         # An id that contains the name is enough.
         name, case_id = (visible(text) for text in (self.columns.name(index), self.columns.ids[index]))
@@ -136,7 +136,7 @@ class CaseModel:
         patient = self.columns.patient_name(index)
         if patient is not None:
             parts.append(tr("patient {patient}", patient=visible(patient)))
-        if self.distances is not None:
+        if self.distances is not None and distance:
             parts.append(tr("distance {distance}", distance=self.distance_text(place)))
         if (found := self.places.get(self.case_row(place))) is not None:
             parts.append(place_text(found))

@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import datetime
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql
 from sqlalchemy.dialects.postgresql import TSQUERY
 
 from semblance.core.library.case_headers import DATE, GROUPS, TEXTS, HeaderColumns
@@ -18,7 +19,7 @@ from semblance.core.library.case_names import SHIFTED
 from semblance.core.library.catalogue import Catalogue
 from semblance.core.library.location import ServerAddress
 from semblance.core.library.records import ANNOTATOR, CURATOR, present
-from semblance.core.library.schema import cases, files, judgements, sources
+from semblance.core.library.schema import TEXT_WEIGHTS, cases, files, judgements, sources
 from semblance.core.library.server.connection import (
     connect,
     not_writable_error,
@@ -29,7 +30,7 @@ from semblance.core.library.server.connection import (
 from semblance.core.library.server.projects import check_open
 from semblance.core.library.server.set_up import check_revision
 from semblance.core.library.server.tables import LOBBY, library_state, thumbnails
-from semblance.core.library.text_query import folded
+from semblance.core.library.text_query import TextTerm, ranked_texts
 
 
 class ServerCatalogue(Catalogue):
@@ -186,17 +187,23 @@ class ServerCatalogue(Catalogue):
             {name: [attributes.get(name) for _, _, attributes in found] for name in (*GROUPS, DATE)},
         )
 
-    def rows_with_word(self, word: str) -> npt.NDArray[np.int64]:
-        """See :meth:`semblance.core.library.catalogue.Catalogue.rows_with_word`."""
-        parts = folded(word).split()
-        if not parts:
-            return np.empty(0, dtype=np.int64)
-        # Only letters and digits are left, so that nothing in them is an operator.
-        query = " <-> ".join([*parts[:-1], f"{parts[-1]}:*"])
+    def find_text(self, terms: Sequence[TextTerm]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """See :meth:`semblance.core.library.catalogue.Catalogue.find_text`."""
+        # Only letters and digits are left in the words, so that nothing in them is an operator.
+        query = " & ".join(
+            " <-> ".join([*term.words[:-1], term.words[-1] + ":*" * term.is_prefix]) for term in terms
+        )
         words = sa.table("case_words", sa.column("case"), sa.column("words"))
-        matches = words.c.words.op("@@", is_comparison=True)(sa.cast(query, TSQUERY))
-        found = self.read(sa.select(words.c.case).where(matches))
-        return np.sort(np.array([r[0] for r in found], dtype=np.int64))
+        typed = sa.cast(query, TSQUERY)
+        matches = words.c.words.op("@@", is_comparison=True)(typed)
+        finding, header, notes = (weight / max(TEXT_WEIGHTS) for weight in TEXT_WEIGHTS)
+        # Of words without a weight, with C, B and A.
+        weights = sa.cast(sa.cast(f"{{{header},0,{notes},{finding}}}", sa.Text), postgresql.ARRAY(sa.REAL))
+        # Divided by the logarithm of the length, as BM25 prefers short texts.
+        score = sa.func.ts_rank(weights, words.c.words, typed, 1)
+        found = self.read(sa.select(words.c.case, score.label("score")).where(matches))
+        rows, scores = [r[0] for r in found], [-float(r.score) for r in found]
+        return ranked_texts(np.array(rows, dtype=np.int64), np.array(scores, dtype=np.float64))
 
 
 def note_change(connection: sa.Connection, *, of_cases: bool = False) -> None:

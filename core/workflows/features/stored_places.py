@@ -89,7 +89,7 @@ def coding_of(places: FeatureSet) -> PlaceCoding:
     if not fits:
         raise BadInput(
             tr_lazy("The coding of the feature set '{name}' is damaged.", name=places.name),
-            "Metric > Extract features… (`semblance features LIB`) measures its cases again.",
+            "Research > Metric > Extract features… (`semblance features LIB`) measures its cases again.",
         )
     return coding
 
@@ -99,7 +99,7 @@ def _no_places(whole: FeatureSet) -> BadInput:
         remedy = tr_lazy("A table has no images to search in.")
     else:
         remedy = tr_lazy(
-            "Metric > Measure places (semblance features LIB --extractor {extractor}) measures them.",
+            "Research > Metric > Measure places (semblance features LIB --extractor {extractor}) measures them.",
             extractor=whole.extractor
             if whole.extractor in (Encoder.name, OnnxEncoder.name)
             else Encoder.name,

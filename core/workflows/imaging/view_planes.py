@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from semblance.core.errors import BadInput
 from semblance.core.imaging import ImageAddress
 from semblance.core.imaging.cut_planes import CutPlane, cut_planes
 from semblance.core.imaging.display import DisplayImage, display_image
@@ -13,6 +14,7 @@ from semblance.core.imaging.memory import check_fits
 from semblance.core.imaging.slab import Slab, slab_image
 from semblance.core.imaging.slice_grid import SliceGrid
 from semblance.core.imaging.volume import Volume
+from semblance.core.language import tr_lazy
 from semblance.core.library.location import LibraryLocation
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.imaging.library_cache import address_of, stack_cache
@@ -95,6 +97,22 @@ def view_planes(
         else:
             image, thickness = slab_image(volume, planes[axis], place, slab)
         reporter.partial(ViewedPlane(axis, place, display_image(image, like=like), grid, slab, thickness))
+
+
+def slab_of_slices(address: ImageAddress, place: int, slab: Slab) -> Image:
+    """The slab around slice ``place`` of the volume at ``address``, which stays in memory as in :func:`view_planes`.
+
+    Raises:
+        BadInput: as :func:`view_planes`, or the volume has no such slice.
+    """
+    volume, planes, grid = _cached_volume.get(address, SILENT)
+    count = len(volume.voxels) if grid is None else len(grid.aside)
+    if not 0 <= place < count:
+        raise BadInput(
+            tr_lazy("'{name}' has no slice {place}.", name=volume.name, place=place), "Choose another."
+        )
+    at = place if grid is None else min(range(len(grid.slices)), key=lambda n: abs(grid.slices[n] - place))
+    return slab_image(volume, planes[0], at, slab)[0]
 
 
 def plane_image(

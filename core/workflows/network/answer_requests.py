@@ -60,7 +60,8 @@ class UnknownCase(BadInput):
 class SearchRequest:
     """What is asked: ``image``, the bytes of a PNG, JPEG or DICOM file, or ``case``; without ``metric`` by the current
     one. ``case``, ``like`` and ``unlike`` are called as answers call them: by their ids if ``identified``, else by
-    references. ``match`` as :attr:`semblance.core.searches.search.Search.match`. ``key`` makes the references of a
+    references. ``match`` and ``text`` as in
+    :class:`semblance.core.searches.search.Search`. ``key`` makes the references of a
     library that has no key of its own."""
 
     key: bytes
@@ -73,6 +74,7 @@ class SearchRequest:
     unlike: tuple[str, ...] = ()
     k: int = 20
     diverse: float = 0.0
+    text: str = ""
     identified: bool = False
 
 
@@ -231,6 +233,7 @@ def _prepared(library: LibraryLocation, request: SearchRequest) -> Iterator[tupl
             unlike=unlike,
             diverse=request.diverse,
             match=request.match,
+            text=request.text,
         )
         yield search, references
 
@@ -248,6 +251,9 @@ def _de_identify(document: dict[str, Any], result: SearchResult, references: _Re
     }
     for line in (*document["results"], *document["other_finding"]):
         line["path"] = ""
+        if "text_hit" in line:
+            # Notes and headers are free texts.
+            line["text_hit"] = None
         for name in ("case_id", "near_liked", "near_disliked"):
             if name in line:
                 line[name] = references.of_case(line[name])

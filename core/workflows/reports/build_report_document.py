@@ -27,6 +27,7 @@ from semblance.core.reports.curves import ACCURACY, ACCURACY_K, ROC, Curve, RocC
 from semblance.core.reports.document import (
     GIVEN_VECTOR,
     JudgementRow,
+    LabelledImage,
     LabelledValue,
     ReportDocument,
     ReportedCase,
@@ -56,6 +57,7 @@ from semblance.core.workflows.evaluation.scored_metrics import (
     roc_findings,
     scored_metrics,
 )
+from semblance.core.workflows.imaging.key_images import key_images_of, open_key_image
 from semblance.core.workflows.library.library_snapshot import LibrarySnapshot, read_snapshot
 from semblance.core.workflows.metrics.measure_places import REGION_SEARCH
 from semblance.core.workflows.reports.embedded_search import embedded_search
@@ -72,6 +74,7 @@ from semblance.core.workflows.searches.rank_cases import RankedSearch
 from semblance.core.workflows.searches.search_result import SearchResult
 
 if TYPE_CHECKING:
+    from semblance.core.library.library import Library
     from semblance.core.workflows.imaging.card_images import WindowLevel
 
 #: Pixels of the image of the query or of a compared case, and of a plot on paper.
@@ -366,7 +369,15 @@ def _query_facts(
         attributes["date"] = date_name(case.date)
     facts = tuple(LabelledValue(attribute_title(name), value) for name, value in attributes.items())
     return ReportedQuery(
-        query.case, None, case.patient, case.finding, small, whole, query.region, (*facts, *given)
+        query.case,
+        None,
+        case.patient,
+        case.finding,
+        small,
+        whole,
+        query.region,
+        (*facts, *given),
+        () if case.address is None else images.key_images(loaded.library, query.case, case.address),
     )
 
 
@@ -413,6 +424,21 @@ class _Images:
         image, areas = self._hider.hide(image, (address, None if region is None else region.middle_slice))
         self.hidden += areas
         return image
+
+    def key_images(self, library: Library, case_id: str, address: ImageAddress) -> tuple[LabelledImage, ...]:
+        """The key images of a case, as they were marked.
+
+        Raises:
+            BadInput: one cannot be read any more.
+        """
+        found = []
+        for key in key_images_of(library.annotations, case_id):
+            image = open_key_image(address, key)
+            if self._hider is not None and self.hidden is not None:
+                image, areas = self._hider.hide(image, (address, key))
+                self.hidden += areas
+            found.append(LabelledImage(key.caption, thumbnail(image, IMAGE_SIDE)))
+        return tuple(found)
 
     def of_case(
         self,

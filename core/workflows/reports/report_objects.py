@@ -43,6 +43,7 @@ from semblance.core.searches.feedback.ledger import LedgerEntry
 from semblance.core.searches.query import Query
 from semblance.core.searches.similar_cases import MatchedPlace, RankedCase
 from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.imaging.key_images import key_images_of
 from semblance.core.workflows.reports.build_report_document import report_document
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.rank_cases import RankedSearch
@@ -278,7 +279,7 @@ class _Objects:
 
     @functools.cached_property
     def _key_images(self) -> list[SourceObject]:
-        query = self._source_of_query(all_slices=True) or self._captured_query
+        query = self._marked_slices() or self._source_of_query(all_slices=True) or self._captured_query
         sources = [query, self._montage]
         if not self._options.identified:
             sources += self._sources_of_cases(all_slices=True)
@@ -326,6 +327,18 @@ class _Objects:
         place = region.middle_slice if region is not None else None
         return None if address is None else self._read(address, place, all_slices=all_slices)
 
+    def _marked_slices(self) -> SourceObject | None:
+        """The slices of the query that a person marked as key images; ``None`` without any, or for other files."""
+        address, case = self._address(), self._case
+        if address is None or case is None or not address.slices:
+            return None
+        marked = key_images_of(self._loaded.library.annotations, case.case_id)
+        slices = [one.slice for one in marked if one.slice is not None and one.slice < len(address.slices)]
+        with ImageReader() as reader:
+            headers = [self._header(reader, address.slices[place]) for place in slices]
+        found = tuple(header for header in headers if header is not None)
+        return SourceObject(found, 0) if found and len(found) == len(headers) else None
+
     def _sources_of_cases(self, *, all_slices: bool) -> list[SourceObject | None]:
         """Of each similar case its instances, a Secondary Capture of another image, or nothing without an image."""
         found: list[SourceObject | None] = []
@@ -368,20 +381,7 @@ class _Objects:
 
     def _header(self, reader: ImageReader, address: ImageAddress) -> Dataset | None:
         """The header, de-identified unless the object is for the patient's record; ``None`` for other files."""
-        from semblance.core.imaging.dicom.dicom_file import errors_as_bad_input, open_dicom
-
-        with reader.dicom_file(address) as file:
-            if file is None:
-                return None
-            header = open_dicom(file, str(address)).dataset
-        if any(
-            keyword not in header for keyword in ("SOPInstanceUID", "SeriesInstanceUID", "StudyInstanceUID")
-        ):
-            return None
-        if not self._options.identified:
-            with errors_as_bad_input(str(address)):
-                deidentify(header, Profile(), self._pseudonyms, DeidentificationChanges())
-        return header
+        return referred_header(reader, address, None if self._options.identified else self._pseudonyms)
 
     @functools.cached_property
     def _of_query(self) -> SourceObject:
@@ -440,6 +440,29 @@ class _Objects:
         """The id of the query's patient as the library has it; empty in de-identified objects."""
         known = self._case.patient if self._case is not None and self._options.identified else None
         return (known or "")[:64]
+
+
+def referred_header(
+    reader: ImageReader, address: ImageAddress, pseudonyms: Pseudonyms | None
+) -> Dataset | None:
+    """The DICOM header at ``address``, de-identified with ``pseudonyms`` if given; ``None`` for other files, and where
+    it lacks the UIDs by which it is referred to.
+
+    Raises:
+        BadInput: it cannot be read or de-identified.
+    """
+    from semblance.core.imaging.dicom.dicom_file import errors_as_bad_input, open_dicom
+
+    with reader.dicom_file(address) as file:
+        if file is None:
+            return None
+        header = open_dicom(file, str(address)).dataset
+    if any(keyword not in header for keyword in ("SOPInstanceUID", "SeriesInstanceUID", "StudyInstanceUID")):
+        return None
+    if pseudonyms is not None:
+        with errors_as_bad_input(str(address)):
+            deidentify(header, Profile(), pseudonyms, DeidentificationChanges())
+    return header
 
 
 def _frames(reader: ImageReader, address: ImageAddress) -> tuple[ImageAddress, ...]:

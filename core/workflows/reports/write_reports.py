@@ -15,8 +15,9 @@ from semblance.core.language import tr_lazy
 from semblance.core.library.export_log import log_export
 from semblance.core.library.location import LibraryLocation
 from semblance.core.reports.options import ASSESSMENT, DICOM_OBJECTS, ReportOptions
+from semblance.core.reports.pdf_pages import rendered_pages
 from semblance.core.reports.redaction import CaseNames
-from semblance.core.reports.write_report import check_suffix, report_endings, write_report
+from semblance.core.reports.write_report import check_suffix, report_bytes, report_endings
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
@@ -34,8 +35,10 @@ LISTED = 20
 MOST_RANKED = 200
 #: The file name of the list of a batch.
 INDEX = "reports.csv"
-#: Ending of DICOM files.
-DICOM = ".dcm"
+#: Endings of DICOM files and of pages for a browser, and how a PDF begins.
+DICOM, HTML, _PDF = ".dcm", (".html", ".htm"), b"%PDF"
+#: Pages, and bytes of a text, that a preview shows.
+SHOWN_PAGES, SHOWN_BYTES = 6, 20_000
 
 
 def write_search_report(
@@ -69,7 +72,23 @@ def write_report_files(
     """
     check_suffix(out)
     chosen = options or ReportOptions()
-    _check_object(out.suffix, chosen)
+    contents = _contents(library, search, out.suffix, chosen, window_level, reporter, out.name)
+    files = _write_contents(out, contents)
+    log_export(library, "report", out.suffix, identified=chosen.identified, files=len(files))
+    return files
+
+
+def _contents(
+    library: LibraryLocation,
+    search: Search,
+    suffix: str,
+    chosen: ReportOptions,
+    window_level: WindowLevel | None,
+    reporter: Reporter,
+    name: str,
+) -> list[bytes]:
+    """What the files of the report of ``search`` hold: of all but DICOM objects one."""
+    _check_object(suffix, chosen)
     hider = TextHider(reporter) if chosen.clean_pixels else None
     loaded = open_search_metric(library, search, reporter)
     wanted = {*search.in_report, *(case for case, _ in search.notes)}
@@ -84,22 +103,69 @@ def write_report_files(
     ranked = ranked_search.result.ranked
     listed = tuple(case for case in ranked if case.rank <= LISTED or case.case_id in wanted)
     ranked_search = replace(ranked_search, result=replace(ranked_search.result, ranked=listed))
-    reporter.progress(0, None, tr_lazy("Writing {out}", out=out.name))
-    if out.suffix.lower() == DICOM:
-        files = _write_objects(
-            out,
-            report_objects(
-                loaded, library, ranked_search, chosen, reporter, hider=hider, window_level=window_level
-            ),
-        )
-    else:
-        document = report_document(
+    reporter.progress(0, None, tr_lazy("Writing {out}", out=name))
+    if suffix.lower() == DICOM:
+        return report_objects(
             loaded, library, ranked_search, chosen, reporter, hider=hider, window_level=window_level
         )
-        write_report(document, out, chosen.page)
-        files = [out]
-    log_export(library, "report", out.suffix, identified=chosen.identified, files=len(files))
-    return files
+    document = report_document(
+        loaded, library, ranked_search, chosen, reporter, hider=hider, window_level=window_level
+    )
+    return [report_bytes(document, suffix, chosen.page)]
+
+
+@dataclass(frozen=True)
+class ReportPreview:
+    """The first ``pages`` of ``count`` pages as PNG, or the beginning of the ``text`` of a file without pages."""
+
+    pages: tuple[bytes, ...] = ()
+    count: int = 0
+    text: str = ""
+
+
+def preview_report(
+    library: LibraryLocation,
+    search: Search,
+    suffix: str,
+    options: ReportOptions,
+    width: int,
+    *,
+    case: str | None = None,
+    window_level: WindowLevel | None = None,
+    reporter: Reporter = SILENT,
+) -> ReportPreview:
+    """What :func:`write_report_files` would write, as it looks on pages ``width`` pixels wide; ``case``: with this case
+    as the query. An HTML file has the contents of the pages on one page.
+
+    Raises:
+        BadInput: no such case, or an image that cannot be read.
+        SemblanceError: what finds burnt-in text is not installed.
+    """
+    if case is not None:
+        search = _of_case(search, case)
+    shown = ".pdf" if suffix in HTML else suffix
+    content = _contents(library, search, shown, options, window_level, reporter, "")[0]
+    reporter.check_cancelled()
+    if suffix == DICOM:
+        content = _pdf_or_text_of_dicom(content)
+    if content.startswith(_PDF):
+        return ReportPreview(*rendered_pages(content, width, SHOWN_PAGES))
+    try:
+        text = content[:SHOWN_BYTES].decode(errors="ignore" if len(content) > SHOWN_BYTES else "strict")
+    except UnicodeDecodeError:
+        text = ""
+    return ReportPreview(text=text)
+
+
+def _pdf_or_text_of_dicom(content: bytes) -> bytes:
+    """The PDF in a DICOM object, else its elements as text, without pixels."""
+    import io
+
+    from pydicom import dcmread
+
+    dataset = dcmread(io.BytesIO(content), stop_before_pixels=True)
+    encapsulated = dataset.get("EncapsulatedDocument")
+    return encapsulated if isinstance(encapsulated, bytes) else str(dataset).encode()
 
 
 @dataclass(frozen=True)
@@ -183,20 +249,16 @@ def write_reports(
             ranked_search = rank_cases(library, one, k=LISTED, reporter=SILENT)
             loaded = open_search_metric(library, one)
             document = report_document(loaded, library, ranked_search, chosen, case_names=names, hider=hider)
-            objects = (
+            contents = (
                 report_objects(loaded, library, ranked_search, chosen, case_names=names, hider=hider)
                 if suffix == DICOM
-                else []
+                else [report_bytes(document, suffix, chosen.page)]
             )
         except SemblanceError as error:
             failed.append((case, str(error)))
             continue
         out = folder / f"report-{number:0{width}d}{suffix}"
-        if objects:
-            files += _write_objects(out, objects)
-        else:
-            write_report(document, out, chosen.page)
-            files.append(out)
+        files += _write_contents(out, contents)
         lines.append((out.name, document.query.case_id, document.query.finding, document.vote_text()))
     index = csv_text(("file", "case_id", "finding", "nearest"), lines)
     write_file(folder / INDEX, index.encode(), private=False)
@@ -209,9 +271,9 @@ def _as_assessed(search: Search, options: ReportOptions) -> Search:
     return replace(search, strength=0.0) if options.dicom == ASSESSMENT else search
 
 
-def _write_objects(out: Path, objects: Sequence[bytes]) -> list[Path]:
-    files = file_names(out, objects)
-    for file, content in zip(files, objects, strict=True):
+def _write_contents(out: Path, contents: Sequence[bytes]) -> list[Path]:
+    files = file_names(out, contents) if out.suffix.lower() == DICOM else [out]
+    for file, content in zip(files, contents, strict=True):
         write_file(file, content, private=False)
     return files
 

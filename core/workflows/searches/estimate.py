@@ -59,6 +59,7 @@ REGION_QUERY = tr_lazy(
 WHOLE_IMAGE_QUERY = tr_lazy("The metric was scored with regions as queries; this query is a whole image.")
 BY_PLACE = tr_lazy("Estimates are calibrated for the metric. This search compares places.")
 BY_BOTH = tr_lazy("Estimates are calibrated for the metric alone. This search compares places too.")
+BY_TEXT = tr_lazy("Estimates are calibrated for images. The words that were searched for changed the order.")
 NO_FINDINGS = tr_lazy("None of the nearest has a finding the metric was scored on.")
 NO_MATCH = tr_lazy("The nearest cases are farther from the query than is usual in this library.")
 

@@ -41,7 +41,7 @@ _MAX_CACHED = 64
 
 #: Why a region is compared as a whole although nobody asked for it.
 NO_PLACES = tr_lazy(
-    "The library has no places, so the region is compared as a whole. Metric > Measure places measures them."
+    "The library has no places, so the region is compared as a whole. Research > Metric > Measure places measures them."
 )
 
 
@@ -179,7 +179,7 @@ def _by_slices(
     if not isinstance(index, SliceIndex) or number is None:
         raise BadInput(
             "The slices of the volumes are not described.",
-            "Describe them: Metric > Measure places, or search with a slice.",
+            "Describe them: Research > Metric > Measure places, or search with a slice.",
         )
     volume = None
     if query.case is not None:

@@ -35,6 +35,7 @@ from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.searches.estimate import (
     BY_BOTH,
     BY_PLACE,
+    BY_TEXT,
     FEWER,
     NO_MATCH,
     REFINED,
@@ -57,6 +58,7 @@ from semblance.core.workflows.searches.feedback.refinement_session import (
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.match_check import check_match
 from semblance.core.workflows.searches.open_metrics import open_search_metric
+from semblance.core.workflows.searches.order_by_text import order_by_text, with_hits
 from semblance.core.workflows.searches.place_search import (
     NO_PLACES,
     combined_comparison,
@@ -297,8 +299,8 @@ def _compare_by_refined_metric(
 
 
 def _shifts(comparison: UnmarkedComparison, search: Search, result: SearchResult) -> tuple[int, ...]:
-    if search.diverse:
-        # Ranks of a diverse search cannot be compared with those by distance.
+    if search.diverse or search.text:
+        # Their ranks cannot be compared with those by distance.
         return ()
     loaded, index = comparison.compared.loaded, comparison.compared.index
     places = [loaded.position_of(line.row) for line in result.ranked]
@@ -315,7 +317,9 @@ def _search_result(
 ) -> SearchResult:
     """Rank, hide, group and estimate, and build the result."""
     plain = comparison.compared
-    compared = plain if marked is None else marked.compared
+    compared, text = plain if marked is None else marked.compared, None
+    if plain.search.text:
+        compared, text = order_by_text(compared, plain.search.text)
     loaded, search = compared.loaded, compared.search
     found = rank_candidates(compared, max(k, VOTERS))
     if marked is None and compared.by_metric_alone:
@@ -323,7 +327,8 @@ def _search_result(
         MeasuredQuery.of(loaded, compared.query).keep(compared, found)
     # Marks may follow the findings on screen, so counts and estimate ignore them.
     scored = _as_scored(plain)
-    voting = found if marked is None and scored is plain else _ranking_without_marks(scored)
+    by_image = marked is None and text is None and scored is plain
+    voting = found if by_image else _ranking_without_marks(scored)
     voters = voting.rows[:VOTERS].tolist()
     changed = scored.changed if scored is not plain else compared.changed
     vote = estimate_from_neighbours(loaded, search, compared.query, voters, changed=changed)
@@ -341,6 +346,10 @@ def _search_result(
     is_far = match is not None and match.is_far
     if is_far and vote.calibrated:
         vote = vote.without_estimate(NO_MATCH)
+    if text is not None:
+        text = with_hits(text, compared, [case.row for case in ranked])
+        if vote.calibrated:
+            vote = vote.without_estimate(BY_TEXT)
     return SearchResult(
         search.query,
         search.metric,
@@ -361,6 +370,7 @@ def _search_result(
         len(loaded.sealed),
         compared_candidates(compared),
         compared.by,
+        text,
     )
 
 
@@ -468,8 +478,8 @@ def _warnings(compared: QueryComparison) -> tuple[str, ...]:
         elif lacking:
             warnings.append(
                 tr_lazy_n(
-                    "{n} case has no places and is not compared. Metric > Measure places measures them.",
-                    "{n} cases have no places and are not compared. Metric > Measure places measures them.",
+                    "{n} case has no places and is not compared. Research > Metric > Measure places measures them.",
+                    "{n} cases have no places and are not compared. Research > Metric > Measure places measures them.",
                     lacking,
                 )
             )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from semblance.core.json_document import JsonDocument, JsonKeys
+from semblance.core.library.text_query import TextHit
 from semblance.core.searches.feedback.judgements import NO_MARKS, QueryMarks
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import WHOLE
@@ -61,6 +62,20 @@ class ComparedCandidates(JsonDocument):
 
 
 @dataclass(frozen=True)
+class TextOrder(JsonDocument):
+    """The ``text`` that was searched for beside the query, the number of cases ``found`` with it, and the constant
+    ``k`` of :func:`semblance.core.retrieval.rank_fusion.fused_scores`. ``hits``: row -> where a ranked case has it."""
+
+    #: The part ``text_order`` of ``semblance search --json``.
+    JSON_KEYS: ClassVar[JsonKeys] = ("text", "found", "k")
+
+    text: str
+    found: int
+    k: int
+    hits: Mapping[int, TextHit] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class SearchResult(JsonDocument):
     """A ranking with what was hidden, and the findings of the nearest (CONTRACT.md, "search").
 
@@ -81,6 +96,7 @@ class SearchResult(JsonDocument):
         "metric",
         ("results", "ranked"),
         "compared_by",
+        ("text_order", "text"),
         "compared",
         "cases",
         ("hidden", ("same_patient", "near_duplicates")),
@@ -116,6 +132,7 @@ class SearchResult(JsonDocument):
     sealed: int = 0
     candidates: ComparedCandidates | None = None
     compared_by: str = WHOLE
+    text: TextOrder | None = None
 
     @property
     def is_unclear(self) -> bool:
@@ -129,4 +146,10 @@ class SearchResult(JsonDocument):
         if self.marks:
             for case, line in zip(self.ranked, found["results"], strict=True):
                 line |= {"near_liked": case.near_liked, "near_disliked": case.near_disliked}
+        if self.text is None:
+            del found["text_order"]
+            return found
+        for case, line in zip(self.ranked, found["results"], strict=True):
+            hit = self.text.hits.get(case.row)
+            line["text_hit"] = None if hit is None else hit.to_json()
         return found

@@ -12,7 +12,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from PySide6.QtWidgets import QLabel
 
 from semblance.app.search.similar.other_diagnoses import OtherDiagnoses
 from semblance.app.search.similar.summary_strip import SHORT_REASONS, SummaryStrip
@@ -191,17 +190,14 @@ def test_the_strip_has_a_short_form_of_every_reason_and_says_it(qtbot):
 
 
 @pytest.mark.parametrize(
-    ("counts", "other", "rank", "title"),
+    ("counts", "other", "rank", "words"),
     [
-        ({"malignant": 7, "benign": 3}, "benign", 4, "Different diagnosis nearby"),
-        # Not what most of the nearest have: as many have it.
-        ({"malignant": 5, "benign": 5}, "benign", 4, "Nearest cases that are not malignant"),
-        # Not nearby: beyond all that are listed.
-        ({"malignant": 10}, "benign", 0, "Nearest cases that are not malignant"),
-        ({"benign": 10}, "malignant", 12, "Different diagnosis nearby"),
+        ({"malignant": 7, "benign": 3}, "benign", 4, "Nearest benign: rank 8"),
+        ({"benign": 10}, "malignant", 78, "Nearest malignant: rank 78, far"),
+        ({"malignant": 10}, "benign", 0, "Nearest benign: beyond rank 10, far"),
     ],
 )
-def test_other_diagnoses_are_called_what_they_are(qtbot, context, counts, other, rank, title):
+def test_other_diagnoses_are_called_what_they_are(qtbot, context, counts, other, rank, words):
     columns = snapshot(metric("m", 0.9)).columns
     number = next(n for n, code in enumerate(columns.finding) if columns.findings[code] == other)
     row = int(columns.case_row[number])
@@ -210,8 +206,8 @@ def test_other_diagnoses_are_called_what_they_are(qtbot, context, counts, other,
     panel = show_widget(
         qtbot, OtherDiagnoses(context, ThumbnailLoader(lambda _rows, done: done([]))), 600, 90
     )
-    panel.show_ranking(made, columns)
-    assert title in [label.text() for label in panel.findChildren(QLabel)]
+    panel.show_ranking(made, columns, {})
+    assert [f"{one.title} {one.value}" for one in panel.strip.cases] == [words]
 
 
 # Why these cases

@@ -34,7 +34,9 @@ def commands(qtbot, context, path):
     context.state.set_library(read_snapshot(path))
     parent = QWidget()
     qtbot.addWidget(parent)
-    return EditCommands(context, parent, lambda: [1, 3])
+    commands = EditCommands(context, parent, lambda: [1, 3])
+    commands.list_requested.connect(lambda _name, panel: qtbot.addWidget(panel))
+    return commands
 
 
 def entries(menu):

@@ -18,7 +18,7 @@ from semblance.core.workflows.searches import index_candidates
 from semblance.core.workflows.searches.index_candidates import IndexedMetric
 from tests.helpers.images import striped_folder
 from tests.helpers.scored_snapshots import snapshot
-from tests.helpers.windows import flush, open_window, wait_for
+from tests.helpers.windows import open_window, wait_for
 
 pytestmark = pytest.mark.usefixtures("without_processes")
 
@@ -72,15 +72,14 @@ def test_verifying_lists_problems_and_repairs_them(library):
         dialog.repair_button.click()
         wait_for(window, lambda: "Done: 8 cases" in dialog.table.item(0, 2).text())
         assert not dialog.repair_button.isEnabled()
-        dialog.accept()
-        flush()
+        window.panels.lists.close_current()
 
 
-def test_closing_the_dialog_during_verification_is_safe(library):
+def test_closing_the_list_during_verification_is_safe(library):
     with open_window(library) as window:
-        dialog = window.parts.commands.maintenance.verify()
-        dialog.close()
-        flush()
+        window.parts.commands.maintenance.verify()
+        window.panels.lists.close_current()
+        assert window.parts.layout.docks["lists"].isHidden()
         wait_for(window, lambda: not window.jobs.active)
 
 
@@ -93,8 +92,7 @@ def test_a_failed_verification_says_so(library):
         assert dialog.summary.text() == "The library could not be verified."
         assert any("is missing: there is no file" in m.what for m in window.context.messages.history)
         shutil.move(library / "gone", library / "catalogue.sqlite")
-        dialog.accept()
-        flush()
+        window.panels.lists.close_current()
 
 
 def test_outdated_search_indexes_are_named_once_and_updated(context, qtbot, monkeypatch):

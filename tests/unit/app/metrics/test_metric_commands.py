@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PySide6.QtWidgets import QWidget
 
-from semblance.app.metrics import manage_metrics_dialog, metric_commands
+from semblance.app.metrics import metric_commands, metrics_panel
 from semblance.app.metrics.metric_commands import MetricCommands
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from tests.helpers.libraries import make_library
@@ -17,7 +17,9 @@ def commands(qtbot, context, tmp_path):
     context.state.set_library(read_snapshot(make_library(tmp_path / "lib.semblance")))
     window = QWidget()
     qtbot.addWidget(window)
-    yield MetricCommands(context, window)
+    commands = MetricCommands(context, window)
+    commands.list_requested.connect(lambda _name, panel: qtbot.addWidget(panel))
+    return commands
 
 
 def test_features_are_imported_under_the_name_of_their_file_and_exported(
@@ -41,7 +43,7 @@ def test_features_are_imported_under_the_name_of_their_file_and_exported(
     dialog = commands._manage
     assert dialog.tree.chosen() == ("dinov2", False), "the current set is chosen"
     assert dialog.export_button.isEnabled()
-    monkeypatch.setattr(manage_metrics_dialog, "choose_target", lambda *_: (out, "NumPy (*.npz)"))
+    monkeypatch.setattr(metrics_panel, "choose_target", lambda *_: (out, "NumPy (*.npz)"))
     dialog.export_button.click()
     context.jobs.run_pending()
     with np.load(out) as written:

@@ -1,11 +1,15 @@
+"""The report dialog: what it leaves out, the name and folder of the file, and the preview of what is asked for."""
+
 from __future__ import annotations
+
+import io
 
 import pytest
 from PIL import Image
-from PySide6.QtCore import QSettings, Qt
-from PySide6.QtWidgets import QFileDialog, QLabel
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel
 
-from semblance.app.reports import report_dialog
+from semblance.app.reports import report_dialog, report_preview
 from semblance.app.reports.report_dialog import (
     ASSESSED,
     DE_IDENTIFIED,
@@ -16,38 +20,34 @@ from semblance.app.reports.report_dialog import (
     ReportDialog,
     query_selections,
 )
-from semblance.app.shell.settings import Settings
+from semblance.app.shell.settings import REPORT_CLINIC, REPORT_LOGO, REPORT_PAGE, WRITE_FOLDER
+from semblance.core.searches.query import Query
+from semblance.core.workflows.reports.write_reports import ReportPreview
+from tests.helpers.scored_snapshots import metric, snapshot
 
 
 @pytest.fixture
-def settings(tmp_path) -> Settings:
-    return Settings(QSettings(str(tmp_path / "s.ini"), QSettings.Format.IniFormat))
+def made(qtbot, context, tmp_path):
+    """Makes a dialog that saves into ``tmp_path``."""
+    context.settings.set_text(WRITE_FOLDER, str(tmp_path))
+
+    def make(*cases: list[str]) -> ReportDialog:
+        dialog = ReportDialog(context, query_selections("c000", *(cases or ([], []))))
+        qtbot.addWidget(dialog)
+        dialog.show()
+        return dialog
+
+    return make
 
 
 @pytest.fixture
-def dialog(qtbot, settings):
-    dialog = ReportDialog(query_selections("c000", ["c1", "c2"], ["c2"]), settings)
-    qtbot.addWidget(dialog)
-    dialog.show()
-    return dialog
+def dialog(made, monkeypatch, tmp_path):
+    monkeypatch.setattr(report_dialog, "target_folder", lambda: str(tmp_path))
+    return made(["c1", "c2"], ["c2"])
 
 
-@pytest.fixture
-def chosen_titles(monkeypatch, tmp_path):
-    """The title of each file dialog. The dialogs return a file or a folder."""
-    titles = []
-
-    def file(_parent, title, *args):
-        titles.append(title)
-        return str(tmp_path / "mine"), args[-1]
-
-    def folder(_parent, title, _begin):
-        titles.append(title)
-        return str(tmp_path)
-
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", file)
-    monkeypatch.setattr(QFileDialog, "getExistingDirectory", folder)
-    return titles
+def choose(box, value):
+    box.setCurrentIndex(box.findData(value))
 
 
 def texts(dialog) -> str:
@@ -64,116 +64,132 @@ def test_the_dialog_describes_what_is_left_out(dialog):
     assert FREE_TEXT in texts(dialog)
 
 
-def test_text_in_images_is_blacked_out_if_that_is_chosen(qtbot, settings, chosen_titles, monkeypatch):
+def test_text_in_images_is_blacked_out_if_that_is_chosen(made, context, monkeypatch):
     monkeypatch.setattr(report_dialog, "is_text_detector_installed", lambda: True)
     for start in (False, True):
-        settings.blacks_out_text = start
-        dialog = ReportDialog(query_selections("c000", [], []), settings)
-        qtbot.addWidget(dialog)
-        dialog.show()
+        context.settings.blacks_out_text = start
+        dialog = made()
         assert dialog.clean_pixels.isChecked() == start
         assert (TEXT_STAYS in texts(dialog)) == (not start)
         dialog.clean_pixels.setChecked(True)
         assert TEXT_HIDDEN in texts(dialog)
-        qtbot.mouseClick(dialog.create_button, Qt.MouseButton.LeftButton)
-        assert dialog.options.clean_pixels
-    dialog = ReportDialog(query_selections("c000", [], []), settings)
-    qtbot.addWidget(dialog)
-    dialog.format_box.setCurrentIndex(dialog.format_box.findData("csv"))
+        assert dialog.options().clean_pixels
+    choose(dialog.format_box, "csv")
     assert not dialog.clean_pixels.isVisibleTo(dialog)
-    qtbot.mouseClick(dialog.create_button, Qt.MouseButton.LeftButton)
-    assert not dialog.options.clean_pixels
+    assert not dialog.options().clean_pixels
 
 
-def test_text_in_images_stays_only_by_choice_where_nothing_can_find_it(qtbot, settings, monkeypatch):
+def test_text_in_images_stays_only_by_choice_where_nothing_can_find_it(made, context, monkeypatch):
     monkeypatch.setattr(report_dialog, "is_text_detector_installed", lambda: False)
     for asked in (False, True):
-        settings.blacks_out_text = asked
-        dialog = ReportDialog(query_selections("c000", [], []), settings)
-        qtbot.addWidget(dialog)
+        context.settings.blacks_out_text = asked
+        dialog = made()
         # Who asked for it in the settings gets an error instead of a report with text, or unticks it.
         assert (dialog.clean_pixels.isEnabled(), dialog.clean_pixels.isChecked()) == (asked, asked)
         assert "semblance-retrieval[ocr]" in dialog.clean_pixels.toolTip()
 
 
-def test_one_report_gets_the_suffix_of_its_format(dialog, chosen_titles, tmp_path, qtbot):
-    dialog.format_box.setCurrentIndex(dialog.format_box.findData("json"))
+def test_enter_saves_under_a_free_name_that_names_nobody(dialog, tmp_path, qtbot):
     dialog.comment.setPlainText("  Seen.  ")
-    dialog.clinic.setText("Ward 7")
-    qtbot.mouseClick(dialog.create_button, Qt.MouseButton.LeftButton)
-    assert dialog.result() == ReportDialog.DialogCode.Accepted
-    assert dialog.target == tmp_path / "mine.json"
-    assert dialog.cases() == ()
-    assert (dialog.options.clinic, dialog.options.comment) == ("Ward 7", "Seen.")
-    assert not dialog.options.identified
-    assert not dialog.options.free_text
-
-
-def test_several_reports_are_written_into_a_folder(dialog, chosen_titles, tmp_path, qtbot):
-    dialog.query_box.setCurrentIndex(1)
+    proposed = dialog.name.text()
+    assert proposed.startswith("report 2") and proposed.endswith(".pdf")
+    assert "c000" not in proposed
     qtbot.keyClick(dialog, Qt.Key.Key_Return)
-    assert chosen_titles == ["Folder for the reports"]
-    assert dialog.cases() == ("c1", "c2")
-    assert dialog.target == tmp_path
+    assert dialog.result() == ReportDialog.DialogCode.Accepted
+    request = dialog.request
+    assert (request.target, request.cases, request.suffix) == (tmp_path / proposed, (), ".pdf")
+    assert (request.options.comment, request.options.identified, request.options.free_text) == (
+        "Seen.",
+        False,
+        False,
+    )
 
 
-def test_the_letterhead_is_stored_but_not_the_privacy_options(
-    dialog, chosen_titles, settings, qtbot, tmp_path
-):
-    Image.new("RGB", (9, 9)).save(tmp_path / "logo.png")
-    dialog.logo.setText(str(tmp_path / "logo.png"))
-    dialog.clinic.setText("Ward 7")
-    dialog.page.setCurrentText("letter")
-    dialog.identified.setChecked(True)
-    dialog.free_text.setChecked(True)
-    dialog.create_button.click()
-    assert dialog.options.free_text
-    second = ReportDialog(query_selections("c000", [], []), settings)
-    qtbot.addWidget(second)
-    assert second.clinic.text() == "Ward 7"
-    assert second.page.currentText() == "letter"
-    assert not second.identified.isChecked()
-    assert not second.free_text.isChecked()
-    assert second.query_box.count() == 1
-
-
-def test_a_missing_logo_is_reported(dialog, chosen_titles, tmp_path):
-    dialog.logo.setText(str(tmp_path / "gone.png"))
-    dialog.create_button.click()
-    assert "There is no logo" in texts(dialog)
+def test_a_file_that_exists_is_replaced_only_when_it_is_saved_again(dialog, tmp_path):
+    (tmp_path / "mine.json").touch()
+    choose(dialog.format_box, "json")
+    dialog.name.setText("mine")
+    dialog.save()
     assert dialog.isVisible()
-    assert chosen_titles == []
+    assert "mine.json exists" in dialog.warning.text()
+    dialog.save()
+    assert dialog.request.target == tmp_path / "mine.json"
 
 
-def test_the_page_size_is_hidden_without_pages(dialog):
-    assert dialog.page.isVisible()
-    dialog.format_box.setCurrentIndex(dialog.format_box.findData("html"))
-    assert not dialog.page.isVisible()
+def test_several_reports_are_written_into_a_new_folder(dialog, tmp_path):
+    dialog.query_box.setCurrentIndex(1)
+    dialog.save()
+    assert dialog.request.cases == ("c1", "c2")
+    assert dialog.request.target.parent == tmp_path
+    assert dialog.request.target.name.startswith("reports 2")
 
 
-def test_an_assessment_says_what_it_is_and_asks_for_the_estimate(dialog, settings, qtbot, chosen_titles):
-    settings.set_text("author", "anna")
+def test_the_letterhead_is_that_of_the_settings_and_a_missing_logo_is_reported(made, context, tmp_path):
+    Image.new("RGB", (9, 9)).save(tmp_path / "logo.png")
+    for key, text in (
+        (REPORT_CLINIC, "Ward 7"),
+        (REPORT_PAGE, "letter"),
+        (REPORT_LOGO, str(tmp_path / "logo.png")),
+    ):
+        context.settings.set_text(key, text)
+    options = made().options()
+    assert (options.clinic, options.page, options.logo[:4]) == ("Ward 7", "letter", b"\x89PNG")
+    context.settings.set_text(REPORT_LOGO, str(tmp_path / "gone.png"))
+    dialog = made()
+    assert "There is no logo" in texts(dialog)
+    dialog.save()
+    assert dialog.request is None
+
+
+def test_formats_of_plug_ins_are_offered(made, monkeypatch):
+    monkeypatch.setattr(report_dialog, "report_endings", lambda: (".pdf", ".odt"))
+    dialog = made()
+    choose(dialog.format_box, "odt")
+    assert dialog.format_box.currentText() == "ODT, by a plug-in"
+    assert dialog.target().suffix == ".odt"
+
+
+def test_an_assessment_says_what_it_is_and_asks_for_the_estimate(dialog, context):
+    context.settings.set_text("author", "anna")
     assert not dialog.estimate.isVisible()
-    dialog.format_box.setCurrentIndex(dialog.format_box.findData("assessment"))
+    choose(dialog.format_box, "assessment")
     assert dialog.estimate.isVisible()
     assert ASSESSED in texts(dialog)
-    dialog.estimate.setCurrentIndex(dialog.estimate.findData("rejected"))
+    choose(dialog.estimate, "rejected")
     # Of several queries nothing is said of an estimate.
     dialog.query_box.setCurrentIndex(1)
     assert not dialog.estimate.isVisible()
     dialog.query_box.setCurrentIndex(0)
-    qtbot.mouseClick(dialog.create_button, Qt.MouseButton.LeftButton)
-    assert (dialog.options.dicom, dialog.options.estimate, dialog.options.reader) == (
-        "assessment",
-        "rejected",
-        "anna",
-    )
-    assert dialog.target.suffix == ".dcm"
+    options = dialog.options()
+    assert (options.dicom, options.estimate, options.reader) == ("assessment", "rejected", "anna")
+    assert dialog.target().suffix == ".dcm"
+    choose(dialog.format_box, "sr")
+    assert dialog.options().estimate == ""
 
 
-def test_of_another_format_nothing_is_said_of_the_estimate(dialog, qtbot, chosen_titles):
-    dialog.format_box.setCurrentIndex(dialog.format_box.findData("assessment"))
-    dialog.estimate.setCurrentIndex(dialog.estimate.findData("accepted"))
-    dialog.format_box.setCurrentIndex(dialog.format_box.findData("sr"))
-    qtbot.mouseClick(dialog.create_button, Qt.MouseButton.LeftButton)
-    assert dialog.options.estimate == ""
+def test_the_preview_shows_the_newest_request_and_its_errors(made, context, monkeypatch):
+    page = io.BytesIO()
+    Image.new("RGB", (40, 60)).save(page, "PNG")
+    asked = []
+
+    def preview(_library, _search, suffix, options, _width, **_more):
+        asked.append((suffix, options.comment))
+        return ReportPreview((page.getvalue(),), 9) if suffix == ".pdf" else ReportPreview(text="a,b")
+
+    monkeypatch.setattr(report_preview, "preview_report", preview)
+    context.state.set_library(snapshot(metric("plain", None)))
+    context.state.set_metric("plain")
+    context.state.set_query(Query(case=context.state.columns.ids[0]))
+    dialog = made()
+    for text in ("S", "Seen"):
+        dialog.comment.setPlainText(text)
+    dialog.preview._start()
+    context.jobs.run_pending()
+    assert asked[-1] == (".pdf", "Seen")
+    assert len(dialog.preview.pages) == 1
+    assert dialog.preview.status.text() == "The first 1 of 9 pages"
+    choose(dialog.format_box, "csv")
+    dialog.preview._start()
+    context.jobs.run_pending()
+    assert dialog.preview.text.toPlainText() == "a,b"
+    assert dialog.preview.views.currentWidget() is dialog.preview.text

@@ -7,6 +7,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QInputDialog
 
 from semblance.app.search.hanging_page import HangingPage, saved_layouts
+from semblance.app.viewer.window_level import Window
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from tests.helpers.dicom_files import MG, image, save
@@ -126,3 +127,40 @@ def test_a_layout_made_by_mouse_and_keys_is_saved_under_a_name(page, qtbot, jobs
 def test_damaged_layouts_are_left_out(context, text):
     context.settings.set_text("hanging_layouts", text)
     assert saved_layouts(context.settings) == []
+
+
+def test_views_of_a_group_share_zoom_window_and_inversion_and_the_next_hanging_has_them(page, jobs):
+    """All CC, prior and current, and no MLO; what is towards the chest wall is mirrored between both breasts."""
+    right, left, mlo = (page.panes[place].view for place in (0, 1, 2))
+    prior = page.panes[4].view
+    of_file = mlo.window_level
+    right.zoom_by(3.0)
+    right.pan_by(40, 10)
+    right.set_window(Window(100, 900))
+    right.invert()
+    for other in (left, prior):
+        assert other.viewport.zoom == pytest.approx(right.viewport.zoom, rel=0.02)
+        assert other.window_level == Window(100, 900)
+        assert other.inverted
+    assert (mlo.viewport.fitted, mlo.window_level, mlo.inverted) == (True, of_file, False)
+    assert right.viewport.x < 32 < left.viewport.x
+    assert left.viewport.x - 32 == pytest.approx(32 - right.viewport.x, abs=0.7)
+    page.leave()
+    page.show_patient(int(page._context.state.columns.case_row[0]))
+    jobs.run_pending()
+    assert right.viewport.zoom / right.viewport.fit_zoom == pytest.approx(3.0, rel=0.02)
+    assert left.viewport.x - 32 == pytest.approx(32 - right.viewport.x, abs=0.7)
+    assert (left.window_level, left.inverted, mlo.inverted) == (Window(100, 900), True, False)
+    choose(page, "Fit, with the windows of the files")
+    jobs.run_pending()
+    assert (right.viewport.fitted, right.inverted, right.window_level) == (True, False, of_file)
+
+
+def test_every_image_has_the_menu_of_its_case(page):
+    texts = []
+    page._context.case_menu.fill = lambda _menu, row, header: texts.append((row, header is not None))
+    menu = page._make_menu(page.panes[1], QPoint())
+    entries = [action.text().partition("\t")[0] for action in menu.actions()]
+    assert texts == [(page.panes[1].source[1], True)]
+    assert "True size, in mm of the screen" in entries
+    menu.deleteLater()

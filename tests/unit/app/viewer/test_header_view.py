@@ -9,12 +9,14 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
-from semblance.app.viewer.header_view import HeaderDialog
+from semblance.app.viewer.header_view import HeaderPanel
 from semblance.core.errors import BadInput
 from semblance.core.imaging.dicom.header_lines import HeaderLine
 from semblance.core.imaging.image_address import ImageAddress
+from semblance.core.searches.query import Query
 from semblance.core.workflows.imaging import read_header
 from semblance.core.workflows.imaging.read_header import HeaderTable
+from tests.helpers.scored_snapshots import snapshot
 
 LINES = [
     HeaderLine(0, "0008,0060", "Modality", "CS", "CT"),
@@ -29,7 +31,7 @@ NAME, VALUE = 1, 3
 @pytest.fixture
 def dialog(qtbot, jobs, context, monkeypatch):
     monkeypatch.setattr(read_header, "read_header", lambda *_: HeaderTable("one.dcm", LINES, 7, dicom=True))
-    dialog = HeaderDialog(context)
+    dialog = HeaderPanel(context)
     qtbot.addWidget(dialog)
     dialog.show()
     dialog.read(None, ImageAddress(Path("one.dcm")), None)
@@ -107,10 +109,28 @@ def test_a_header_that_cannot_be_read_says_why(dialog, jobs, monkeypatch):
     assert not dialog.view.copy_button.isEnabled()
 
 
-def test_closing_gives_the_reading_up(dialog, jobs):
-    dialog.read(None, ImageAddress(Path("one.dcm")), None)
-    dialog.close()
+def test_hiding_gives_the_reading_up_and_showing_reads_again(dialog, jobs):
+    dialog.read(None, ImageAddress(Path("two.dcm")), None)
+    dialog.hide()
     jobs.run_pending()
+    assert dialog.view.rows.rowCount() == 0
+    dialog.show()
+    jobs.run_pending()
+    assert dialog.view.rows.rowCount() == 5
+
+
+def test_it_follows_the_case_with_its_search_text_until_it_is_hidden(dialog, jobs, context):
+    context.state.set_library(snapshot())
+    rows = [int(row) for row in context.state.columns.case_row[:3]]
+    search(dialog, "modality")
+    dialog.follow(rows[1])
+    jobs.run_pending()
+    assert dialog.view.search.text() == "modality"
+    assert [line.name for line in dialog.view.rows.found] == ["Modality"]
+    context.state.set_query(Query(case=context.state.columns.ids[0]))
+    jobs.run_pending()
+    assert dialog.view.rows.rowCount() == 1
+    context.state.set_library(None)
     assert dialog.view.rows.rowCount() == 0
 
 

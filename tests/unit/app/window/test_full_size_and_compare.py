@@ -104,17 +104,17 @@ def test_the_header_is_that_of_the_visible_image(library):
         window.panels.library.grid.setFocus()
         window.context.actions["header"].trigger()
         wait_until_idle(window)
-        dialog = window.parts.commands.header_dialog
+        dialog = window.panels.file_header
         values = {line.name: line.value for line in dialog.view.rows.found}
         assert values["Format"] == "PNG"
         assert Path(values["File"]).name == Path(window.state.columns.ids[3]).name
-        dialog.close()
+        window.panels.lists.close_current()
         search_first_case(window)
         window.panels.query.header_requested.emit()
         wait_until_idle(window)
         values = {line.name: line.value for line in dialog.view.rows.found}
         assert Path(values["File"]).name == Path(window.state.columns.ids[0]).name
-        dialog.close()
+        window.panels.lists.close_current()
 
 
 @pytest.mark.parametrize("page", ["compare", "large"])

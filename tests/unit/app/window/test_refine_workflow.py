@@ -79,9 +79,9 @@ def test_refinement_works_with_the_keyboard_only(library):
         assert in_force(window) == [JudgementKind.ALIKE, JudgementKind.NOT_ALIKE, JudgementKind.NOT_ALIKE]
         press(window, Qt.Key.Key_Home)
         press(window, Qt.Key.Key_T)
-        assert window.panels.ranking.card_feedback.bar.isVisible()
+        assert window.panels.ranking.order.cancel.isVisible()
         press(window, Qt.Key.Key_Escape)
-        assert not window.panels.ranking.card_feedback.bar.isVisible()
+        assert not window.panels.ranking.order.cancel.isVisible()
         press(window, Qt.Key.Key_T)
         for _ in range(4):
             press(window, Qt.Key.Key_Right)

@@ -6,7 +6,6 @@ from contextlib import closing
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QInputDialog
-from shiboken6 import isValid
 
 from semblance.app.screenshot import wait_until_idle
 from semblance.app.shell import search_operations
@@ -46,7 +45,7 @@ def saved_and_listed(window, monkeypatch):
     ask(window, 0)
     save_as(window, monkeypatch, "one")
     window.context.actions["searches"].trigger()
-    dialog = window.parts.commands.searches.dialog
+    dialog = window.parts.commands.searches.panel
     wait_for(window, lambda: dialog.names() == ["one"])
     return dialog
 
@@ -72,6 +71,7 @@ def test_a_search_is_saved_left_and_reopened_to_the_pixel(qtbot, library, monkey
         assert window.windowTitle().startswith("first – ")
         view_state = view.viewport, view.window_level, view.orientation
         current, scroll = grid.current(), grid.verticalScrollBar().value()
+        grid.setFocus()
         search, before = window.state.search, window.panels.query.grab().toImage()
         ranked = window.panels.ranking.grid.grab().toImage()
         wait_until_idle(window)
@@ -80,11 +80,12 @@ def test_a_search_is_saved_left_and_reopened_to_the_pixel(qtbot, library, monkey
         assert window.state.ledger != search.ledger
         assert view.viewport != view_state[0]
         qtbot.keyClick(window, Qt.Key.Key_O, ALT)
-        dialog = window.parts.commands.searches.dialog
+        dialog = window.parts.commands.searches.panel
         wait_for(window, lambda: dialog.names() == ["first"])
-        assert dialog.focusWidget() is dialog.list, "Enter opens, it does not close"
+        assert window.focusWidget() is dialog.list, "Enter opens, it does not close"
         qtbot.keyClick(dialog.list, Qt.Key.Key_Return)
         wait_for(window, lambda: window.state.search_name == "first" and window.panels.query.shows_query)
+        qtbot.keyClick(dialog.list, Qt.Key.Key_Escape)
         wait_until_idle(window)
         assert window.state.search == search
         assert (view.viewport, view.window_level, view.orientation) == view_state
@@ -149,38 +150,32 @@ def test_a_branch_does_not_change_the_original(qtbot, library, monkeypatch):
         assert saved_searches.reopen(library, "stem").search.strength == 1.0
 
 
+def choose_diagnosis(panel, text):
+    panel.outcome.setCurrentIndex(panel.outcome.findText(text))
+    panel.outcome.activated.emit(panel.outcome.currentIndex())
+
+
 def test_a_diagnosis_is_entered_for_a_saved_search(library, monkeypatch):
     with open_window(library) as window:
-        dialog = saved_and_listed(window, monkeypatch)
-        offered = []
-        monkeypatch.setattr(
-            QInputDialog,
-            "getItem",
-            lambda _of, _title, _label, items, _at, **_more: offered.append(items) or (items[-2], True),
-        )
-        dialog.outcome_button.click()
-        finding = window.state.columns.findings[-1]
-        wait_for(window, lambda: f"diagnosis {finding}" in dialog.list.item(0).text())
-        assert offered == [["(not known)", *window.state.columns.findings, "(another finding)"]]
-        dialog.close()
+        panel = saved_and_listed(window, monkeypatch)
+        findings = window.state.columns.findings
+        offered = [panel.outcome.itemText(place) for place in range(panel.outcome.count())]
+        assert offered == ["(not known)", *findings, "(another finding)"]
+        choose_diagnosis(panel, findings[-1])
+        wait_for(window, lambda: f"diagnosis {findings[-1]}" in panel.list.item(0).text())
 
 
 def test_a_diagnosis_that_another_person_entered_is_shown_before_it_is_replaced(library, monkeypatch):
     with open_window(library) as window:
-        dialog = saved_and_listed(window, monkeypatch)
+        panel = saved_and_listed(window, monkeypatch)
         mine, theirs = window.state.columns.findings[:2]
         enter_outcome(library, "one", theirs)
-        asked = []
-        monkeypatch.setattr(
-            QInputDialog,
-            "getItem",
-            lambda _of, _title, label, items, at, **_more: asked.append((label, items[at])) or (mine, True),
-        )
-        dialog.outcome_button.click()
-        wait_for(window, lambda: f"diagnosis {mine}" in dialog.list.item(0).text())
-        assert [at for _, at in asked] == ["(not known)", theirs]
-        assert f"now {theirs}" in asked[1][0]
-        dialog.close()
+        choose_diagnosis(panel, mine)
+        wait_for(window, lambda: panel.outcome.currentText() == theirs)
+        assert f"now {theirs}" in panel.problem.text()
+        choose_diagnosis(panel, mine)
+        wait_for(window, lambda: f"diagnosis {mine}" in panel.list.item(0).text())
+        assert not panel.problem.isVisible()
 
 
 def test_searches_are_renamed_deleted_and_brought_back(qtbot, library, monkeypatch):
@@ -189,20 +184,18 @@ def test_searches_are_renamed_deleted_and_brought_back(qtbot, library, monkeypat
         for name in ("one", "two"):
             save_as(window, monkeypatch, name)
         window.context.actions["searches"].trigger()
-        dialog = window.parts.commands.searches.dialog
+        dialog = window.parts.commands.searches.panel
         wait_for(window, lambda: len(dialog.names()) == 2)
         dialog.select("one")
-        answer(monkeypatch, "uno")
         qtbot.keyClick(dialog.list, Qt.Key.Key_F2)
+        qtbot.keyClicks(dialog.name, "uno")
+        qtbot.keyClick(dialog.name, Qt.Key.Key_Return)
         wait_for(window, lambda: set(dialog.names()) == {"uno", "two"})
         dialog.select("uno")
-        prompts = []
-        given = iter([("two", True), ("", False)])
-        monkeypatch.setattr(
-            QInputDialog, "getText", lambda _of, _title, label, **_more: prompts.append(label) or next(given)
-        )
         qtbot.keyClick(dialog.list, Qt.Key.Key_F2)
-        assert prompts == ["Name", "A search named 'two' exists already. Enter another name:"]
+        dialog.name.setText("two")
+        qtbot.keyClick(dialog.name, Qt.Key.Key_Return)
+        assert "exists already" in dialog.problem.text()
         assert set(dialog.names()) == {"uno", "two"}
         dialog.select("two")
         qtbot.keyClick(dialog.list, Qt.Key.Key_Delete)
@@ -216,28 +209,19 @@ def test_searches_are_renamed_deleted_and_brought_back(qtbot, library, monkeypat
         dialog.select("two")
         dialog.delete()
         wait_for(window, lambda: dialog.names() == ["uno"])
-        dialog.close()
-        wait_for(window, lambda: not isValid(dialog))
+        dialog.list.setFocus()
+        qtbot.keyClick(dialog.list, Qt.Key.Key_Escape)
+        assert not dialog.isVisible()
+        assert window.panels.ranking.grid.hasFocus()
         window.context.actions["searches"].trigger()
-        again = window.parts.commands.searches.dialog
+        again = window.parts.commands.searches.panel
+        assert again is dialog
         wait_for(window, lambda: again.deleted_button.text() == "Deleted (1)")
-        assert not again.undo_button.isVisible()
         (action,) = again.deleted_button.menu().actions()
         assert action.text().startswith("two, deleted 2")
         action.trigger()
         wait_for(window, lambda: set(again.names()) == {"uno", "two"})
         wait_for(window, lambda: not again.deleted_button.isVisible())
-        again.close()
-
-
-def test_a_list_closed_before_its_search_is_deleted_gets_no_answer(qtbot, library, monkeypatch):
-    with open_window(library) as window:
-        dialog = saved_and_listed(window, monkeypatch)
-        dialog.select("one")
-        dialog.delete()
-        dialog.close()
-        wait_for(window, lambda: not isValid(dialog) and not window.jobs.active)
-        assert saved_searches.saved_searches(library) == []
 
 
 def test_a_name_that_is_taken_is_refused_in_words(library, monkeypatch):
@@ -260,7 +244,7 @@ def test_a_search_that_would_differ_is_reported_and_repeated_on_request(library,
         saved_searches.save(library, "old", memory)
         now = [case.case_id for case in window.state.ranking.ranked]
         window.context.actions["searches"].trigger()
-        dialog = window.parts.commands.searches.dialog
+        dialog = window.parts.commands.searches.panel
         wait_for(window, lambda: dialog.names() == ["old"])
         dialog.open_selected()
         wait_for(window, lambda: window.state.search_name == "old")

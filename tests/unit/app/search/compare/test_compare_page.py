@@ -140,7 +140,7 @@ def test_missing_image_shows_an_error_beside_the_other_image(panel, jobs, monkey
     jobs.run_pending()
     assert panel.panes[0].view.image is not None
     assert panel.panes[1].view.image is None
-    assert "not there any more" in panel.headers[1]._distance.text()
+    assert "not there any more" in panel.headers[1].problem.text()
 
 
 def test_query_outside_the_library_is_compared(panel, jobs, tmp_path):
@@ -405,5 +405,5 @@ def test_without_places_z_does_nothing_and_no_line_is_shown(panel, qtbot):
     before = [pane.view.viewport for pane in panel.panes]
     qtbot.keyClick(panel.panes[1].view, Qt.Key.Key_Z)
     assert [pane.view.viewport for pane in panel.panes] == before
-    assert panel.place_line.isHidden()
+    assert panel.place_line.text() == ""
     assert not panel.panes[1].view.place_marks

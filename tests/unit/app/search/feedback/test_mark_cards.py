@@ -118,11 +118,11 @@ def test_comparison_by_keys(qtbot, ranking_panel, judging_context, jobs):
     closer = row(ranking_panel, 0)
     ranking_panel.card_feedback.compare_current()
     ids = judging_context.state.columns
-    assert ids.name(ids.index_of_row(closer)) in ranking_panel.card_feedback.bar.text
+    assert f"{ids.name(ids.index_of_row(closer))} is closer than" in ranking_panel.order.text
     qtbot.keyClick(ranking_panel.grid, Qt.Key.Key_Right)
     farther = ranking_panel.grid.current()
     ranking_panel.card_feedback.compare_current()
-    assert ranking_panel.card_feedback.bar.text == ""
+    assert "closer" not in ranking_panel.order.text
     jobs.run_pending()
     (entry,) = judging_context.state.ranked_search.entries
     named = [ids.ids[ids.index_of_row(one)] for one in (closer, farther)]
@@ -136,7 +136,7 @@ def test_another_query_cancels_a_comparison(ranking_panel, judging_context, jobs
     ranking_panel.grid.set_current(row(ranking_panel, 0))
     ranking_panel.card_feedback.compare_current()
     search_operations.submit_query(judging_context, Query(case=judging_context.state.columns.ids[7]))
-    assert ranking_panel.card_feedback.bar.text == ""
+    assert "closer" not in ranking_panel.order.text
 
 
 def test_marks_are_those_of_the_current_query(ranking_panel, judging_context, jobs):
@@ -274,9 +274,8 @@ def test_a_case_is_not_judged_against_itself(ranking_panel, judging_context, job
 def test_comparison_is_cancelled_by_mouse(qtbot, ranking_panel):
     ranking_panel.grid.set_current(row(ranking_panel, 0))
     ranking_panel.card_feedback.compare_current()
-    assert ranking_panel.card_feedback.bar.isVisible()
-    qtbot.mouseClick(ranking_panel.card_feedback.bar._button, LEFT, pos=QPoint(4, 4))
-    assert not ranking_panel.card_feedback.bar.isVisible()
+    qtbot.mouseClick(ranking_panel.order.cancel, LEFT, pos=QPoint(4, 4))
+    assert not ranking_panel.order.cancel.isVisible()
     assert not ranking_panel.grid.comparison.pending
 
 

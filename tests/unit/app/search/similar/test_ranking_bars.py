@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import Qt
 
-from semblance.app.search.similar.ranking_bars import MarksBar, OtherMarksBar, TrainingBar
+from semblance.app.search.similar.ranking_bars import OrderLine
 from semblance.app.search.similar.ranking_panel import RankingPanel
 from semblance.app.shell import search_operations
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
@@ -23,9 +23,12 @@ MINUS = "\N{EN DASH}"
 PLACES = (5, 7)
 
 
+NONE_YET = "No marks yet. + or − reorders"
+
+
 @pytest.fixture
-def marks_bar(ranking_panel) -> MarksBar:
-    return ranking_panel.findChild(MarksBar)
+def order_line(ranking_panel) -> OrderLine:
+    return ranking_panel.order
 
 
 def order(judging_context) -> list[str]:
@@ -33,55 +36,56 @@ def order(judging_context) -> list[str]:
 
 
 def test_the_bar_counts_the_marks_and_shows_the_order_before(
-    qtbot, ranking_panel, marks_bar, judging_context, jobs
+    qtbot, ranking_panel, order_line, judging_context, jobs
 ):
     before = order(judging_context)
-    assert marks_bar.text == ""
+    assert order_line.text == NONE_YET
     liked, disliked = ranking_panel.grid.model().case_row(5), ranking_panel.grid.model().case_row(0)
     for row, mark in ((liked, 1), (disliked, -1)):
         ranking_panel.card_feedback.mark_rows(mark, [row])
         jobs.run_pending()
     after = order(judging_context)
-    assert marks_bar.text == "Ordered by 2 marks"
-    assert marks_bar.undo.toolTip() == "Undo the last mark (Ctrl+Z)"
-    assert marks_bar.start_again.toolTip() == "Undo all marks of this query"
+    assert order_line.text == "Ordered by 2 marks"
+    assert order_line.undo.toolTip() == "Undo the last mark (Ctrl+Z)"
+    assert order_line.start_again.toolTip() == "Undo all marks of this query"
     assert after != before
-    qtbot.mouseClick(marks_bar.before, LEFT)
+    qtbot.mouseClick(order_line.before, LEFT)
     jobs.run_pending()
-    assert marks_bar.text == "Order before 2 marks"
+    assert order_line.text == "Order before 2 marks"
     assert order(judging_context) == before
-    qtbot.mouseClick(marks_bar.before, LEFT)
+    qtbot.mouseClick(order_line.before, LEFT)
     jobs.run_pending()
     assert order(judging_context) == after
 
 
-def test_a_mark_made_in_the_order_before_is_followed(qtbot, ranking_panel, marks_bar, judging_context, jobs):
+def test_a_mark_made_in_the_order_before_is_followed(qtbot, ranking_panel, order_line, judging_context, jobs):
     ranking_panel.card_feedback.mark_rows(1, [ranking_panel.grid.model().case_row(5)])
     jobs.run_pending()
-    qtbot.mouseClick(marks_bar.before, LEFT)
+    qtbot.mouseClick(order_line.before, LEFT)
     jobs.run_pending()
     before = order(judging_context)
     ranking_panel.card_feedback.mark_rows(-1, [ranking_panel.grid.model().case_row(0)])
     jobs.run_pending()
-    assert marks_bar.text == "Ordered by 2 marks"
+    assert order_line.text == "Ordered by 2 marks"
     assert order(judging_context) != before
 
 
 def test_undo_removes_one_mark_and_start_again_removes_all(
-    qtbot, ranking_panel, marks_bar, judging_context, jobs
+    qtbot, ranking_panel, order_line, judging_context, jobs
 ):
     before = order(judging_context)
     for place in (5, 6):
         ranking_panel.card_feedback.mark_rows(1, [ranking_panel.grid.model().case_row(place)])
         jobs.run_pending()
-    qtbot.mouseClick(marks_bar.undo, LEFT)
+    qtbot.mouseClick(order_line.undo, LEFT)
     jobs.run_pending()
     assert len(judging_context.state.marks) == 1
-    qtbot.mouseClick(marks_bar.start_again, LEFT)
+    qtbot.mouseClick(order_line.start_again, LEFT)
     jobs.run_pending()
     assert judging_context.state.marks == QueryMarks()
     assert order(judging_context) == before
-    assert not marks_bar.isVisible()
+    assert (order_line.text, order_line.isVisible()) == (NONE_YET, True)
+    assert not order_line.start_again.isVisible()
 
 
 def test_cards_say_which_marked_cases_they_are_near_to(ranking_panel, judging_context, jobs):
@@ -111,11 +115,6 @@ def test_cards_say_which_marked_cases_they_are_near_to(ranking_panel, judging_co
 
 
 @pytest.fixture
-def other_marks_bar(ranking_panel) -> OtherMarksBar:
-    return ranking_panel.findChild(OtherMarksBar)
-
-
-@pytest.fixture
 def marked(ranking_panel, judging_context, jobs) -> Query:
     """The query, of which two cases are marked."""
     rows = [ranking_panel.grid.model().case_row(place) for place in PLACES]
@@ -129,7 +128,7 @@ def order_with_distances(state) -> list[tuple[str, float]]:
 
 
 def test_marks_do_not_change_the_next_search_unless_a_person_asks_for_it(
-    qtbot, ranking_panel, other_marks_bar, marked, judging_context, jobs
+    qtbot, ranking_panel, order_line, marked, judging_context, jobs
 ):
     state = judging_context.state
     other = Query(case=state.columns.ids[9])
@@ -137,17 +136,17 @@ def test_marks_do_not_change_the_next_search_unless_a_person_asks_for_it(
     jobs.run_pending()
     plain = nearest_cases(state.location, state.metric.name, other, k=judging_context.settings.similar_cases)
     assert order_with_distances(state) == [(case.case_id, case.distance) for case in plain.ranked]
-    assert (other_marks_bar.text, state.own_judgement_count, state.judgement_count) == ("", 0, len(PLACES))
+    assert (order_line.text, state.own_judgement_count, state.judgement_count) == (NONE_YET, 0, len(PLACES))
     assert not ranking_panel.grid.model().judgements
     state.change_search(refined=True)
     search_operations.rank(judging_context)
     jobs.run_pending()
-    assert other_marks_bar.text == "Refined by 2 marks on other cases"
+    assert order_line.text == "Refined by 2 marks on other cases"
     assert order_with_distances(state) != [(case.case_id, case.distance) for case in plain.ranked]
     assert state.ranking.vote.probability is None
-    qtbot.mouseClick(other_marks_bar.change, LEFT)
+    qtbot.mouseClick(order_line.change, LEFT)
     jobs.run_pending()
-    assert other_marks_bar.text == ""
+    assert order_line.text == NONE_YET
     assert order_with_distances(state) == [(case.case_id, case.distance) for case in plain.ranked]
 
 
@@ -163,7 +162,7 @@ def test_undo_leaves_the_marks_of_other_queries(ranking_panel, marked, judging_c
 
 
 def test_marks_that_a_region_sets_aside_can_be_used_for_it(
-    qtbot, other_marks_bar, marked, judging_context, jobs, monkeypatch
+    qtbot, order_line, marked, judging_context, jobs, monkeypatch
 ):
     from dataclasses import replace
 
@@ -174,13 +173,13 @@ def test_marks_that_a_region_sets_aside_can_be_used_for_it(
     )
     state.set_region(search.query.region)
     state.set_ranked_search(replace(state.ranked_search, search=search))
-    assert other_marks_bar.text == "2 marks on this image are set aside for the region"
+    assert order_line.text == "2 marks on this image are set aside for the region"
     judged = []
     monkeypatch.setattr(
         "semblance.app.search.feedback.mark_cards.save_judgements",
         lambda _context, judgements: judged.extend(judgements),
     )
-    qtbot.mouseClick(other_marks_bar.change, LEFT)
+    qtbot.mouseClick(order_line.change, LEFT)
     assert [one.case for one in judged] == list(state.marks_set_aside.liked)
     assert all(one.region == search.query.region.to_json() for one in judged)
 
@@ -205,11 +204,6 @@ def panel(qtbot, context):
 
 
 @pytest.fixture
-def training_bar(panel) -> TrainingBar:
-    return panel.findChild(TrainingBar)
-
-
-@pytest.fixture
 def trained(context) -> list[bool]:
     """Of each case whether the metric was trained on it."""
     with Library.open(context.state.location) as opened:
@@ -217,43 +211,39 @@ def trained(context) -> list[bool]:
     return [row in training for row in context.state.columns.case_row.tolist()]
 
 
-def test_a_training_case_is_ranked_without_its_patient_on_request(
-    qtbot, panel, training_bar, context, jobs, trained
-):
+def test_a_training_case_is_ranked_without_its_patient_on_request(qtbot, panel, context, jobs, trained):
     search_case(context, jobs, trained.index(True))
     before = context.state.ranking
-    assert training_bar.text == "Used for training: the order is partly remembered."
-    assert "used for training" in panel.summary._note.text()
-    qtbot.mouseClick(training_bar.change, LEFT)
-    assert not training_bar.change.isEnabled()
+    assert panel.summary._note.text() == "No estimate: this case trained the ranking"
+    qtbot.mouseClick(panel.summary.act, LEFT)
+    assert not panel.summary.act.isEnabled()
     jobs.run_pending()
     assert context.state.ranking.without_patient
     assert context.state.ranking.vote.calibrated
-    assert training_bar.text == "Ranked by trained, trained again without this patient"
-    assert training_bar.change.text() == "Rank as trained"
-    assert training_bar.change.isEnabled()
-    assert not training_bar.grab().isNull()
-    qtbot.mouseClick(training_bar.change, LEFT)
+    assert panel.summary.remark.text == "Ranked by trained, trained again without this patient"
+    assert panel.summary.act.text() == "Rank as trained"
+    assert panel.summary.act.isEnabled()
+    qtbot.mouseClick(panel.summary.act, LEFT)
     jobs.run_pending()
     assert context.state.ranking.ranked == before.ranked
-    assert training_bar.change.text() == "Rank without this patient"
+    assert panel.summary.act.text() == "Rank without this patient"
 
 
-def test_a_cancelled_training_leaves_the_ranking_as_it_is(qtbot, panel, training_bar, context, jobs, trained):
+def test_a_cancelled_training_leaves_the_ranking_as_it_is(qtbot, panel, context, jobs, trained):
     search_case(context, jobs, trained.index(True))
     before = context.state.ranking
-    qtbot.mouseClick(training_bar.change, LEFT)
+    qtbot.mouseClick(panel.summary.act, LEFT)
     context.jobs.active[-1].cancel()
     jobs.run_pending()
     assert context.state.ranking is before
-    assert training_bar.change.text() == "Rank without this patient"
-    assert training_bar.change.isEnabled()
+    assert panel.summary.act.text() == "Rank without this patient"
+    assert panel.summary.act.isEnabled()
 
 
 @pytest.mark.parametrize("change", ["query", "metric"])
-def test_the_next_search_is_by_the_metric_itself(qtbot, panel, training_bar, context, jobs, trained, change):
+def test_the_next_search_is_by_the_metric_itself(qtbot, panel, context, jobs, trained, change):
     search_case(context, jobs, trained.index(True))
-    qtbot.mouseClick(training_bar.change, LEFT)
+    qtbot.mouseClick(panel.summary.act, LEFT)
     if change == "query":
         # Chosen while the metric is trained for the query before.
         search_case(context, jobs, trained.index(False))
@@ -263,5 +253,5 @@ def test_the_next_search_is_by_the_metric_itself(qtbot, panel, training_bar, con
     assert not context.state.search.without_patient
     jobs.run_pending()
     if change == "query":
-        assert training_bar.text == ""
+        assert not panel.summary.act.isVisible()
         assert not context.state.ranking.without_patient

@@ -12,16 +12,21 @@ from semblance.app.search.similar.ranking_panel import RankingPanel
 from semblance.app.shell import search_operations
 from semblance.app.shell.state import TrainingRun
 from semblance.app.shell.theme import set_theme
+from semblance.app.widgets.cards.card_layout import LARGE_CARDS, SMALL_CARDS, card_feedback_buttons
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.core.errors import BadInput
+from semblance.core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
 from semblance.core.library.case_columns import ImageAvailability, case_columns
+from semblance.core.searches.feedback.judgements import Judgement, JudgementKind, QueryMarks
+from semblance.core.searches.feedback.ledger import LedgerEntry
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
-from semblance.core.searches.similar_cases import RankedCase
+from semblance.core.searches.similar_cases import RankedCase, Vote
 from semblance.core.workflows.imaging.card_images import WindowLevel
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.searches import rank_cases
+from semblance.core.workflows.searches.estimate import TRAINED
 from semblance.core.workflows.searches.search_result import SearchResult
 from tests.helpers.ranked_searches import unrefined_search
 from tests.helpers.scored_snapshots import metric, snapshot
@@ -89,8 +94,8 @@ def texts(panel) -> str:
 def test_ranked_cases_are_cards_nearest_first(ranked):
     model = ranked.grid.model()
     assert [model.describe(place) for place in range(2)] == [
-        "rank 1, c001, malignant, patient P001, distance 0.100, +1 near-duplicate",
-        "rank 2, c002, benign, patient P002, distance 0.200, +2 near-duplicates",
+        "rank 1, c001, malignant, patient P001, distance 0.100, +1 same lesion",
+        "rank 2, c002, benign, patient P002, distance 0.200, +2 same lesion",
     ]
     assert model.near_duplicates.tolist()[:4] == [1, 2, 0, 1]
     assert ranked.grid.isVisible()
@@ -142,19 +147,9 @@ def test_no_close_match_is_shown(ranked, context):
     assert "No close match in this library" in texts(ranked)
 
 
-def test_a_low_panel_hides_the_reason_of_no_close_match(ranked, context):
-    context.state.set_ranked_search(unrefined_search(replace(ranking(), no_close_match=True)))
-    ranked.resize(540, 700)
-    assert ranked.notice.detail.isVisible()
-    ranked.resize(540, 480)
-    assert ranked.notice.title.isVisible()
-    assert not ranked.notice.detail.isVisible()
-    assert "may not be similar" in ranked.notice.title.toolTip()
-
-
 def test_hidden_cases_are_counted(ranked, context):
     assert ranked.same_patient.text() == "Hide same patient (3)"
-    assert ranked.near_duplicates.text() == "Group near-duplicates (2)"
+    assert ranked.near_duplicates.text() == "Group the same lesion and copies (2)"
     context.state.set_ranked_search(None)
     assert ranked.same_patient.text() == "Hide same patient"
 
@@ -312,6 +307,57 @@ def test_the_strip_follows_the_text_size(qapp, ranked):
     set_theme(qapp, "light", 1.5)
     ranked.grab()
     assert ranked.summary.height() == round(1.5 * before)
+
+
+@pytest.mark.parametrize(
+    ("size", "scale", "style"),
+    [((790, 830), 1.0, LARGE_CARDS), ((560, 540), 1.0, SMALL_CARDS), ((860, 800), 1.5, LARGE_CARDS)],
+)
+def test_nothing_moves_but_the_order(qapp, ranked, context, size, scale, style):
+    """Whatever a search, a mark or a library changes: header, strip, line, cards and other findings stay in place."""
+    state, grid = context.state, ranked.grid
+    set_theme(qapp, "dark", scale)
+    grid.set_style(style)
+    ranked.resize(*size)
+
+    def geometry():
+        ranked.layout().activate()
+        layout = grid._layout
+        parts = (ranked.header, ranked.summary, ranked.order, grid, ranked.others, ranked._second_line)
+        cards = [layout.card(place) for place in range(4)]
+        buttons = [card_feedback_buttons(card, layout) for card in cards]
+        return [part.geometry() for part in parts], cards, buttons, layout.image_side
+
+    def show(**changes):
+        entries = changes.pop("entries", ())
+        state.set_ranked_search(replace(unrefined_search(ranking(**changes)), entries=entries))
+
+    def mark(kind):
+        return (LedgerEntry(1, Judgement(kind, "c000", "c002")),)
+
+    voted = Vote(("malignant",) * 9, {"malignant": 9}, "malignant", 0.9, (0.7, 1.0), HELD_OUT_PATIENTS)
+    voted = replace(voted, findings=("benign", "malignant"), library_share=0.4)
+    acts = {
+        "a mark": lambda: show(entries=mark(JudgementKind.ALIKE), marks=QueryMarks(("c002",), ())),
+        "undo": show,
+        "a comparison": lambda: grid.comparison.begin(3),
+        "an estimate": lambda: show(vote=voted),
+        "a caution": lambda: show(vote=replace(voted, caution="calibrated poorly", prevalence=(0.1, 0.6))),
+        "a query that was trained on": lambda: show(vote=Vote(trained=True, why_not=TRAINED)),
+        "without its patient": lambda: show(without_patient=True),
+        "no close match": lambda: show(no_close_match=True),
+        "unclear": lambda: show(counts={"malignant": 4, "benign": 3, "normal": 3}),
+        "a warning": lambda: show(warnings=("Draw the region.",)),
+        "one finding": lambda: show(counts={}),
+        "a growing ranking": lambda: show(n=4),
+        "more hidden cases": lambda: show(same_patient=1234, near_duplicates=999),
+    }
+    show()
+    before = geometry()
+    for name, act in (*acts.items(), *reversed(acts.items())):
+        act()
+        assert geometry() == before, name
+        grid.comparison.cancel()
 
 
 class TestWindowLevelOfTheQuery:

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QLabel, QWidget
 
 from semblance.app.search.similar.ranking_options import DIVERSE
 from semblance.app.search.similar.ranking_panel import RankingPanel
-from semblance.app.search.similar.summary_strip import PrevalenceDialog, edit_prevalences
+from semblance.app.search.similar.summary_strip import THRESHOLD, PrevalenceDialog, edit_prevalences
 from semblance.app.shell.theme import set_theme
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.core.errors import BadArguments
@@ -211,43 +211,45 @@ def test_the_strip_follows_theme_and_text_size(show, qapp):
 
 def test_an_estimate_for_another_prevalence_says_so(show):
     strip = show(ranking()).summary
-    assert not strip.caution.isVisible()
+    assert not strip.remark.isVisible()
     show(ranking(replace(VOTE, prevalence=(0.1, 0.62))))
-    assert strip.caution.isVisible()
-    assert strip.caution.text == "for a prevalence of 10 % instead of the library's 62 %"
+    assert strip.remark.text == "for a prevalence of 10 % instead of the library's 62 %"
     show(ranking(replace(VOTE, prevalence=(0.1, 0.62)), no_close_match=True))
-    assert not strip.caution.isVisible()
+    assert "prevalence" not in strip.remark.text
 
 
 # No close match, and warnings
 
 
-def test_no_close_match_shows_a_notice_and_hides_the_estimate(show):
+def test_no_close_match_is_said_in_place_of_the_estimate(show, qtbot, monkeypatch):
     panel = show(ranking(no_close_match=True, match=MatchCheck(ENCODER, 0.9, 0.5)))
-    assert panel.notice.isVisible()
-    assert panel.notice.title.text() == "No close match in this library"
-    detail = panel.notice.detail.text()
-    assert "0.900 away on average, compared by the encoder. For 99 % of" in detail
-    assert "at most 0.500" in detail
-    assert not panel.summary.estimate.isVisible()
-    assert not show(ranking()).notice.isVisible()
+    monkeypatch.setattr(panel.options, "show_menu", lambda: None)
+    strip = panel.summary
+    assert strip.remark.text.startswith("No close match in this library. The 5 nearest cases are farther")
+    assert "than for 99 % of cases like those of this library" in strip.remark.accessibleDescription()
+    assert not any(number in strip.remark.accessibleDescription() for number in ("0.9", "0.5"))
+    assert not strip.estimate.isVisible()
+    with qtbot.waitSignal(strip.act_requested) as asked:
+        strip.act.clicked.emit()
+    assert asked.args == [THRESHOLD]
+    assert not show(ranking()).summary.remark.isVisible()
+    assert not strip.act.isVisible()
 
 
 def test_contradicting_findings_are_no_missing_match(show):
-    panel = show(
+    strip = show(
         ranking(counts={"malignant": 5, "benign": 4, "normal": 1}, match=MatchCheck(ENCODER, 0.4, 0.5))
-    )
-    assert panel.notice.title.text() == "Unclear: the findings of the similar cases contradict each other"
-    assert panel.notice.detail.text().endswith("5 malignant, 4 benign, 1 normal.")
-    assert panel.summary.estimate.isVisible()
-    assert not panel.notice.change.isVisible()
+    ).summary
+    assert strip.remark.text.startswith("Unclear: the findings of the similar cases contradict each other. ")
+    assert strip.remark.accessibleDescription().endswith("5 malignant, 4 benign, 1 normal.")
+    assert strip.estimate.isVisible()
+    assert not strip.act.isVisible()
 
 
 def test_warnings_of_the_query_are_shown(show):
-    panel = show(ranking(warnings=("Draw the region to compare.",)))
-    assert panel.notice.isVisible()
-    assert "Draw the region" in panel.notice.detail.text()
-    assert not panel.notice.change.isVisible()
+    strip = show(ranking(warnings=("Draw the region to compare.",))).summary
+    assert strip.remark.text == "Check the query. Draw the region to compare."
+    assert not strip.act.isVisible()
 
 
 def test_match_threshold_is_set_in_the_menu_and_ranked_again(panel, context, monkeypatch, jobs):
@@ -286,50 +288,33 @@ def test_cases_with_a_different_diagnosis_show_their_difference(show, monkeypatc
         "most_different_groups",
         lambda _library, _search, cases: ["Outline", "AUC x", ""][: len(cases)],
     )
-    panel = show(ranking(others=(case(2), case(4), case(30, rank=0))))
+    panel = show(ranking())
     others = panel.others
-    assert others.isVisible()
-    assert [(one.title, one.value) for one in others.strip.cases] == [
-        ("rank 2", ""),
-        ("rank 4", ""),
-        ("", "3.000"),
-    ]
-    assert "benign" in texts(others)
-    jobs.run_pending()
+    assert [(one.title, one.value) for one in others.strip.cases] == [("Nearest benign:", "rank 2")]
     # The ranking is painted before they are looked for. On a busy machine that is over already.
     qtbot.waitUntil(lambda: bool(jobs.pending) or "differs" in others.strip.cases[0].note)
     jobs.run_pending()
     assert others.strip.cases[0].note == "differs in outline"
-    assert others.strip.cases[1].note == "differs in AUC x"
-    assert others.strip.cases[2].note == "beyond the list"
     assert "differs in outline" in others.strip.cases[0].text
-    assert not panel.grab().isNull()
-    assert not show(ranking()).others.isVisible()
+    assert "distance" not in others.strip.cases[0].text
+    height = others.height()
+    panel = show(ranking(counts={}))
+    assert (others.strip.cases, others.isVisible(), others.height()) == ((), True, height)
 
 
-def test_several_findings_are_titled_by_the_leading_one(show, context):
-    context.state.set_library(snapshot(metric("good", 0.9), findings=("benign", "malignant", "normal")))
-    context.state.set_query(QUERY)
-    panel = show(ranking(others=(case(2), case(4))))
-    assert "Nearest cases that are not malignant" in texts(panel.others)
-
-
-def test_other_diagnoses_are_reached_by_mouse_and_keys(show, qtbot):
-    panel = show(ranking(others=(case(2), case(4), case(6))))
+def test_other_diagnoses_are_reached_by_mouse_and_keys(show, context, qtbot):
+    panel = show(ranking())
     strip, opened = panel.others.strip, []
     panel.compare_requested.connect(opened.append)
-    qtbot.mouseClick(strip, LEFT, pos=strip.cell_rect(1).center())
-    assert panel.grid.current() == 4
+    qtbot.mouseClick(strip, LEFT, pos=strip.cell_rect(0).center())
+    assert panel.grid.current() == 2
     strip.setFocus()
     qtbot.keyClick(strip, Qt.Key.Key_Right)
-    assert strip.current() == panel.grid.current() == 6
-    qtbot.keyClick(strip, Qt.Key.Key_Right)
-    assert strip.current() == 6
-    qtbot.keyClick(strip, Qt.Key.Key_Left)
+    assert strip.current() == panel.grid.current() == 2
     qtbot.keyClick(strip, Qt.Key.Key_Return)
     qtbot.mouseDClick(strip, LEFT, pos=strip.cell_rect(0).center())
-    assert opened == [4, 2]
-    assert "rank 2, c002, benign, distance 0.200" in strip.accessibleDescription()
+    assert opened == [2, 2]
+    assert strip.accessibleDescription().startswith("Nearest benign: rank 2, c002")
 
 
 def test_low_panel_shows_other_diagnoses_in_one_line(show):
@@ -360,18 +345,13 @@ def test_near_duplicates_are_expanded_and_collapsed(show, qtbot):
     assert len(panel.grid.model()) == 20
 
 
-def test_poorly_calibrated_estimate_shows_a_caution(show):
+def test_poorly_calibrated_estimate_shows_a_caution_and_moves_nothing(show):
     strip = show(ranking()).summary
-    assert not strip.caution.isVisible()
     before = strip.height()
     words = "calibrated poorly: error 0.20, 0.18 by chance"
     show(ranking(replace(VOTE, caution=words, measured=60)))
-    assert strip.caution.isVisible()
-    assert strip.caution.text == words
-    assert "60 held-out cases" in strip.caution.accessibleDescription()
-    assert strip.height() > before
-    show(ranking(replace(VOTE, caution=words, measured=60), no_close_match=True))
-    assert not strip.caution.isVisible()
+    assert strip.remark.text == words
+    assert "60 held-out cases" in strip.remark.accessibleDescription()
     assert strip.height() == before
 
 

@@ -65,7 +65,7 @@ def letters(view) -> str:
 def test_each_pair_has_a_row_with_both_crops_and_its_numbers(images):
     rows = images.reason.rows
     assert [row.letter for row in rows] == list("abcd")
-    assert rows[0].accessibleName() == "Place a: similarity 0.90, +0.031 of the distance"
+    assert rows[0].accessibleName() == "Place a: similarity 0.90, 6.2 % of the distance"
     assert all(not crop.isNull() for row in rows for crop in row._crops)
     assert images.reason.sentence.text() == "Alike in a dark area (a)."
     assert letters(images.query) == letters(images.case) == "abcd"

@@ -121,7 +121,7 @@ def test_the_number_of_near_duplicates_stays_inside_a_small_card(grid: CaseGrid)
     copies = CaseModel(
         model.columns, model.order, near_duplicates=counts, other_findings={model.case_row(1): "benign"}
     )
-    assert "+12 near-duplicates, of the same lesion with another finding: benign" in copies.describe(1)
+    assert "+12 same lesion, of the same lesion with another finding: benign" in copies.describe(1)
 
 
 def test_feedback_buttons_mark_only_where_they_are_offered(qtbot, grid: CaseGrid) -> None:

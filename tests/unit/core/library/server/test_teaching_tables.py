@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from semblance.core.errors import SemblanceError
@@ -9,8 +11,11 @@ from semblance.core.imaging.region import Region
 from semblance.core.library.annotations import Annotation
 from semblance.core.library.collections import CollectionItem
 from semblance.core.library.edit_log import recorded_edit, undo_edit
+from semblance.core.library.library import Library
 from semblance.core.library.location import server_address
+from semblance.core.library.records import CaseRecord, FileRecord
 from semblance.core.library.server.library import ServerLibrary
+from semblance.core.library.text_query import text_terms
 
 LINE = Annotation("line", {"points": [[1.5, 2.0], [3.0, 4.0]]}, slice=7)
 
@@ -65,3 +70,29 @@ def test_others_read_and_duplicate(opened):
         ("hers", "anna", 1),
         ("hers 2", "anton", 0),
     ]
+
+
+def test_words_are_found_and_ranked_as_in_a_folder(opened, tmp_path):
+    texts = {"s/a": "spiculated mass, 右肺肿瘤", "s/b": "a mass that is large and spiculated", "s/c": "mass"}
+    with Library.create(tmp_path / "l") as folder:
+        source = folder.catalogue.add_source("folder", "s", Path("/images"))
+        names = [case[2:] for case in texts]
+        files = [FileRecord(name, 1, 1, name, "ok") for name in names]
+        folder.catalogue.put(source, files, [CaseRecord(f"s/{name}", name, content=name) for name in names])
+        for library in (folder, opened("carl")):
+            for case, text in texts.items():
+                library.notes.set(case, text)
+        for typed, expected in {
+            "spicul": ["s/a", "s/b"],
+            '"spiculated mass"': ["s/a"],
+            "mass spicul": ["s/a", "s/b"],
+            "肺肿": ["s/a"],
+            "肿 mass": ["s/a"],
+            "large' OR '1'='1": [],
+            "mas": ["s/c", "s/a", "s/b"],
+        }.items():
+            for library in (folder, opened("anna")):
+                rows, ranks = library.catalogue.find_text(text_terms(typed))
+                ids = {r.id: r.case_id for r in library.catalogue.all_cases()}
+                assert [ids[row] for row in rows.tolist()] == expected, (typed, library.location)
+                assert ranks.tolist() == sorted(ranks.tolist())

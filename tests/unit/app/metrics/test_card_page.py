@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QLabel, QPushButton
 
-from semblance.app.metrics.card_dialog import MetricCardDialog, card_document
+from semblance.app.metrics.card_page import MetricCardPage, card_document
 from semblance.core.library.metric_scores import sealed_card
 from semblance.core.reports.card_document import NOT_MEASURED
 from semblance.core.workflows.library.library_snapshot import read_snapshot
@@ -26,7 +26,7 @@ def metrics(tmp_path_factory):
 @pytest.fixture
 def open_dialog(qtbot, metrics):
     def make(save=None):
-        dialog = MetricCardDialog(metrics[0], metrics, save)
+        dialog = MetricCardPage(metrics[0], metrics, save)
         qtbot.addWidget(dialog)
         dialog.show()
         return dialog

@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog
 
-from semblance.app.library.maintenance_commands import ExportLogDialog
+from semblance.app.library.maintenance_commands import ExportLogPanel
 
 EXPORTS = [
     {"time": "2026-01-02T03:04:05+00:00", "by": "mina", "what": "report", "kind": "pdf", "files": 1}
@@ -23,8 +23,8 @@ def saved() -> list[tuple[Path, str]]:
     return []
 
 
-def open_dialog(qtbot, exports, saved) -> ExportLogDialog:
-    dialog = ExportLogDialog(exports, lambda path, text: saved.append((path, text)))
+def open_dialog(qtbot, exports, saved) -> ExportLogPanel:
+    dialog = ExportLogPanel(exports, lambda path, text: saved.append((path, text)))
     qtbot.addWidget(dialog)
     dialog.show()
     return dialog

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QFileDialog
 
-from semblance.app.library.maintenance_commands import VerifyDialog
+from semblance.app.library.maintenance_commands import VerifyPanel
 from semblance.core.workflows.maintenance.verification_result import LibraryProblem, VerificationResult
 
 MISSING = LibraryProblem(
@@ -22,8 +22,8 @@ def saved() -> list[tuple[Path, str]]:
 
 
 @pytest.fixture
-def dialog(qtbot, saved) -> VerifyDialog:
-    dialog = VerifyDialog(lambda path, text: saved.append((path, text)))
+def dialog(qtbot, saved) -> VerifyPanel:
+    dialog = VerifyPanel(lambda path, text: saved.append((path, text)))
     qtbot.addWidget(dialog)
     dialog.show()
     return dialog

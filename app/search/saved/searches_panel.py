@@ -1,16 +1,16 @@
-"""The saved searches: their dialog and their commands."""
+"""The saved searches: their list and their commands."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
 
-from PySide6.QtCore import QMimeData, QModelIndex, QObject, QPersistentModelIndex, QRect, QSize, Qt
+from PySide6.QtCore import QMimeData, QModelIndex, QObject, QPersistentModelIndex, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QGuiApplication, QIcon, QImage, QKeyEvent, QPainter, QPixmap
 from PySide6.QtWidgets import (
-    QHBoxLayout,
+    QComboBox,
     QInputDialog,
-    QLabel,
+    QLineEdit,
     QListWidget,
     QListWidgetItem,
     QPushButton,
@@ -30,10 +30,14 @@ from semblance.app.shell.local_time import local_time
 from semblance.app.shell.query_source import QuerySource
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import BASE, SMALL, colour, plain_tip, set_look, theme
-from semblance.app.widgets.dialog import Dialog, accept_button, dialog_layout, resize_dialog
+from semblance.app.widgets.dialog import dialog_button, form
 from semblance.app.widgets.drop_target import dropped_file
 from semblance.app.widgets.empty_state import EmptyState
+from semblance.app.widgets.fields import NoWheelComboBox
+from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
+from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.menus import Menu
+from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.text_cache import text_cache
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr, tr_n
@@ -42,19 +46,18 @@ from semblance.core.workflows.searches.outcomes import OTHER_FINDING, OutcomeCon
 from semblance.core.workflows.searches.saved_searches import SavedSearch
 
 _SIDE = 56
+#: The largest width of the fields, px.
+_FORM_WIDTH = 420
 
 
-class SearchesDialog(Dialog):
+class SearchesPanel(Panel):
     """A list with images. Enter or a double click opens, F2 renames, Delete deletes, Ctrl+Z restores."""
 
-    def __init__(self, context: Context, thumbnails: ThumbnailSource, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, context: Context, thumbnails: ThumbnailSource) -> None:
+        super().__init__(tr("Searches"))
         self._context, self._thumbnails = context, thumbnails
         self._searches: list[SavedSearch] = []
         self._deleted: list[tuple[str, str]] = []
-        self.setWindowTitle(tr("Searches"))
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        resize_dialog(self, 560, 460)
         self.list = QListWidget()
         self.list.setAccessibleName(tr("Saved searches, newest first"))
         self.list.setIconSize(QSize(theme().px(_SIDE), theme().px(_SIDE)))
@@ -69,48 +72,56 @@ class SearchesDialog(Dialog):
         self._pages = QStackedWidget()
         self._pages.addWidget(self._empty)
         self._pages.addWidget(self.list)
-        self.open_button = accept_button(tr("Open"))
-        self.rename_button, self.delete_button = QPushButton(tr("Rename…")), QPushButton(tr("Delete"))
-        self.outcome_button = QPushButton(tr("Enter diagnosis…"))
-        self.outcome_button.setToolTip(tr("What the query turned out to be later. Its estimate is kept"))
-        self.outcome_button.clicked.connect(self.enter_outcome)
-        self.close_button = QPushButton(tr("Close"))
-        self.deleted_button = QPushButton()
-        self.deleted_button.setMenu(Menu(self.deleted_button))
-        self.deleted_button.setToolTip(tr("Restore a deleted search. The last twenty can be restored"))
-        self.open_button.clicked.connect(self.open_selected)
-        self.rename_button.clicked.connect(self.rename)
-        self.delete_button.clicked.connect(self.delete)
-        self.close_button.clicked.connect(self.close)
-        self._deleted_label = QLabel()
-        self._deleted_label.setTextFormat(Qt.TextFormat.PlainText)
-        set_look(self._deleted_label, role="second")
-        self.undo_button = QPushButton(tr("Restore"))
-        set_look(self.undo_button, link=True)
-        self.undo_button.clicked.connect(self.undo)
-        undo_row = QHBoxLayout()
-        undo_row.addWidget(self._deleted_label)
-        undo_row.addWidget(self.undo_button)
-        undo_row.addStretch(1)
-        buttons = QHBoxLayout()
-        buttons.addWidget(self.rename_button)
-        buttons.addWidget(self.outcome_button)
-        buttons.addWidget(self.delete_button)
-        buttons.addWidget(self.deleted_button)
-        buttons.addStretch(1)
-        buttons.addWidget(self.close_button)
-        buttons.addWidget(self.open_button)
-        column = dialog_layout(self)
-        column.addWidget(self._pages, 1)
-        column.addLayout(undo_row)
-        column.addLayout(buttons)
+        self._make_fields()
+        self._make_layout()
         thumbnails.ready.connect(self._images_ready)
-        context.state.on_change(Change.NAME, self, self.refresh)
-        context.state.on_change(Change.LIBRARY, self, self.close)
+        context.state.on_change(Change.NAME | Change.LIBRARY, self, self.refresh)
         self._update_buttons()
         self._show_deleted()
         self._fill_deleted([])
         self.refresh()
+
+    def _make_fields(self) -> None:
+        self.name = QLineEdit()
+        self.name.setAccessibleName(tr("Name of the search"))
+        self.name.returnPressed.connect(self.rename)
+        self.outcome: QComboBox = NoWheelComboBox()
+        self.outcome.setAccessibleName(tr("Later diagnosis"))
+        self.outcome.setToolTip(tr("What the query turned out to be later. Its estimate is kept"))
+        self.outcome.activated.connect(lambda _place: self.enter_outcome())
+        self.open_button = dialog_button(tr("Open"), self.open_selected)
+        set_look(self.open_button, primary=True)
+        self.delete_button = dialog_button(tr("Delete"), self.delete)
+        self.deleted_button = QPushButton()
+        self.deleted_button.setMenu(Menu(self.deleted_button))
+        self.deleted_button.setToolTip(tr("Restore a deleted search. The last twenty can be restored"))
+        self.problem = WrappedLabel(role="error")
+        self._deleted_label = ElidedLabel(role="second")
+        self.undo_button = QPushButton(tr("Restore"))
+        set_look(self.undo_button, link=True)
+        self.undo_button.clicked.connect(self.undo)
+
+    def _make_layout(self) -> None:
+        fields = form()
+        fields.addRow(tr("Name"), self.name)
+        fields.addRow(tr("Later diagnosis"), self.outcome)
+        undo_row, buttons = hbox(spacing=8), hbox(spacing=8)
+        undo_row.addWidget(self._deleted_label, 1)
+        undo_row.addWidget(self.undo_button)
+        for button in (self.open_button, self.delete_button, self.deleted_button):
+            buttons.addWidget(button)
+        buttons.addStretch(1)
+        side = QWidget()
+        side.setMaximumWidth(theme().px(_FORM_WIDTH))
+        column = vbox(side, spacing=8)
+        column.addLayout(fields)
+        column.addLayout(buttons)
+        column.addWidget(self.problem)
+        column.addLayout(undo_row)
+        column.addStretch(1)
+        row = hbox(self, spacing=16, margins=(12, 8, 12, 8))
+        row.addWidget(self._pages, 3)
+        row.addWidget(side, 2)
 
     def names(self) -> list[str]:
         """The names, in the order of the list."""
@@ -131,60 +142,46 @@ class SearchesDialog(Dialog):
         selected = self._selected()
         if selected is not None:
             save_search.reopen(self._context, selected.name)
-            self.close()
 
     def rename(self) -> None:
-        """Rename the selected search."""
+        """Give the selected search the name that is in the field."""
+        selected, name = self._selected(), self.name.text().strip()
+        if selected is None or not self._writable or not name or name == selected.name:
+            return
+        if name in self.names():
+            self._show_problem(tr("A search named '{name}' exists already.", name=name))
+            return
+        self._show_problem("")
+        self._refresh_after(save_search.rename(self._context, selected.name, name))
+        self.list.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def enter_outcome(self) -> None:
+        """Enter the later diagnosis that is chosen for the query of the selected search."""
         selected = self._selected()
         if selected is None or not self._writable:
             return
-        prompt, name, accepted = tr("Name"), selected.name, True
-        # Ask again while the name is in use: a message would appear behind this dialog.
-        while accepted:
-            name, accepted = QInputDialog.getText(self, tr("Rename the search"), prompt, text=name)
-            if name.strip() not in set(self.names()) - {selected.name}:
-                break
-            prompt = tr("A search named '{name}' exists already. Enter another name:", name=name.strip())
-        if accepted and name.strip() and name.strip() != selected.name:
-            self._refresh_after(save_search.rename(self._context, selected.name, name))
 
-    def enter_outcome(self) -> None:
-        """Enter the later diagnosis of the query of the selected search."""
-        selected = self._selected()
-        if selected is not None and self._writable:
-            label = tr("What '{name}' turned out to be", name=selected.name)
-            self._ask_outcome(selected.name, selected.outcome, label)
+        def show_conflict(conflict: OutcomeConflict) -> None:
+            # The list may be gone before the job ends.
+            if isValid(self):
+                current = _outcome_text(conflict.current)
+                self._show_problem(
+                    tr(
+                        "Another person changed it after you saw it: now {current}. Choose again.",
+                        current=current,
+                    )
+                )
+                self.refresh()
 
-    def _ask_outcome(self, name: str, seen: str, label: str) -> None:
-        """``seen``: the diagnosis that is entered by now."""
-        shown = {
-            "": tr("(not known)"),
-            **{finding: finding for finding in self._context.state.columns.findings},
-            OTHER_FINDING: tr("(another finding)"),
-        }
+        self._show_problem("")
+        given = str(self.outcome.currentData() or "")
+        self._refresh_after(
+            save_search.enter_outcome(self._context, selected.name, given, selected.outcome, show_conflict)
+        )
 
-        def ask_again(conflict: OutcomeConflict) -> None:
-            # The dialog may be closed before the job ends.
-            if not isValid(self):
-                return
-            current = shown.get(conflict.current, conflict.current)
-            self.refresh()
-            self._ask_outcome(
-                name,
-                conflict.current,
-                tr(
-                    "Another person changed it after you saw it: now {current}. What '{name}' turned out to be",
-                    current=current,
-                    name=name,
-                ),
-            )
-
-        at = list(shown).index(seen) if seen in shown else 0
-        title = tr("Later diagnosis")
-        text, accepted = QInputDialog.getItem(self, title, label, list(shown.values()), at, editable=False)
-        if accepted:
-            given = next(finding for finding, text_shown in shown.items() if text_shown == text)
-            self._refresh_after(save_search.enter_outcome(self._context, name, given, seen, ask_again))
+    def _show_problem(self, text: str) -> None:
+        self.problem.setText(text)
+        self.problem.setVisible(bool(text))
 
     def delete(self) -> None:
         """Delete the selected search; it can be restored."""
@@ -193,7 +190,7 @@ class SearchesDialog(Dialog):
             return
 
         def show(token: str) -> None:
-            # The dialog may be closed before the job ends.
+            # The list may be gone before the job ends.
             if not isValid(self):
                 return
             self._deleted.append((selected.name, token))
@@ -210,7 +207,8 @@ class SearchesDialog(Dialog):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         control = event.modifiers() == Qt.KeyboardModifier.ControlModifier
         if event.key() == Qt.Key.Key_F2:
-            self.rename()
+            self.name.setFocus(Qt.FocusReason.ShortcutFocusReason)
+            self.name.selectAll()
         elif event.key() == Qt.Key.Key_Delete:
             self.delete()
         elif event.key() == Qt.Key.Key_Z and control:
@@ -236,11 +234,18 @@ class SearchesDialog(Dialog):
         return self._searches[row] if 0 <= row < len(self._searches) else None
 
     def _update_buttons(self) -> None:
-        selected = self._selected() is not None
-        self.open_button.setEnabled(selected)
-        self.rename_button.setEnabled(selected and self._writable)
-        self.delete_button.setEnabled(selected and self._writable)
-        self.outcome_button.setEnabled(selected and self._writable)
+        selected = self._selected()
+        can_change = selected is not None and self._writable
+        self.open_button.setEnabled(selected is not None)
+        for widget in (self.name, self.outcome, self.delete_button):
+            widget.setEnabled(can_change)
+        if not self.name.hasFocus() or selected is None:
+            self.name.setText("" if selected is None else selected.name)
+        self.outcome.clear()
+        for finding in ("", *self._context.state.columns.findings, OTHER_FINDING):
+            self.outcome.addItem(_outcome_text(finding), finding)
+        if selected is not None:
+            self.outcome.setCurrentIndex(max(0, self.outcome.findData(selected.outcome)))
 
     def _show_deleted(self) -> None:
         self._deleted_label.setVisible(bool(self._deleted))
@@ -324,6 +329,10 @@ class SearchesDialog(Dialog):
         return " · ".join(part for part in parts if part)
 
 
+def _outcome_text(finding: str) -> str:
+    return {"": tr("(not known)"), OTHER_FINDING: tr("(another finding)")}.get(finding, finding)
+
+
 class _SearchDelegate(QStyledItemDelegate):
     """Draws an image, the name, and the facts of the search below it."""
 
@@ -353,7 +362,10 @@ class _SearchDelegate(QStyledItemDelegate):
 
 
 class SearchCommands(QObject):
-    """Opens dialogs of ``parent``. ``record_view`` puts the view of the search into the state."""
+    """Opens dialogs of ``parent``. ``record_view`` puts the view of the search into the state.
+    ``list_requested(name, panel)``: show a list beside the images."""
+
+    list_requested = Signal(str, object)
 
     def __init__(
         self,
@@ -365,7 +377,7 @@ class SearchCommands(QObject):
         super().__init__(parent)
         self._context, self._parent, self._thumbnails = context, parent, thumbnails
         self._record_view = record_view
-        self.dialog: SearchesDialog | None = None
+        self.panel: SearchesPanel | None = None
         self.commands: dict[str, Callable[[], object]] = {
             "save_search": self.save,
             "branch_search": self.branch,
@@ -411,11 +423,11 @@ class SearchCommands(QObject):
 
     def show(self) -> None:
         """Show the saved searches."""
-        if self.dialog is None or not isValid(self.dialog):
-            self.dialog = SearchesDialog(self._context, self._thumbnails, self._parent)
-        self.dialog.show()
-        self.dialog.raise_()
-        self.dialog.list.setFocus()
+        if self.panel is None:
+            self.panel = SearchesPanel(self._context, self._thumbnails)
+        else:
+            self.panel.refresh()
+        self.list_requested.emit("searches", self.panel)
 
     def _name(self, title: str, default: str) -> str:
         if self._context.state.query is None:

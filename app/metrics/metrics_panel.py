@@ -13,7 +13,6 @@ from PySide6.QtWidgets import (
     QHeaderView,
     QTreeWidget,
     QTreeWidgetItem,
-    QWidget,
 )
 
 from semblance.app.shell import edit_operations
@@ -22,9 +21,10 @@ from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_target, report_saved_file
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import theme
-from semblance.app.widgets.dialog import Dialog, closing_row, dialog_button, dialog_layout, resize_dialog
+from semblance.app.widgets.dialog import dialog_button
 from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.panel import Panel
 from semblance.core.language import format_number, tr, tr_n, visible
 from semblance.core.library.records import unique_name
 from semblance.core.workflows.features import exchange_features
@@ -37,14 +37,12 @@ _ROW_HEIGHT = 28
 _STORED = Qt.ItemDataRole.UserRole
 
 
-class ManageMetricsDialog(Dialog):
+class MetricsPanel(Panel):
     """A tree of feature sets and their metrics, with buttons. Follows the open library."""
 
-    def __init__(self, context: Context, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, context: Context) -> None:
+        super().__init__(tr("Feature sets and metrics"))
         self._context = context
-        self.setWindowTitle(tr("Feature sets and metrics"))
-        resize_dialog(self, 640, 440)
         self.tree = _MetricTree(self._rename, self.delete)
         self.tree.itemSelectionChanged.connect(self._update_buttons)
         self.rename_button = dialog_button(tr("Rename"), self.tree.edit_current)
@@ -53,17 +51,19 @@ class ManageMetricsDialog(Dialog):
         self.export_button = dialog_button(tr("Export features…"), self.export)
         self.undo_button = dialog_button(tr("Undo"), partial(edit_operations.undo, context))
         self.note = WrappedLabel(role="second")
-        buttons = vbox(spacing=8)
-        for button in (self.rename_button, self.duplicate_button, self.delete_button, self.export_button):
+        buttons = hbox(spacing=8)
+        for button in (
+            self.rename_button,
+            self.duplicate_button,
+            self.delete_button,
+            self.export_button,
+            self.undo_button,
+        ):
             buttons.addWidget(button)
-        buttons.addStretch(1)
-        middle = hbox(spacing=12)
-        middle.addWidget(self.tree, 1)
-        middle.addLayout(buttons)
-        layout = dialog_layout(self)
-        layout.addLayout(middle, 1)
-        layout.addWidget(self.note)
-        layout.addLayout(closing_row(self, self.undo_button))
+        buttons.addWidget(self.note, 1)
+        layout = vbox(self, spacing=8, margins=(12, 8, 12, 8))
+        layout.addLayout(buttons)
+        layout.addWidget(self.tree, 1)
         context.state.on_change(Change.LIBRARY | Change.CASES | Change.METRIC, self, self.refresh)
         self.refresh()
 

@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QTableWidget,
     QTableWidgetItem,
-    QWidget,
 )
 
 from semblance.app.shell import edit_operations
@@ -22,11 +21,12 @@ from semblance.app.shell.actions import available
 from semblance.app.shell.context import Context
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import plain_tip, theme, theme_signals
-from semblance.app.widgets.dialog import Dialog, closing_row, dialog_button, dialog_layout, resize_dialog
+from semblance.app.widgets.dialog import dialog_button
 from semblance.app.widgets.finding_chips import SIDE, chip_pixmap
 from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.menus import Menu, open_below
+from semblance.app.widgets.panel import Panel
 from semblance.core.language import format_number, tr, visible
 from semblance.core.library.findings import PALETTE
 from semblance.core.workflows.library import edit_findings
@@ -43,14 +43,12 @@ _COLOUR_NAMES = {
 }
 
 
-class FindingsDialog(Dialog):
+class FindingsPanel(Panel):
     """A table of the findings in their order, with buttons. Follows the open library."""
 
-    def __init__(self, context: Context, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, context: Context) -> None:
+        super().__init__(tr("Findings"))
         self._context = context
-        self.setWindowTitle(tr("Findings"))
-        resize_dialog(self, 560, 440)
         self.table = _FindingTable(self._rename, self._delete)
         self.table.itemSelectionChanged.connect(self._update_buttons)
         self.rename_button = dialog_button(
@@ -71,7 +69,7 @@ class FindingsDialog(Dialog):
         self.add_button = dialog_button(tr("Add"), self._add, tr("Add the finding"))
         self.undo_button = dialog_button(tr("Undo"), partial(edit_operations.undo, context))
         self._note = WrappedLabel(role="second")
-        buttons = vbox(spacing=8)
+        buttons = hbox(spacing=8)
         for button in (
             self.rename_button,
             self.merge_button,
@@ -79,20 +77,16 @@ class FindingsDialog(Dialog):
             self.up_button,
             self.down_button,
             self.delete_button,
+            self.undo_button,
         ):
             buttons.addWidget(button)
         buttons.addStretch(1)
-        middle = hbox(spacing=12)
-        middle.addWidget(self.table, 1)
-        middle.addLayout(buttons)
-        adding = hbox(spacing=8)
-        adding.addWidget(self.new_name, 1)
-        adding.addWidget(self.add_button)
-        layout = dialog_layout(self)
-        layout.addLayout(middle, 1)
-        layout.addLayout(adding)
+        buttons.addWidget(self.new_name, 2)
+        buttons.addWidget(self.add_button)
+        layout = vbox(self, spacing=8, margins=(12, 8, 12, 8))
+        layout.addLayout(buttons)
+        layout.addWidget(self.table, 1)
         layout.addWidget(self._note)
-        layout.addLayout(closing_row(self, self.undo_button))
         context.state.on_change(Change.LIBRARY | Change.CASES, self, self.refresh)
         theme_signals.changed.connect(self.refresh)
         self.refresh()

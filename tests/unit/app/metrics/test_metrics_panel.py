@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from semblance.app.metrics.manage_metrics_dialog import ManageMetricsDialog
+from semblance.app.metrics.metrics_panel import MetricsPanel
 from semblance.core.library.library import Library
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from tests.helpers.libraries import make_library, numbers_set
@@ -27,7 +27,7 @@ def path(tmp_path):
 @pytest.fixture
 def dialog(qtbot, context, path):
     context.state.set_library(read_snapshot(path))
-    dialog = ManageMetricsDialog(context)
+    dialog = MetricsPanel(context)
     qtbot.addWidget(dialog)
     return dialog
 

@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QFileDialog, QLabel, QPushButton
 
-from semblance.app.library.library_commands import UnreadableFilesDialog
+from semblance.app.library.library_commands import UnreadableFilesPanel
 from tests.helpers.scored_snapshots import snapshot
 
 LEFT = Qt.MouseButton.LeftButton
@@ -28,7 +28,7 @@ def saved() -> list[tuple]:
 
 @pytest.fixture
 def dialog(qtbot, saved):
-    dialog = UnreadableFilesDialog(
+    dialog = UnreadableFilesPanel(
         replace(snapshot(), files_without_cases=FILES), lambda *args: saved.append(args)
     )
     qtbot.addWidget(dialog)
@@ -64,7 +64,7 @@ def test_ignored_files_are_listed_on_request(qtbot, dialog):
 
 
 def test_without_unreadable_files_it_says_so(qtbot):
-    dialog = UnreadableFilesDialog(snapshot(), print)
+    dialog = UnreadableFilesPanel(snapshot(), print)
     qtbot.addWidget(dialog)
     assert table_rows(dialog) == []
     assert "Every file could be read." in texts(dialog)
@@ -87,7 +87,7 @@ def test_the_list_is_saved_as_it_is_shown(qtbot, dialog, monkeypatch, tmp_path, 
 
 def test_formulas_in_names_are_escaped_in_the_csv(qtbot, monkeypatch, tmp_path, saved):
     library = replace(snapshot(), files_without_cases=(("=1+1", "", "failed", "+A2"),))
-    dialog = UnreadableFilesDialog(library, lambda *args: saved.append(args))
+    dialog = UnreadableFilesPanel(library, lambda *args: saved.append(args))
     qtbot.addWidget(dialog)
     save(qtbot, dialog, monkeypatch, tmp_path / "list.csv")
     assert list(csv.reader(io.StringIO(saved[0][1])))[1] == ["'=1+1", "failed", "'+A2"]

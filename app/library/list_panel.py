@@ -10,32 +10,27 @@ from PySide6.QtWidgets import QPushButton, QWidget
 
 from semblance.app.shell.file_dialogs import choose_target
 from semblance.app.shell.theme import theme
-from semblance.app.widgets.dialog import Dialog, closing_row, dialog_button, dialog_layout, resize_dialog
+from semblance.app.widgets.dialog import dialog_button
 from semblance.app.widgets.labels import WrappedLabel
-from semblance.app.widgets.layouts import hbox
+from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.tables import PlainTable
 from semblance.core.csv_cells import csv_text
 from semblance.core.language import tr
 
 
-class ListDialog(Dialog):
-    """A subclass declares the title, the size in px, the columns with the px of the first ones and what the list is
+class ListPanel(Panel):
+    """A subclass declares the columns with the px of the first ones and what the list is
     of; it ends with :meth:`complete`, and overrides :meth:`list_to_save` if its list can be saved."""
 
-    title: ClassVar[str]
-    size_px: ClassVar[tuple[int, int]]
     columns: ClassVar[tuple[str, ...]]
     widths: ClassVar[tuple[int, ...]]
     list_name: ClassVar[str]
 
-    def __init__(
-        self, parent: QWidget | None = None, save: Callable[[Path, str], object] | None = None
-    ) -> None:
+    def __init__(self, save: Callable[[Path, str], object] | None = None) -> None:
         """``save`` is called with the chosen file and the list as CSV text."""
-        super().__init__(parent)
+        super().__init__(self.list_name)
         self._write = save
-        self.setWindowTitle(self.title)
-        resize_dialog(self, *self.size_px)
         self.summary = WrappedLabel()
         self.table = PlainTable(self.columns, self.list_name)
         for column, width in enumerate(self.widths):
@@ -50,17 +45,16 @@ class ListDialog(Dialog):
         beside_summary: Sequence[QWidget] = (),
         below: Sequence[QWidget] = (),
     ) -> None:
-        """Lay out the summary, the table, widgets ``below`` it, and the row with ``buttons`` and Close."""
-        layout = dialog_layout(self)
+        """Lay out the summary with ``buttons`` beside it, the table, and widgets ``below`` it."""
+        layout = vbox(self, spacing=8, margins=(12, 8, 12, 8))
         row = hbox(spacing=8)
         row.addWidget(self.summary, 1)
-        for widget in beside_summary:
+        for widget in (*beside_summary, *buttons, self.save_button):
             row.addWidget(widget)
         layout.addLayout(row)
         layout.addWidget(self.table, 1)
         for widget in below:
             layout.addWidget(widget)
-        layout.addLayout(closing_row(self, *buttons, self.save_button))
 
     def list_to_save(self) -> tuple[str, Sequence[str], Sequence[Sequence[str]]]:
         """The proposed name of the file, the titles of its columns, and its rows."""

@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QComboBox,
     QFrame,
     QGridLayout,
-    QHBoxLayout,
     QPushButton,
     QScrollArea,
     QVBoxLayout,
@@ -21,9 +20,9 @@ from PySide6.QtWidgets import (
 from semblance.app.shell.file_dialogs import choose_target
 from semblance.app.shell.theme import theme
 from semblance.app.widgets.badge import Badge
-from semblance.app.widgets.dialog import Dialog, closing_row, dialog_layout, resize_dialog, widen
 from semblance.app.widgets.labels import WrappedLabel
-from semblance.app.widgets.layouts import vbox
+from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.panel import FullPage
 from semblance.core.errors import BadInput
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
 from semblance.core.language import tr, translate
@@ -46,11 +45,9 @@ WRAP_AFTER = 32
 NO_COMPARISON = tr("compare with…")
 #: Width of the labels, px.
 _LABEL_WIDTH = 180
-#: Width of the dialog with two metrics, px.
-_COMPARISON_WIDTH = 900
 
 
-class MetricCardDialog(Dialog):
+class MetricCardPage(FullPage):
     """Shows the facts of one metric or compares two. ``save(name, path)`` writes the card."""
 
     def __init__(
@@ -58,12 +55,9 @@ class MetricCardDialog(Dialog):
         metric: MetricFacts,
         others: Sequence[MetricFacts] = (),
         save: Callable[[str, Path], None] | None = None,
-        parent: QWidget | None = None,
     ) -> None:
-        super().__init__(parent)
+        super().__init__(tr("Metric card: {name}", name=metric.name))
         self._metric, self._save = metric, save
-        self.setWindowTitle(tr("Metric card: {name}", name=metric.name))
-        resize_dialog(self, 760, 640)
         self.document = card_document(metric)
         self._text = card_markdown(self.document)
         self._others = {other.name: other for other in others if other.name != metric.name}
@@ -72,12 +66,13 @@ class MetricCardDialog(Dialog):
         self.area.setWidgetResizable(True)
         self.area.setFrameShape(QFrame.Shape.NoFrame)
         self.area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
-        column = dialog_layout(self)
+        column = vbox(self)
+        column.addWidget(self.header)
         column.addWidget(self.area, 1)
-        column.addLayout(self._buttons())
+        self._add_actions()
         self._show_card()
 
-    def _buttons(self) -> QHBoxLayout:
+    def _add_actions(self) -> None:
         copy = QPushButton(tr("Copy"))
         copy.setToolTip(tr("Copy as Markdown text"))
         copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(self._text))
@@ -89,7 +84,8 @@ class MetricCardDialog(Dialog):
         self.other_metric_box.addItems([NO_COMPARISON, *self._others])
         self.other_metric_box.setVisible(bool(self._others))
         self.other_metric_box.currentIndexChanged.connect(self._compare)
-        return closing_row(self, copy, save, self.other_metric_box)
+        for widget in (self.other_metric_box, copy, save):
+            self.header.add_action(widget)
 
     def _compare(self, index: int) -> None:
         """Compare with the metric at ``index`` of the list. Index 0 means none."""
@@ -100,7 +96,6 @@ class MetricCardDialog(Dialog):
         other = list(self._others.values())[index - 1]
         table = compare_cards(self.document, card_document(other))
         self._text = comparison_markdown(table)
-        widen(self, _COMPARISON_WIDTH)
         self._show_comparison(
             _table_widget(table, bold=lambda row: bool(table.rows[row][-1]), is_comparison=True)
         )
@@ -148,7 +143,7 @@ def card_document(metric: MetricFacts) -> CardDocument:
 def _section_widget(section: CardSection) -> QWidget:
     widget = QWidget()
     column = vbox(widget, spacing=6)
-    header = QHBoxLayout()
+    header = hbox()
     title = WrappedLabel(section.title, "title", selectable=True)
     title.setWordWrap(False)
     header.addWidget(title)

@@ -1,0 +1,54 @@
+"""Fuse the ranking of a search with the cases that have its text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from semblance.core.errors import BadArguments
+from semblance.core.language import tr_lazy
+from semblance.core.library.text_query import text_hit, text_terms
+from semblance.core.retrieval.feedback import MarkedIndex
+from semblance.core.retrieval.rank_fusion import K, fused_scores
+from semblance.core.workflows.searches.feedback.order_by_marks import distances_of
+from semblance.core.workflows.searches.query_comparison import QueryComparison
+from semblance.core.workflows.searches.search_result import TextOrder
+
+
+def order_by_text(compared: QueryComparison, text: str) -> tuple[QueryComparison, TextOrder]:
+    """``compared`` with its order, by marks or by distance, fused with that of the cases that have ``text``.
+
+    Raises:
+        BadArguments: there is no letter and no digit in it.
+    """
+    terms, loaded = text_terms(text), compared.loaded
+    if not terms:
+        raise BadArguments(
+            tr_lazy("There is nothing to search for in '{text}'.", text=text), "Type a word or its beginning."
+        )
+    rows, ranks = loaded.library.catalogue.find_text(terms)
+    order = np.argsort(rows)
+    at = np.searchsorted(rows[order], loaded.rows)
+    at = order[np.minimum(at, len(rows) - 1)] if len(rows) else at
+    has = rows[at] == loaded.rows if len(rows) else np.zeros(len(loaded.rows), dtype=np.bool_)
+    places = np.flatnonzero(has)
+    marked = compared.marked_index
+    distances = (
+        distances_of(compared) if marked is None else marked.distances((), np.arange(len(loaded.rows)))
+    )
+    by_image = np.lexsort((distances, distances if marked is None else -marked.scores))
+    image_ranks = np.empty(len(by_image), dtype=np.int64)
+    image_ranks[by_image] = np.arange(1, len(by_image) + 1)
+    orders = [(np.arange(len(image_ranks)), image_ranks), (places, ranks[at[places]])]
+    index = MarkedIndex(distances, fused_scores(len(image_ranks), orders))
+    return replace(compared, marked_index=index), TextOrder(text, len(places), K)
+
+
+def with_hits(found: TextOrder, compared: QueryComparison, rows: Sequence[int]) -> TextOrder:
+    """``found`` with where the cases at ``rows`` of the catalogue have its text."""
+    terms = text_terms(found.text)
+    texts = compared.loaded.library.catalogue.texts(rows)
+    hits = {row: hit for row, listed in texts.items() if (hit := text_hit(listed, terms)) is not None}
+    return replace(found, hits=hits)

@@ -1,0 +1,1 @@
+"""Teaching collections: put cases into them, and export them."""

@@ -1,0 +1,135 @@
+"""List teaching collections, put cases and places into them, and take them out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from semblance.core.errors import BadArguments
+from semblance.core.imaging.region import Region
+from semblance.core.language import tr_lazy
+from semblance.core.library.collections import Collection, CollectionItem
+from semblance.core.library.library import Library
+from semblance.core.library.location import LibraryLocation
+from semblance.core.library.open_library import open_library
+from semblance.core.tasks import SILENT, Reporter
+
+
+@dataclass(frozen=True)
+class ListedCollection:
+    """A collection with the rows of its cases in the catalogue, and their findings; ``None`` where they are gone."""
+
+    collection: Collection
+    rows: tuple[int | None, ...]
+    findings: tuple[str | None, ...]
+    may_change: bool
+
+    def to_json(self) -> dict[str, Any]:
+        """The collection as ``semblance collections --json`` has it."""
+        one = self.collection
+        return {
+            "name": one.name,
+            "notes": one.notes,
+            "author": one.author,
+            "created": one.created,
+            "items": [
+                {
+                    "position": position,
+                    "case_id": item.case,
+                    "finding": finding,
+                    "gone": row is None,
+                    "slice": None if item.slice is None else item.slice + 1,
+                    "region": None if item.region is None else item.region.to_json(),
+                    "notes": item.notes,
+                }
+                for position, (item, row, finding) in enumerate(
+                    zip(one.items, self.rows, self.findings, strict=True), start=1
+                )
+            ],
+        }
+
+
+def read_collections(
+    library: LibraryLocation, *, reporter: Reporter = SILENT
+) -> tuple[ListedCollection, ...]:
+    """The collections of a library, by name.
+
+    Raises:
+        BadInput: not a library, or damaged.
+    """
+    with open_library(library) as opened:
+        return tuple(_listed(opened, one) for one in opened.collections.all())
+
+
+def list_collections(library: LibraryLocation) -> list[dict[str, Any]]:
+    """The collections of a library as JSON, by name."""
+    return [one.to_json() for one in read_collections(library)]
+
+
+def add_to_collection(
+    library: LibraryLocation,
+    name: str,
+    cases: Sequence[str],
+    *,
+    notes: str = "",
+    region: Region | None = None,
+    slice_number: int | None = None,
+    reporter: Reporter = SILENT,
+) -> dict[str, Any]:
+    """Put ``cases`` at the end of the collection ``name``, which is made if there is none; the collection as JSON.
+    ``region`` and ``slice_number`` (from 0): the place in the one case.
+
+    Raises:
+        BadArguments: no case, or a place in several.
+        BadInput: no such case, or a name that a collection cannot have.
+        SemblanceError: another person's collection.
+    """
+    if not cases or (len(cases) > 1 and (region is not None or slice_number is not None)):
+        raise BadArguments(
+            "A place is in one case." if cases else "No case was given.",
+            "Give --case ID, or several without a place.",
+        )
+    with open_library(library, writable=True) as opened:
+        for case in cases:
+            opened.catalogue.row_of(case)
+        table = opened.collections
+        items = [CollectionItem(case, region, slice_number, notes) for case in cases]
+        known = {one.name.casefold(): one for one in table.all()}
+        found = known.get(" ".join(name.split()).casefold())
+        if found is None:
+            table.make(name, items)
+        else:
+            table.add(found.id, items)
+        return _listed(opened, table.get(" ".join(name.split()) if found is None else found.name)).to_json()
+
+
+def remove_from_collection(library: LibraryLocation, name: str, cases: Sequence[str] = ()) -> dict[str, Any]:
+    """Take ``cases`` out of the collection ``name``, or delete it without any; how many items went.
+
+    Raises:
+        BadArguments: no such collection, or a case that is not in it.
+        SemblanceError: another person's collection.
+    """
+    with open_library(library, writable=True) as opened:
+        found = opened.collections.get(name)
+        if not cases:
+            opened.collections.delete(found.id)
+            return {"name": name, "removed": len(found.items), "deleted": True}
+        if missing := set(cases) - {item.case for item in found.items}:
+            raise BadArguments(
+                tr_lazy("'{case}' is not in the collection '{name}'.", case=min(missing), name=name),
+                "Nothing was changed.",
+            )
+        kept = [item for item in found.items if item.case not in cases]
+        opened.collections.set_items(found.id, kept)
+        return {"name": name, "removed": len(found.items) - len(kept), "deleted": False}
+
+
+def _listed(library: Library, one: Collection) -> ListedCollection:
+    rows = library.catalogue.rows_of(list(dict.fromkeys(item.case for item in one.items)))
+    details = library.catalogue.details(list(rows.values()))
+    numbers = tuple(rows.get(item.case) for item in one.items)
+    findings = tuple(None if row is None or row not in details else details[row].finding for row in numbers)
+    may_change = library.writable and library.catalogue.may_change(one.author)
+    return ListedCollection(one, numbers, findings, may_change)

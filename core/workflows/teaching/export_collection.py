@@ -1,0 +1,236 @@
+"""Export a teaching collection: as slides, as a teaching set with covered findings, or as DICOM key objects."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from semblance.core.errors import BadArguments, BadInput, SemblanceError
+from semblance.core.files import make_folder, write_file
+from semblance.core.imaging import ImageReader, open_image
+from semblance.core.imaging.hide_text import TextHider
+from semblance.core.imaging.pseudonyms import Pseudonyms
+from semblance.core.imaging.region import Region
+from semblance.core.imaging.thumbnail import LONGEST, region_thumbnail, thumbnail
+from semblance.core.language import tr_lazy, translate
+from semblance.core.library.collections import Collection, CollectionItem
+from semblance.core.library.export_log import log_export
+from semblance.core.library.library import Library
+from semblance.core.library.location import LibraryLocation
+from semblance.core.library.open_library import open_library
+from semblance.core.library.records import CaseDetails
+from semblance.core.reports.case_attributes import attribute_title, shown_attributes
+from semblance.core.reports.dicom.common import SourceObject
+from semblance.core.reports.redaction import CaseNames, Redactor
+from semblance.core.reports.teaching_set import TeachingCase, TeachingSet, set_files, slides_pdf
+from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.reports.report_objects import referred_header
+
+#: The longest side of an exported image in pixels.
+IMAGE_SIDE = 1400
+
+
+@dataclass(frozen=True)
+class CollectionExport:
+    """``identified`` keeps the ids of cases and patients; ``free_text``: notes, and texts of headers that may name the
+    patient; ``clean_pixels``: text burnt into the images is blacked out."""
+
+    identified: bool = False
+    free_text: bool = False
+    clean_pixels: bool = False
+
+
+def export_collection(
+    library: LibraryLocation,
+    name: str,
+    out: Path,
+    options: CollectionExport | None = None,
+    *,
+    reporter: Reporter = SILENT,
+) -> list[Path]:
+    """Write the collection ``name`` to ``out``: slides (.pdf), DICOM key objects (.dcm), a teaching set in a .zip file,
+    or in a new folder where there is no ending. Returns the files written. It is de-identified unless ``options`` say
+    otherwise.
+
+    Raises:
+        BadArguments: no such collection, or another ending.
+        BadInput: nothing is in it, or the folder is not empty; key objects of no DICOM image.
+        SemblanceError: it cannot be written.
+    """
+    chosen, suffix = options or CollectionExport(), out.suffix.lower()
+    if suffix not in ("", ".pdf", ".zip", ".dcm"):
+        raise BadArguments(
+            tr_lazy("A collection cannot be written as {ending}.", ending=suffix),
+            tr_lazy(
+                "Use a name that ends in .pdf (slides), .zip (teaching set) or .dcm (key objects), or a folder."
+            ),
+        )
+    with open_library(library) as opened:
+        collection = opened.collections.get(name)
+        if not collection.items:
+            raise BadInput(tr_lazy("The collection '{name}' is empty.", name=name), "Add cases to it first.")
+        if suffix == ".dcm":
+            files = _write_key_objects(opened, collection, out, chosen)
+        else:
+            teaching = teaching_set(opened, collection, chosen, reporter)
+            reporter.progress(0, None, tr_lazy("Writing {out}", out=out.name))
+            files = _write_set(teaching, out)
+    kind = {"": "folder", ".zip": "zip", ".pdf": "pdf", ".dcm": "kos"}[suffix]
+    log_export(library, "collection", kind, identified=chosen.identified, files=len(files))
+    return files
+
+
+def teaching_set(
+    library: Library, collection: Collection, options: CollectionExport, reporter: Reporter = SILENT
+) -> TeachingSet:
+    """The cases of ``collection`` with their images; those that are gone from the library are named.
+
+    Raises:
+        SemblanceError: what finds burnt-in text is not installed.
+    """
+    cases = _details(library, collection.items)
+    notes = library.notes.of_cases(list(cases))
+    names = CaseNames()
+    redactor = Redactor(
+        options.identified,
+        {case.patient for case in cases.values() if case.patient},
+        {str(case.address): key for key, case in cases.items() if case.address is not None}
+        | {key: key for key in cases},
+        names,
+    )
+    hider = TextHider(reporter) if options.clean_pixels else None
+    found = []
+    for done, item in enumerate(collection.items):
+        reporter.check_cancelled()
+        reporter.progress(done, len(collection.items), tr_lazy("Reading images"))
+        case = cases.get(item.case)
+        shown = item.case if options.identified else translate(names(item.case))
+        if case is None:
+            found.append(TeachingCase(shown, is_gone=True))
+            continue
+        texts = [item.notes, notes[item.case].text if item.case in notes else ""]
+        facts = shown_attributes(case.attributes, identified=options.identified, free_text=options.free_text)
+        if options.identified and case.patient:
+            facts = {tr_lazy("Patient"): case.patient, **facts}
+        found.append(
+            TeachingCase(
+                shown,
+                case.finding,
+                {attribute_title(key): redactor.redact(value) for key, value in facts.items()},
+                redactor.redact("\n".join(filter(None, texts))) if options.free_text else "",
+                _image(library, case, item, hider, identified=options.identified),
+            )
+        )
+    return TeachingSet(
+        redactor.redact(collection.name),
+        redactor.redact(collection.notes) if options.free_text else "",
+        tuple(found),
+        options.identified,
+        library.catalogue.now(),
+    )
+
+
+def _details(library: Library, items: Sequence[CollectionItem]) -> dict[str, CaseDetails]:
+    rows = library.catalogue.rows_of(list(dict.fromkeys(item.case for item in items)))
+    details = library.catalogue.details(list(rows.values()))
+    return {case: details[row] for case, row in rows.items() if row in details}
+
+
+def place_of(case: CaseDetails, item: CollectionItem) -> Region | None:
+    """The region that ``item`` is about, on its slice; that of the case where it has none."""
+    if item.region is not None:
+        return item.region if item.slice is None else replace(item.region, z=item.slice)
+    return case.region
+
+
+def _image(
+    library: Library, case: CaseDetails, item: CollectionItem, hider: TextHider | None, *, identified: bool
+) -> bytes | None:
+    """The whole image with the place outlined; the stored thumbnail where the file is gone, and where text in a larger
+    image could be read."""
+    if case.address is None:
+        return None
+    place = place_of(case, item)
+    shown = place
+    if shown is None and item.slice is not None:
+        shown = Region(0, 0, 1, 1, z=item.slice)
+    is_small = not identified and hider is None and bool(case.attributes.get("burnt_in_text"))
+    longest = LONGEST if is_small else IMAGE_SIDE
+    try:
+        image = open_image(case.address, shown)
+    except SemblanceError:
+        return None if hider else library.thumbnails.get([case.content]).get(case.content)
+    if hider is not None:
+        image, _ = hider.hide(image, (case.address, None if shown is None else shown.middle_slice))
+    if place is None:
+        return thumbnail(image, longest)
+    on_slice = place.on_slice(place.middle_slice or 0) or place
+    try:
+        return region_thumbnail(image, on_slice, longest)
+    except BadInput:
+        return thumbnail(image, longest)
+
+
+def _write_set(teaching: TeachingSet, out: Path) -> list[Path]:
+    if out.suffix.lower() == ".pdf":
+        write_file(out, slides_pdf(teaching), private=False)
+        return [out]
+    files = set_files(teaching)
+    if out.suffix.lower() == ".zip":
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, content in files.items():
+                archive.writestr(name, content)
+        write_file(out, packed.getvalue(), private=False)
+        return [out]
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise BadInput(
+            tr_lazy("{out} exists and is not empty.", out=out), "Choose another name for the folder."
+        )
+    for folder in (out, out / "images"):
+        make_folder(folder, private=False)
+    for name, content in files.items():
+        write_file(out / name, content, private=False)
+    return [out / name for name in files]
+
+
+def _write_key_objects(
+    library: Library, collection: Collection, out: Path, options: CollectionExport
+) -> list[Path]:
+    """One object for each study. The items that are in no DICOM file, or are gone, cannot be referred to."""
+    from semblance.core.metrics.training import versions
+    from semblance.core.reports.dicom.image_objects import key_objects
+
+    pseudonyms = None
+    if not options.identified:
+        pseudonyms = library.available_pseudonyms() or Pseudonyms(Pseudonyms.new_key())
+    cases, sources = _details(library, collection.items), []
+    with ImageReader() as reader:
+        for item in collection.items:
+            case = cases.get(item.case)
+            if case is None or case.address is None:
+                continue
+            place = place_of(case, item)
+            slices = case.address.slices or (case.address,)
+            number = item.slice if place is None else place.middle_slice
+            wanted = slices if number is None or len(slices) == 1 else slices[number : number + 1]
+            try:
+                headers = [referred_header(reader, one, pseudonyms) for one in wanted]
+            except SemblanceError:
+                continue
+            if headers and all(header is not None for header in headers):
+                sources.append(SourceObject(tuple(header for header in headers if header is not None)))
+    if not sources:
+        raise BadInput(
+            "No case of this collection is in a DICOM file that can be read.",
+            "Export slides (.pdf) or a teaching set (.zip).",
+        )
+    written = []
+    for number, content in enumerate(key_objects(sources, versions())):
+        file = out if number == 0 else out.with_name(f"{out.stem}-{number + 1}{out.suffix}")
+        write_file(file, content, private=False)
+        written.append(file)
+    return written

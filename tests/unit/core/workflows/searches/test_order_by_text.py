@@ -1,0 +1,40 @@
+"""Words come together with the image: hits come forward, the estimate goes, and nothing else changes."""
+
+from __future__ import annotations
+
+import pytest
+
+from semblance.core.errors import BadArguments
+from semblance.core.library.library import Library
+from semblance.core.searches.query import Query
+from semblance.core.workflows.searches.estimate import BY_TEXT
+from semblance.core.workflows.searches.rank_cases import nearest_cases
+from tests.helpers.ranked_searches import ids
+
+
+def test_cases_with_the_words_come_forward_in_the_order_of_the_image(table):
+    plain = nearest_cases(table, "plain", Query("t/c0"), k=1000)
+    noted = [case.case_id for case in plain.ranked][30:40:3]
+    with Library.open(table) as library:
+        for case in noted:
+            library.notes.set(case, f"A mass, SPICULÄTED, of {case}")
+    found = nearest_cases(table, "plain", Query("t/c0"), k=1000, text="spiculat mass")
+    assert [case.case_id for case in found.ranked][: len(noted)] == noted
+    assert set(ids(found)) == set(ids(plain))
+    assert (found.text.text, found.text.found) == ("spiculat mass", len(noted))
+    hit = found.text.hits[found.ranked[0].row]
+    assert (hit.name, hit.text[hit.start : hit.stop]) == ("notes", "SPICULÄTED")
+    assert (found.match, found.vote.counts) == (plain.match, plain.vote.counts)
+    assert not found.vote.calibrated and (not plain.vote.calibrated or found.vote.why_not == BY_TEXT)
+    lines = found.to_json()
+    assert lines["text_order"] == {"text": "spiculat mass", "found": len(noted), "k": 60}
+    assert lines["results"][0]["text_hit"]["name"] == "notes" and lines["results"][-1]["text_hit"] is None
+    assert "text_order" not in plain.to_json()
+    # With marks, their order is fused.
+    marked = nearest_cases(table, "plain", Query("t/c0"), k=1000, text="spiculat", unlike=(noted[0],))
+    assert set(ids(marked)[: len(noted) - 1]) == set(noted[1:])
+    # Nothing is found: the order of the image.
+    nothing = nearest_cases(table, "plain", Query("t/c0"), k=1000, text='"zzz"')
+    assert (ids(nothing), nothing.text.found) == (ids(plain), 0)
+    with pytest.raises(BadArguments, match="nothing to search"):
+        nearest_cases(table, "plain", Query("t/c0"), text=" -- ")
