@@ -89,7 +89,7 @@ class TrainPanel(Panel):
         super().__init__(tr("Train"), parent)
         self._context, self._state = context, context.state
         #: Those of the papers and of plug-ins, and of the others those that were shown or ticked: there are many.
-        self.learner_rows = _LearnerRows(self._update_learners)
+        self.learner_rows = _LearnerRows(self, self._update_learners)
         #: The parameters of learners that were ticked, by name.
         self.forms: dict[str, ParameterForm] = {}
         #: The library and the metric's name of each running training.
@@ -468,12 +468,12 @@ class _LearnerRows(dict[str, "_LearnerRow"]):
     """The row of each learner, by name, made when it is asked for. ``toggled``: called when one is ticked or
     unticked."""
 
-    def __init__(self, toggled: Callable[[], None]) -> None:
+    def __init__(self, parent: QWidget, toggled: Callable[[], None]) -> None:
         super().__init__()
-        self._toggled = toggled
+        self._parent, self._toggled = parent, toggled
 
     def __missing__(self, name: str) -> _LearnerRow:
-        row = self[name] = _LearnerRow(declared_learner(name))
+        row = self[name] = _LearnerRow(declared_learner(name), self._parent)
         row.box.toggled.connect(self._toggled)
         return row
 
@@ -481,8 +481,8 @@ class _LearnerRows(dict[str, "_LearnerRow"]):
 class _LearnerRow(QWidget):
     """A check box for a learner, with a summary below."""
 
-    def __init__(self, learner: type[LearnerDeclaration]) -> None:
-        super().__init__()
+    def __init__(self, learner: type[LearnerDeclaration], parent: QWidget) -> None:
+        super().__init__(parent)
         self.learner = learner
         self.box = QCheckBox(tr_name(learner.title))
         about = (tr_name(learner.summary), learner.paper, origin_text("learner", learner.name))
