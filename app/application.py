@@ -76,10 +76,12 @@ def make_application() -> QApplication:
     _set_language(application, settings.language)
     set_theme(application, settings.theme, settings.text_scale)
     if application is not existing:
-        # It imports widgets, and these texts.
+        # They import widgets, and these texts.
+        from semblance.app.shell import command_texts
         from semblance.app.widgets import focus_ring
 
         focus_ring.install(application)
+        command_texts.use_for_window()
     return application
 
 

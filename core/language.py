@@ -190,14 +190,27 @@ def as_lazy(text: str) -> str:
     return text if isinstance(text, LazyText) else LazyText(text, {})
 
 
+class _Display:
+    """How texts of ``core`` are shown in this process."""
+
+    adapt: Callable[[str], str] | None = None
+
+
+def set_display(adapt: Callable[[str], str] | None) -> None:
+    """Show every text by ``adapt``, which gets it with its places not filled in; ``None``: as it is."""
+    _Display.adapt = adapt
+
+
 def translate(text: str) -> str:
     """A text of :func:`tr_lazy` or :func:`as_lazy` in the language in use, its numbers too.
 
     Any other text, such as the name of a finding, and what has no translation stay as they are.
     """
-    if current_language() == ENGLISH or not isinstance(text, LazyText):
+    if not isinstance(text, LazyText) or (current_language() == ENGLISH and _Display.adapt is None):
         return str(text)
     found = _lookup(text.msgid, text.plural, text.n)
+    if _Display.adapt is not None:
+        found = _Display.adapt(found)
     return _fill(found, text.values) if text.values else found
 
 

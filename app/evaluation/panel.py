@@ -121,7 +121,8 @@ class EvaluationPanel(Panel):
 
     @lazy_part
     def accuracy(self) -> PlotCell:
-        cell = PlotCell(tr("Search accuracy @ k"), FigureView(self._context, ACCURACY))
+        axis = self._context.actions["whole_axis"]
+        cell = PlotCell(tr("Search accuracy @ k"), FigureView(self._context, ACCURACY), axis=axis)
         self._connect_hardest_queries(cell, of_finding=False)
         self._fill_accuracy(cell)
         self._pages.addWidget(cell)

@@ -344,7 +344,9 @@ def _export_cells(export: Mapping[str, Any]) -> tuple[str, ...]:
 _EXPORT_NAMES = {
     "backup": tr("Backup"),
     "damaged line": tr("Damaged line"),
+    "de-identified images": tr("De-identified images"),
     "experiment": tr("Experiment"),
+    "images": tr("Images"),
     "list of a check": tr("List of a check"),
     "list of exports": tr("Export log"),
     "list of files not read": tr("List of files that could not be read"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
@@ -15,6 +16,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QPushButton,
     QStackedWidget,
+    QVBoxLayout,
     QWidget,
 )
 
@@ -38,16 +40,19 @@ from semblance.app.widgets.layouts import EDGE, PanelScrollArea, hbox, vbox
 from semblance.app.widgets.menus import Menu
 from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
-from semblance.core.language import format_number, tr, tr_n, visible
+from semblance.core.language import format_number, tr, tr_n, translate, visible
 from semblance.core.library.case_columns import NO_FINDING, words
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.patient_tree import PatientTree
-from semblance.core.searches.query import Query
+from semblance.core.library.text_query import TextHit
+from semblance.core.reports.case_attributes import attribute_title
 from semblance.core.workflows.library import find_cases
 
 #: Findings shown before the list scrolls.
 LISTED = 8
 GAP = 4
+#: Arrow keys that follow each other faster do not search for every case.
+SEARCH_DELAY_MS = 120
 #: Delay after scrolling before the visible cases are measured first.
 MEASURE_DELAY_MS = 300
 _GRID, _LIST, PATIENTS = "grid", "list", "patients"
@@ -55,7 +60,7 @@ VIEWS = (*GRID_OR_LIST, (PATIENTS, "users", tr("By patient, study and series")))
 
 
 class LibraryPanel(Panel):
-    """A grid or list of the cases, or their patients, studies and series. Enter or a double click searches with a case.
+    """A grid or list of the cases, or their patients, studies and series. A click or an arrow key searches with one.
 
     The grid's current case is the panel's in every view.
     """
@@ -67,8 +72,10 @@ class LibraryPanel(Panel):
         self._context, self._state = context, context.state
         self._shown_order: npt.NDArray[np.intp] = np.empty(0, dtype=np.intp)
 
-        self.search = SearchField(tr("Search any header text"))
-        self.search.setAccessibleName(tr("Filter cases by header text, id, patient or finding"))
+        self.search = SearchField(tr("Search any text"))
+        self.search.setAccessibleName(
+            tr("Filter cases by finding, notes, report, header text, id or patient")
+        )
         #: Word of the filter -> catalogue rows of the cases with it in their header, as far as it was searched.
         self._in_headers: dict[str, npt.NDArray[np.int64]] = {}
         self.search.searched.connect(lambda _text: self._search())
@@ -85,16 +92,19 @@ class LibraryPanel(Panel):
         self._listed_library: LibraryLocation | None = None
         self.grid.set_source(thumbnails)
         self.grid.setAccessibleName(tr("Cases of the library"))
-        self.grid.activated.connect(self._search_with)
-        self.grid.menu_requested.connect(self.menu_requested)
+        #: The case that a key went to last, and the time until it becomes the query.
+        self._next_query = NONE
+        self._search_timer = one_shot(self, self._search_next, SEARCH_DELAY_MS)
         self._measure_timer = one_shot(self, self._measure_visible, MEASURE_DELAY_MS)
         self.grid.verticalScrollBar().valueChanged.connect(lambda _: self._measure_timer.start())
 
         self.search.down_pressed.connect(self._focus_cases)
         self.search.returnPressed.connect(self._focus_cases)
         self.patients = PatientView(thumbnails)
-        self.patients.activated.connect(self._search_with)
-        self.patients.menu_requested.connect(self.menu_requested)
+        for cases in (self.grid, self.patients):
+            cases.picked.connect(self._pick)
+            cases.activated.connect(self._search_with)
+            cases.menu_requested.connect(self.menu_requested)
         self.patients.current_changed.connect(self.grid.set_current)
         self.grid.current_changed.connect(self._follow_current)
         self._tree: PatientTree | None = None
@@ -108,13 +118,28 @@ class LibraryPanel(Panel):
             "chevron-left", tr("Collapse the library"), context.actions, "go_library"
         )
 
+        self._count_label = ElidedLabel(role="small")
+        self.show_all_button = QPushButton(tr("Show all"))
+        self._lay_out()
+        self._state.changed.connect(self._follow_state)
+        theme_signals.changed.connect(self._refresh)
+        self._show_view(context.settings.text("library_view"))
+        self.collapse_button.hide()
+        self._refresh()
+
+    def _lay_out(self) -> None:
         top = QWidget()
         top_layout = vbox(top, spacing=8, margins=(EDGE, 8, EDGE, 4))
         top_layout.addWidget(self.search)
         top_layout.addWidget(self._findings)
         top_layout.addWidget(self._split)
-        self._count_label = ElidedLabel(role="small")
-        self.show_all_button = QPushButton(tr("Show all"))
+        self._add_counts(top_layout)
+        column = vbox(self)
+        column.addWidget(top)
+        column.addWidget(self._views, 1)
+
+    def _add_counts(self, layout: QVBoxLayout) -> None:
+        """Add the number of cases, what the filter can be used for, and where the current case has its words."""
         self.show_all_button.setToolTip(tr("Show all cases, not only the selected ones"))
         self.show_all_button.setAccessibleName(tr("Show all cases, not only the selected ones"))
         set_look(self.show_all_button, link=True)
@@ -123,19 +148,26 @@ class LibraryPanel(Panel):
         policy = self.show_all_button.sizePolicy()
         policy.setRetainSizeWhenHidden(True)
         self.show_all_button.setSizePolicy(policy)
+        self.order_button = QPushButton(tr("Order similar cases by it"))
+        self.order_button.setToolTip(
+            tr(
+                "Cases with these words come forward among the similar cases of the query (reciprocal rank fusion)"
+            )
+        )
+        set_look(self.order_button, link=True)
+        self.order_button.clicked.connect(
+            lambda: search_operations.set_text(self._context, self.search.text().strip())
+        )
+        self.order_button.hide()
+        #: Where the current case has the words.
+        self.hit = ElidedLabel(role="small")
+        self.hit.hide()
         count_row = hbox(spacing=8)
         count_row.addWidget(self._count_label, 1)
         count_row.addWidget(self.show_all_button)
-        top_layout.addLayout(count_row)
-        column = vbox(self)
-        column.addWidget(top)
-        column.addWidget(self._views, 1)
-
-        self._state.changed.connect(self._follow_state)
-        theme_signals.changed.connect(self._refresh)
-        self._show_view(context.settings.text("library_view"))
-        self.collapse_button.hide()
-        self._refresh()
+        layout.addLayout(count_row)
+        layout.addWidget(self.hit)
+        layout.addWidget(self.order_button, 0, Qt.AlignmentFlag.AlignLeft)
 
     def _measure_visible(self) -> None:
         """While the library is prepared, let the cases on screen be measured next."""
@@ -160,11 +192,37 @@ class LibraryPanel(Panel):
 
     def _follow_current(self, case_row: int) -> None:
         """The row of the grid's current case is current by patient too, if that is shown."""
+        self._show_hit(case_row)
         if case_row >= 0 and self.view.value() == PATIENTS:
             self.patients.set_current(case_row)
 
+    def _show_hit(self, case_row: int) -> None:
+        """Show where the case has the words of the filter."""
+        text = self.search.text().strip()
+        self.hit.hide()
+        if not text or case_row < 0 or self._state.location is None:
+            return
+
+        def show(hits: Mapping[int, TextHit]) -> None:
+            hit = hits.get(case_row)
+            if hit is not None and text == self.search.text().strip():
+                self.hit.setText(f"{translate(attribute_title(hit.name))}: {visible(hit.text)}")
+                self.hit.show()
+
+        job = self._context.jobs.run(
+            tr("Reading texts"),
+            find_cases.text_hits,
+            self._state.location,
+            [case_row],
+            text,
+            channel="hit",
+            quiet=True,
+        )
+        job.done.connect(show)
+
     def _follow_state(self, change: Change) -> None:
         if change & Change.LIBRARY:
+            self._search_timer.stop()
             self._clear_filters()
         elif change & Change.SELECTION and self._state.selected_rows is not None:
             # All cases selected on a plot are shown, so the text filter is cleared.
@@ -180,7 +238,9 @@ class LibraryPanel(Panel):
         elif change & Change.SELECTION:
             self._apply_filters()
         if change & Change.QUERY:
+            self._search_timer.stop()
             self._select_query_case()
+            self.order_button.setVisible(bool(self.search.text().strip()) and self._state.query is not None)
 
     def _clear_filters(self) -> None:
         """Another library begins with all its cases."""
@@ -214,11 +274,11 @@ class LibraryPanel(Panel):
         """Search with the case ``steps`` positions after the query, or after the current case."""
         model = self.grid.model()
         if len(model):
-            start = model.position_of(self.query_row())
+            start = model.position_of(self._next_query if self._search_timer.isActive() else self.query_row())
             start = start if start != NO_PLACE else self.grid.current_place()
             place = min(len(model) - 1, max(0, start + steps))
             self.grid.set_current(model.case_row(place))
-            self.search_current()
+            self._pick(model.case_row(place), by_key=True)
 
     def _set_view(self, name: str) -> None:
         self._context.settings.set_text("library_view", name)
@@ -328,6 +388,7 @@ class LibraryPanel(Panel):
             self.show_current()
         self._show_patients()
         self.show_all_button.setVisible(selected_rows is not None)
+        self.order_button.setVisible(bool(self.search.text().strip()) and self._state.query is not None)
         total = len(columns)
         shown = len(self._shown_order)
         if shown == total:
@@ -372,10 +433,22 @@ class LibraryPanel(Panel):
         if row not in (NONE, self.grid.current()):
             self.grid.set_current(row)
 
+    def _pick(self, case_row: int, by_key: bool) -> None:
+        """Search with the case that the user went to. While a key is held, only where it starts and stops."""
+        is_held = by_key and self._search_timer.isActive()
+        if not is_held:
+            self._search_with(case_row)
+        if by_key:
+            search_operations.cancel_file_query(self._context)
+            self._next_query = case_row
+            self._search_timer.start()
+
+    def _search_next(self) -> None:
+        self._search_with(self._next_query)
+
     def _search_with(self, case_row: int) -> None:
-        index = self._state.columns.index_of_row(case_row)
-        if index >= 0:
-            search_operations.submit_query(self._context, Query(case=self._state.columns.ids[index]))
+        self._search_timer.stop()
+        search_operations.submit_case(self._context, case_row)
 
 
 class _FilterList(QWidget):

@@ -23,7 +23,7 @@ from semblance.app.shell.icons import icon_pixmap
 from semblance.app.shell.theme import BASE, SMALL, colour, plain_tip, theme
 from semblance.app.widgets.cards.card_painter import ScaledImages
 from semblance.app.widgets.cards.card_view import NONE
-from semblance.app.widgets.cards.case_drag import case_data, drag
+from semblance.app.widgets.cards.case_drag import case_data, drag, is_drag
 from semblance.app.widgets.finding_chips import SIDE, chip_pixmap
 from semblance.app.widgets.text_cache import text_cache
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
@@ -42,12 +42,14 @@ _EXPANDED = 200
 class PatientView(QAbstractScrollArea):
     """Shows a :class:`PatientTree`. Signals carry catalogue rows.
 
-    ``current_changed(case_row)``: the user went to a row; a series is represented by its middle case, a
-    patient or study · ``activated(case_row)``: double click or Enter on a series or case ·
+    ``current_changed(case_row)``: the user went to a row; a series is represented by its middle case, a patient or
+    study by its first · ``picked(case_row, by_key)``: by a click or a key to a series or case ·
+    ``activated(case_row)``: double click or Enter on a series or case ·
     ``menu_requested(case_row, global position)``.
     """
 
     current_changed = Signal(int)
+    picked = Signal(int, bool)
     activated = Signal(int)
     menu_requested = Signal(int, QPoint)
 
@@ -166,6 +168,15 @@ class PatientView(QAbstractScrollArea):
     def _place_of_node(self, node: int) -> int:
         place = int(np.searchsorted(self._nodes, node))
         return place if node >= 0 and place < len(self._nodes) and self._nodes[place] == node else _NO_PLACE
+
+    def _pick(self, *, by_key: bool) -> None:
+        """The user went to the current row: a patient or study is only opened."""
+        if (
+            self._tree is not None
+            and self._node() >= 0
+            and self._tree.level[self._node()] >= TreeLevel.SERIES
+        ):
+            self.picked.emit(self.current(), by_key)
 
     def _go_to_place(self, place: int) -> None:
         """The user goes to the row at ``place``."""
@@ -332,6 +343,7 @@ class PatientView(QAbstractScrollArea):
         title, detail = tree.title(node), tree.detail(node, int(self._matches[node]))
         base, small = text_cache(BASE, 600 if level <= TreeLevel.STUDY else 400), text_cache(SMALL)
         if level == TreeLevel.PATIENT:
+            title = tree.columns.patient_code(index) or title
             width = min(int(base.width(title)) + 2, right - x)
             base.draw(painter, QRect(x, at.y(), width, at.height()), title, tokens.text, middle=True)
             x += width + 6
@@ -388,6 +400,7 @@ class PatientView(QAbstractScrollArea):
     # Mouse
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
+        self._pressed_at = None
         point = event.position().toPoint()
         place = self._place_at(point)
         if place == _NO_PLACE:
@@ -406,16 +419,18 @@ class PatientView(QAbstractScrollArea):
         if hover != self._hover:
             self._hover = hover
             self.viewport().update()
-        if self._pressed_at is None or not event.buttons() & Qt.MouseButton.LeftButton:
-            return
-        if (point - self._pressed_at).manhattanLength() >= QApplication.startDragDistance():
+        if self._pressed_at is not None and is_drag(self._pressed_at, event):
             self._pressed_at = None
             if self._tree is not None and self._place != _NO_PLACE:
                 data = case_data(self._tree.columns, self._tree.case(self._node()))
                 drag(self, data, self._images.get(self.current()), self._source)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        self._pressed_at = None
+        if event.button() == Qt.MouseButton.LeftButton:
+            # A case that was dragged was not clicked.
+            was_clicked, self._pressed_at = self._pressed_at is not None, None
+            if was_clicked and not event.modifiers():
+                self._pick(by_key=False)
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         point = event.position().toPoint()
@@ -471,6 +486,7 @@ class PatientView(QAbstractScrollArea):
             super().keyPressEvent(event)
         elif key in steps:
             self._go_to_place(self._place + steps[Qt.Key(key)] if self._place != _NO_PLACE else 0)
+            self._pick(by_key=True)
         elif self._place == _NO_PLACE:
             super().keyPressEvent(event)
         elif key == Qt.Key.Key_Right:

@@ -19,7 +19,6 @@ from semblance.core.language import count_label, join_texts, tr, tr_n, tr_name, 
 from semblance.core.library.importers.registry import get_importer
 from semblance.core.library.location import LibraryLocation, library_name
 from semblance.core.library.records import NO_FINDING
-from semblance.core.searches.query import Query
 from semblance.core.workflows.features.measuring_order import measure_first
 from semblance.core.workflows.library import import_and_prepare as import_workflow
 from semblance.core.workflows.library import prepare_library
@@ -213,7 +212,7 @@ class PreparationView(QObject):
         if preparation.current and is_automatic:
             state.set_metric(preparation.current)
         if state.query is None and len(state.columns):
-            search_operations.submit_query(self._context, Query(case=state.columns.ids[0]))
+            search_operations.submit_first_query(self._context)
         elif state.metric is not None and (self._is_finished or state.metric.name == preparation.current):
             # At the end the new cases are measured for the metric in use too, whichever it is.
             search_operations.rank(self._context)

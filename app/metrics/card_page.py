@@ -136,7 +136,7 @@ def card_document(metric: MetricFacts) -> CardDocument:
         return CardDocument(metric.name, (section,), {})
     if not authors:
         return document
-    judgements = CardSection(tr("Judgements"), (LabelledValue(tr("Judged by"), ", ".join(authors)),))
+    judgements = CardSection(tr("Marks"), (LabelledValue(tr("Judged by"), ", ".join(authors)),))
     return CardDocument(document.name, (*document.sections, judgements), document.values)
 
 

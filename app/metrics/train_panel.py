@@ -507,12 +507,12 @@ class TrainingDataSection(QWidget):
         self._state = state
         self.findings = QCheckBox(tr("findings"))
         self.visual = QCheckBox(tr("visual neighbours"))
-        self.judgements = QCheckBox(tr("judgements"))
+        self.judgements = QCheckBox(tr("marks"))
         self._counts = {box: QLabel() for box in (self.findings, self.visual, self.judgements)}
         tips = (
             tr("Cases of one finding are similar, of two dissimilar"),
             tr("The nearest neighbours of each case are similar, whatever their finding"),
-            tr("The judgements of this search. They count more than findings of the same pair"),
+            tr("The marks of this search. They count more than findings of the same pair"),
         )
         grid = QGridLayout()
         grid.setContentsMargins(0, 0, 0, 0)
@@ -579,7 +579,7 @@ class TrainingDataSection(QWidget):
                 except BadInput as error:
                     return str(error)
         elif not self.findings.isChecked() and any(learner.accepts for learner in learners):
-            return tr("Nothing to learn from is ticked. Tick findings, judgements or both.")
+            return tr("Nothing to learn from is ticked. Tick findings, marks or both.")
         return ""
 
     def _judgement_count(self) -> int:

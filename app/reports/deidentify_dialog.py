@@ -415,7 +415,7 @@ class DeidentifyDialog(Dialog):
         hides_text = self.pixels.isChecked()
         self._form.setRowVisible(self.review, hides_text)
         if not installed:
-            text = tr('What finds text is not installed. Run pip install "semblance-retrieval[ocr]"')
+            text = tr("What finds text is not installed. The help page Installation says how it is.")
         elif hides_text:
             text = tr("It takes about a second for each image. Small, faint and oblique text may be missed.")
         else:

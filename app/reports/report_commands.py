@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +11,7 @@ import numpy as np
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
+from semblance.app.reports.export_images_dialog import ExportImagesDialog
 from semblance.app.reports.report_dialog import ReportDialog, query_selections
 from semblance.app.reports.report_request import ReportRequest
 from semblance.app.shell import file_dialogs, search_operations
@@ -30,18 +31,27 @@ if TYPE_CHECKING:
 
 class ReportCommands(QObject):
     """Commands that open dialogs. ``parent`` is their parent. ``shown_case_ids()`` returns the ids of the cases in
-    the library's list. ``help_requested(page)``."""
+    the library's list, ``exported_cases()`` the choices of cases whose images are exported.
+    ``help_requested(page)``."""
 
     help_requested = Signal(str)
 
-    def __init__(self, context: Context, parent: QWidget, shown_case_ids: Callable[[], list[str]]) -> None:
+    def __init__(
+        self,
+        context: Context,
+        parent: QWidget,
+        shown_case_ids: Callable[[], list[str]],
+        exported_cases: Callable[[], Mapping[str, Sequence[str]]] = dict,
+    ) -> None:
         super().__init__(parent)
+        self._exported_cases = exported_cases
         self._context, self._parent = context, parent
         self._shown_case_ids = shown_case_ids
         self.commands: dict[str, Callable[[], object]] = {
             "report": self.create_report,
             "open_report": self.open_report,
             "deidentify": self.show_deidentify,
+            "export_images": self.export_images,
         }
 
     def create_report(self) -> None:
@@ -73,6 +83,13 @@ class ReportCommands(QObject):
             write_reports(self._context, request.target, request.cases, request.suffix, request.options)
         else:
             write_report(self._context, request.target, request.options)
+
+    def export_images(self) -> None:
+        """Choose cases, format and folder, and export the images."""
+        choices = {text: cases for text, cases in self._exported_cases().items() if cases}
+        dialog = ExportImagesDialog(self._context, choices, self._parent)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
 
     def show_deidentify(self) -> DeidentifyDialog:
         """Open the dialog that de-identifies DICOM files, or bring it to the front while it works."""

@@ -114,7 +114,7 @@ class ReportDialog(Dialog):
         else:
             # If the settings ask for it, only the person can say that text stays.
             self.clean_pixels.setEnabled(self.clean_pixels.isChecked())
-            self.clean_pixels.setToolTip(tr('Not installed. Run pip install "semblance-retrieval[ocr]"'))
+            self.clean_pixels.setToolTip(tr("Not installed. The help page Installation says how it is."))
         self._privacy = WrappedLabel(role="small")
         self.name = QLineEdit()
         self.name.setAccessibleName(tr("Name of the file"))

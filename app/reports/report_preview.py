@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import QImage, QPixmap, QResizeEvent
+from PySide6.QtGui import QImage, QPalette, QPixmap, QResizeEvent
 from PySide6.QtWidgets import QLabel, QPlainTextEdit, QScrollArea, QStackedWidget, QWidget
 
 from semblance.app.reports.report_request import ReportRequest
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import WorkerPool
-from semblance.app.shell.theme import set_look, theme
+from semblance.app.shell.theme import colour, theme
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.labels import ElidedLabel
 from semblance.app.widgets.layouts import vbox
@@ -45,7 +45,11 @@ class ReportPreviewView(QWidget):
         self._area.setWidget(self._inner)
         self._area.setWidgetResizable(True)
         self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        set_look(self._area, role="well")
+        # White paper is set off from a white window.
+        self._inner.setAutoFillBackground(True)
+        palette = self._inner.palette()
+        palette.setColor(QPalette.ColorRole.Window, colour(theme().image_well))
+        self._inner.setPalette(palette)
         self.text = QPlainTextEdit()
         self.text.setReadOnly(True)
         self.text.setAccessibleName(tr("Preview of the report"))

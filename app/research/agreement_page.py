@@ -35,17 +35,17 @@ class AgreementPage(ResultPage):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self._found: tuple[SubjectAgreement, ...] = ()
-        self.subjects = ResultTable(tr("Agreement by concept and kind of judgement"))
+        self.subjects = ResultTable(tr("Agreement by concept and kind of mark"))
         self.subjects.currentCellChanged.connect(lambda *_: self._select())
         self.pairs = ResultTable(tr("Agreement of every two annotators"))
-        self.differences = ResultTable(tr("Judged differently"))
+        self.differences = ResultTable(tr("Marked differently"))
         self.differences.entered.connect(self._show_case)
         self.differences.horizontalHeader().setStretchLastSection(True)
         self.facts = WrappedLabel(role="second")
         parts = QSplitter()
         for title, table in (
             (tr("Every two annotators"), self.pairs),
-            (tr("Judged differently"), self.differences),
+            (tr("Marked differently"), self.differences),
         ):
             part = QWidget()
             column = vbox(part, spacing=8)
@@ -78,7 +78,7 @@ class AgreementPage(ResultPage):
         ]
         titles = [
             tr("subject"),
-            tr("annotators (judged)"),
+            tr("annotators (marked)"),
             tr("by two or more"),
             tr("Krippendorff's alpha"),
             tr("by all"),
@@ -94,7 +94,7 @@ class AgreementPage(ResultPage):
         one = self._found[row] if 0 <= row < len(self._found) else None
         pairs = [] if one is None else one.pairs
         self.pairs.set_rows(
-            [tr("annotators"), tr("judged by both"), tr("agreed"), tr("Cohen's kappa")],
+            [tr("annotators"), tr("marked by both"), tr("agreed"), tr("Cohen's kappa")],
             [
                 [
                     " · ".join(pair.names),
@@ -149,10 +149,10 @@ def _text(value: AgreementCoefficient | None) -> str:
 def _facts(one: SubjectAgreement | None) -> str:
     if one is None:
         return tr(
-            "No concept was marked by two people, and no judgements are of two people. Everybody marks under the name "
+            "No concept was marked by two people, and no marks are of two people. Everybody marks under the name "
             "of their account, or of Settings."
         )
-    parts = [tr_n("{n} was judged differently.", "{n} were judged differently.", len(one.differences))]
+    parts = [tr_n("{n} was marked differently.", "{n} were marked differently.", len(one.differences))]
     if len(one.differences) > MAX_DIFFERENCES:
         parts.append(tr("The first {n} are listed.", n=MAX_DIFFERENCES))
     if one.shared and one.alpha is None:

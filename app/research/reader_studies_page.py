@@ -337,7 +337,9 @@ class ReaderStudiesPage(ResultPage):
         self.delete_button.setToolTip(
             why_not
             or (
-                tr("The study has answers. Delete it with `semblance reader-study delete`.")
+                tr(
+                    "The study has answers, so it is not deleted here. The help page Reader studies says how it is."
+                )
                 if answered
                 else ""
             )

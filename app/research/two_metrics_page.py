@@ -296,7 +296,7 @@ class TwoMetricsPage(FullPage):
             self._is_table_outdated = True
             self.disagreements.show_message(
                 tr("There is nothing to show for other queries"),
-                tr("Examples and concepts apply to this query only. Judge cases, or select two metrics."),
+                tr("Examples and concepts apply to this query only. Mark cases, or select two metrics."),
             )
         elif self._is_table_outdated or (refined and self._table_refinement != self._shared_refinement):
             self.find_disagreements()

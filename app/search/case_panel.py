@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from PySide6.QtCore import QSignalBlocker
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QAbstractButton, QCheckBox, QPlainTextEdit, QStackedWidget, QWidget
+from PySide6.QtWidgets import QAbstractButton, QCheckBox, QPlainTextEdit, QPushButton, QStackedWidget, QWidget
 
 from semblance.app.shell.context import Context
 from semblance.app.shell.state import Change, WindowState
 from semblance.app.viewer.header_view import HeaderView
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.finding_chips import FindingChip
-from semblance.app.widgets.labels import ElidedLabel
+from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.panel import Panel
-from semblance.core.language import tr
+from semblance.core.language import tr, visible_lines
+from semblance.core.library.annotations import CaseNote
 from semblance.core.searches.similar_cases import RankedCase
+from semblance.core.workflows.library import case_notes
 
 
 class _RankedCasePanel(Panel):
@@ -109,12 +113,45 @@ class NotesPanel(_RankedCasePanel):
         )
         self.in_report = QCheckBox(tr("Show this case in the report"))
         self.notes = CaseNotes(context.state, self.in_report)
+        #: What is kept with the case, in whatever search it is found.
+        self.kept = WrappedLabel(role="second")
+        self.keep_button = QPushButton(tr("Keep with the case"))
+        self.keep_button.setToolTip(
+            tr(
+                "The note belongs to the case then. Everybody who opens the library reads it, and searching finds it."
+            )
+        )
+        self.keep_button.clicked.connect(self._keep_note)
+        row = hbox(spacing=8)
+        row.addWidget(self.in_report, 1)
+        row.addWidget(self.keep_button)
         self._column.addWidget(self.notes, 1)
-        self._column.addWidget(self.in_report)
+        self._column.addLayout(row)
+        self._column.addWidget(self.kept)
         self._refresh()
 
     def _show_case(self, case: RankedCase) -> None:
         self.notes.show_case(case.case_id)
+        self.keep_button.setEnabled(self._state.can_write)
+        self.kept.hide()
+        self._run_on_note(case.case_id, case_notes.read_note, case.case_id)
+
+    def _keep_note(self) -> None:
+        if (case := self.case) is not None:
+            text = self.notes.toPlainText().strip()
+            self._run_on_note(case.case_id, case_notes.keep_note, case.case_id, text)
+
+    def _run_on_note(self, case: str, work: Callable[..., CaseNote | None], *values: str) -> None:
+        def show(note: CaseNote | None) -> None:
+            if self.case is not None and self.case.case_id == case:
+                self.kept.setVisible(note is not None)
+                if note is not None:
+                    self.kept.setText(tr("Kept with the case: {note}", note=visible_lines(note.text)))
+
+        job = self._context.jobs.run(
+            tr("Notes"), work, self._state.location, *values, channel="case note", quiet=True
+        )
+        self._context.follow(job, show)
 
 
 class CaseNotes(QPlainTextEdit):

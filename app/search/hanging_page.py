@@ -383,6 +383,8 @@ class HangingPage(FullPage):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_K:
             self.linked.toggle()
+        elif event.key() == Qt.Key.Key_L:
+            self._links.is_by_hand = True
         elif event.key() == Qt.Key.Key_O:
             self.priors.toggle()
         elif event.key() in _STEPS and event.modifiers() & Qt.KeyboardModifier.ControlModifier:

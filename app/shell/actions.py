@@ -41,6 +41,7 @@ SYNONYMS = {
     "check_library": tr("doctor repair integrity damaged"),
     "exports": tr("audit privacy"),
     "report": tr("pdf html csv json print export save images de-identified anonymised anonymized"),
+    "export_images": tr("save pictures png jpeg tiff dicom slides several cases with marks"),
     "deidentify": tr("anonymise anonymize pseudonymise names remove privacy export burnt-in text clean"),
     "open_report": tr("import json"),
     "quit": tr("exit leave end"),
@@ -69,8 +70,9 @@ SYNONYMS = {
     "read": tr("clinical reading view"),
     "research": tr("train evaluation learners view"),
     "layout": tr("windows panels default"),
-    "animate_reordering": tr("animation movement"),
+    "animate_reordering": tr("animate reordering animation movement"),
     "full_screen": tr("maximise"),
+    "whole_axis": tr("plot curve axis zero scale zoom"),
     "ask_case": tr("query retrieve similar"),
     "compare": tr("side by side second monitor window measure difference blink"),
     "hang": tr("hanging mammogram four views prior current studies compare"),
@@ -78,16 +80,20 @@ SYNONYMS = {
     "why": tr("explain reason contributions"),
     "refine": tr("feedback thumbs clicks"),
     "header": tr("dicom tags metadata"),
-    "paste_image": tr("paste query screenshot insert"),
+    "add_to_collection": tr("teaching file list bookmark favourite folder"),
+    "collections": tr("teaching file list quiz slides export lecture"),
+    "paste_image": tr("paste query screenshot insert clipboard image file case id"),
     "ask_file": tr("query open similar upload"),
     "save_search": tr("keep name store"),
     "branch_search": tr("copy duplicate fork"),
     "searches": tr("saved history open"),
+    "previous_query": tr("back history return last"),
+    "next_query": tr("forward history"),
     "rank_again": tr("refresh update renew"),
     "region": tr("rectangle ellipse polygon outline roi brush mass wand"),
     "whole_image": tr("remove region"),
     "same_patient": tr("include exclude patients"),
-    "alike": tr("copies duplicates"),
+    "alike": tr("near-duplicates duplicates"),
     "diverse": tr("diversity variety"),
     "show_alike": tr("copies duplicates"),
     "no_good_match": tr("outlier unusual"),
@@ -96,7 +102,7 @@ SYNONYMS = {
     "judge_not_alike": tr("thumb down dissimilar no"),
     "judge_closer": tr("triplet judge"),
     "ask_next": tr("question active learning"),
-    "undo_judgement": tr("back revert click"),
+    "undo_judgement": tr("back revert click judgement"),
     "redo_judgement": tr("again click"),
     "reset_judgements": tr("reset clear start over"),
     "save_refined": tr("keep store learnt"),
@@ -127,6 +133,7 @@ SYNONYMS = {
     "manage_metrics": tr("rename duplicate delete copy remove"),
     "save_plot": tr("export svg pdf figures charts"),
     "help": tr("manual documentation guide"),
+    "tour": tr("introduction first steps learn guide minute demo"),
     "tutorial": tr("introduction first steps learn guide"),
     "words": tr("words terms"),
     "whats_new": tr("changelog changes version release news"),
@@ -150,6 +157,7 @@ _OF_EDITS = (
     "undone edits",
     "can save metric",
 )
+_HISTORY_STEPS = {"earlier queries": -1, "later queries": 1}
 _OF_MARKS = ("writable", "can judge", "can save search", "can add concepts", "concepts")
 
 
@@ -233,6 +241,7 @@ COMMANDS = (
     ),
     Command("exports", tr("Export log…"), "File", "", "list", "library", research=True),
     Command("report", tr("Create report…"), "File", "Ctrl+R", "export", "ranking", separator=True),
+    Command("export_images", tr("Export images…"), "File", "Ctrl+Alt+E", "export", "library"),
     Command("deidentify", tr("De-identify DICOM files…"), "File", "", "export", research=True),
     Command("open_report", tr("Open a report as a search…"), "File", "", "folder", "writable", research=True),
     Command("close_library", tr("Close library"), "File", "Ctrl+W", "close", "library", separator=True),
@@ -297,7 +306,10 @@ COMMANDS = (
     Command("text_smaller", tr("Smaller text"), "View", "Ctrl+-", "minus"),
     Command("language", tr("Switch language (Deutsch / English)"), "View", "", "info", research=True),
     Command("layout", tr("Reset layout"), "View", "", "layers", separator=True),
-    Command("animate_reordering", tr("Animate reordering"), "View", "", "", checkable=True, research=True),
+    Command("animate_reordering", tr("Show cases moving"), "View", "", "", checkable=True, research=True),
+    Command(
+        "whole_axis", tr("Accuracy from 0 to 1"), "View", "Ctrl+Alt+0", "", checkable=True, research=True
+    ),
     Command("full_screen", tr("Full screen"), "View", "F11", "", checkable=True),
     Command("ask_case", tr("Search with this case"), "Case", "Ctrl+Return", "search", "library"),
     Command("compare", tr("Compare with the query"), "Case", "Ctrl+M", "compare", "ranking"),
@@ -305,6 +317,7 @@ COMMANDS = (
     Command("hang", tr("Images of the patient"), "Case", "Ctrl+Alt+H", "users", "library"),
     Command("why", tr("Why these cases"), "Case", "Ctrl+Y", "help", "library"),
     Command("header", tr("File header…"), "Case", "Ctrl+H", "table", "library"),
+    Command("add_to_collection", tr("Add to a collection…"), "Case", "Ctrl+Alt+C", "plus", "writable"),
     Command("set_finding", tr("Set finding…"), "Case", "Ctrl+Shift+L", "", "editable", separator=True),
     Command("set_patient", tr("Set patient…"), "Case", "", "", "editable", research=True),
     Command("join_lesions", tr("Mark as one lesion"), "Case", "", "", "editable", research=True),
@@ -313,9 +326,7 @@ COMMANDS = (
     Command("next_case", tr("Next case"), "Case", "Ctrl+Down", "chevron-down", "library", research=True),
     Command("previous_case", tr("Previous case"), "Case", "Ctrl+Up", "chevron-up", "library", research=True),
     Command("ask_file", tr("Search with an image file…"), "Search", "Ctrl+Shift+O", "image", "metric"),
-    Command(
-        "paste_image", tr("Search with the image on the clipboard"), "Search", "Ctrl+V", "image", "metric"
-    ),
+    Command("paste_image", tr("Search with what was copied"), "Search", "Ctrl+V", "image", "library"),
     Command(
         "save_search", tr("Save search…"), "Search", "Ctrl+Alt+S", "save", "can save search", separator=True
     ),
@@ -329,15 +340,28 @@ COMMANDS = (
         research=True,
     ),
     Command("searches", tr("Searches…"), "Search", "Ctrl+Alt+O", "list", "library"),
+    Command("collections", tr("Teaching collections…"), "Case", "", "list", "library"),
+    Command(
+        "previous_query",
+        tr("Previous query"),
+        "Search",
+        "Alt+Left",
+        "chevron-left",
+        "earlier queries",
+        research=True,
+    ),
+    Command(
+        "next_query", tr("Next query"), "Search", "Alt+Right", "chevron-right", "later queries", research=True
+    ),
     Command("rank_again", tr("Search again"), "Search", "F5", "refresh", "query"),
     Command("region", tr("Draw region"), "Search", "Ctrl+Shift+R", "rectangle", "query", separator=True),
     Command("whole_image", tr("Search with the whole image"), "Search", "Ctrl+Shift+W", "select", "query"),
     Command("same_patient", tr("Hide same patient"), "Search", "", "users", checkable=True, separator=True),
-    Command("alike", tr("Group near-duplicates"), "Search", "", "layers", checkable=True),
+    Command("alike", tr("Group the same lesion and copies"), "Search", "", "layers", checkable=True),
     Command("diverse", tr("Show diverse results"), "Search", "", "grid", checkable=True, research=True),
     Command(
         "show_alike",
-        tr("Expand or collapse near-duplicates"),
+        tr("Expand or collapse the same lesion"),
         "Search",
         "Ctrl+Shift+F",
         "layers",
@@ -352,11 +376,9 @@ COMMANDS = (
     Command("mark_image", tr("More like an image file…"), "Refine", "", "image", "can judge"),
     Command("refine", tr("Show marks"), "Refine", "Ctrl+J", "plus", "library"),
     Command("ask_next", tr("Ask me next"), "Refine", "Ctrl+Shift+Q", "help", "ranking"),
-    Command(
-        "undo_judgement", tr("Undo judgement"), "Refine", "Ctrl+Z", "undo", "own judgements", separator=True
-    ),
-    Command("redo_judgement", tr("Redo judgement"), "Refine", "Ctrl+Shift+Z", "redo", "undone judgements"),
-    Command("reset_judgements", tr("Undo all judgements"), "Refine", "", "refresh", "judgements"),
+    Command("undo_judgement", tr("Undo mark"), "Refine", "Ctrl+Z", "undo", "own judgements", separator=True),
+    Command("redo_judgement", tr("Redo mark"), "Refine", "Ctrl+Shift+Z", "redo", "undone judgements"),
+    Command("reset_judgements", tr("Undo all marks"), "Refine", "", "refresh", "judgements"),
     Command(
         "save_refined",
         tr("Save as new metric…"),
@@ -434,7 +456,8 @@ COMMANDS = (
     Command("import_features", tr("Import features…"), "Research", "", "plus", "editable"),
     Command("export_features", tr("Export features…"), "Research", "", "export", "library"),
     Command("help", tr("Help for this panel"), "Help", "F1", "help"),
-    Command("tutorial", tr("Tutorial"), "Help", "", "play"),
+    Command("tour", tr("Tour"), "Help", "", "play"),
+    Command("tutorial", tr("Tutorial"), "Help", "", "info", research=True),
     Command("keyboard", tr("Keyboard and mouse"), "Help", "?", "help"),
     Command("words", tr("Glossary"), "Help", "", "info"),
     Command("whats_new", tr("What's new"), "Help", "", "info"),
@@ -605,6 +628,7 @@ def available(state: WindowState) -> set[str]:
             out.add("can save search")
     if state.ranking is not None:
         out.add("ranking")
+    out |= {name for name, steps in _HISTORY_STEPS.items() if state.history.can_go(steps)}
     out |= _judgement_conditions(state) | _edit_conditions(state)
     if state.training is not None and state.training.running:
         out.add("training")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from semblance.core.language import tr
+
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QMenu
 
@@ -14,7 +16,13 @@ if TYPE_CHECKING:
 class CaseMenu:
     """The window sets ``fill(menu, case_row, show_header)``, which adds the entries for a case of the open library, or
     for an image from outside with a row below zero. ``show_header``: shows the header of the file on screen; ``None``:
-    that of the case."""
+    that of the case. Without a window there is only the header of the file."""
 
     def __init__(self) -> None:
-        self.fill: Fill = lambda _menu, _row, _show_header: None
+        self.fill: Fill = lambda menu, _row, show_header: add_header_entry(menu, show_header)
+
+
+def add_header_entry(menu: QMenu, show_header: Callable[[], object] | None) -> None:
+    """Add the entry that shows the header of a file, where there is one."""
+    if show_header is not None:
+        menu.addAction(f"{tr('File header…')}\tCtrl+H", show_header)

@@ -8,18 +8,24 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import numpy as np
+
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job, Jobs, WorkerPool
 from semblance.app.shell.local_time import local_time
-from semblance.core.language import tr, tr_n
+from semblance.core.language import tr, tr_n, tr_name
+from semblance.core.library.case_names import modality_name
 from semblance.core.library.location import LibraryLocation, ServerAddress
+from semblance.core.searches.query import Query
 from semblance.core.workflows.library import import_source as import_workflow
 from semblance.core.workflows.library import library_snapshot, relink_images
 from semblance.core.workflows.library.library_snapshot import LibrarySnapshot
 from semblance.core.workflows.library.recent_libraries import preview_images
 from semblance.core.workflows.searches import saved_searches
 
+#: Kinds of images that the list of recent libraries names.
+_MOST_KINDS = 2
 #: Callbacks for when the library has been read again, each with its path.
 _after_reload: WeakKeyDictionary[Jobs, list[tuple[LibraryLocation, Callable[[], None]]]] = WeakKeyDictionary()
 
@@ -63,7 +69,7 @@ def open_library(
             context.jobs.servers.remember(snapshot.location)
         if before is not None and before != path:
             context.jobs.close_library(before)
-        context.settings.add_recent(path)
+        _note_opened(context, snapshot)
         context.settings.last_library = path
         if snapshot.copied:
             context.messages.warning(
@@ -210,7 +216,10 @@ def _leave_library(context: Context) -> None:
 def _save_view(context: Context) -> Job | None:
     """Save the present search and its view in the library."""
     library = context.state.library
-    if library is None or not context.state.can_write:
+    if library is None:
+        return None
+    if not context.state.can_write:
+        _remember_query(context)
         return None
     job = context.jobs.run(
         tr("Saving the view"),
@@ -224,13 +233,51 @@ def _save_view(context: Context) -> Job | None:
     return job
 
 
+def _note_opened(context: Context, snapshot: LibrarySnapshot) -> None:
+    """Put the library into the list of recent ones, with what is in it."""
+    from semblance.core.library.importers.registry import get_importer
+
+    headers = snapshot.columns.headers
+    codes = np.bincount(headers.codes["modality"])[1:]
+    modalities = [headers.texts["modality"][code + 1] for code in np.argsort(-codes)[:_MOST_KINDS].tolist()]
+    kinds = [modality_name(one) for one in modalities] or [
+        tr_name(get_importer(one).title) for one in snapshot.kinds
+    ]
+    cases = tr_n("{n} case", "{n} cases", len(snapshot.columns)) if len(snapshot.columns) else ""
+    context.settings.add_recent(snapshot.location, cases, ", ".join(dict.fromkeys(kinds[:_MOST_KINDS])))
+
+
+def _remember_query(context: Context) -> None:
+    """Remember the query of a library that cannot be written to: the number of its case, no id, or the file."""
+    state, query = context.state, context.state.query
+    if state.location is None or query is None:
+        return
+    index = state.columns.index_of_id(query.case) if query.case is not None else -1
+    what = str(int(state.columns.case_row[index])) if index >= 0 else str(query.image or "")
+    context.settings.remember_query(state.location, what)
+
+
 def _restore_last_search(context: Context, path: LibraryLocation) -> None:
+    """Search with the last query of the library at ``path``, else with its first one."""
+    state = context.state
+    if not state.can_write and (last := context.settings.last_query(path)):
+        if last.isdigit():
+            search_operations.submit_case(context, int(last))
+        elif (image := Path(last)).is_file():
+            search_operations.submit_query(context, Query(image=image))
+            return
+        if state.query is not None:
+            return
     job = context.jobs.run(
         "", saved_searches.last_search, path, pool=WorkerPool.READ, quiet=True, channel="restore"
     )
 
     def show(found: saved_searches.ReopenedSearch | None) -> None:
-        if found is not None and context.state.location == path and context.state.query is None:
+        if state.location != path or state.query is not None:
+            return
+        if found is not None:
             search_operations.show_last_search(context, found)
+        else:
+            search_operations.submit_first_query(context)
 
     context.follow(job, show)

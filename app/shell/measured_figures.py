@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from PySide6.QtCore import QObject, Signal
@@ -94,7 +95,7 @@ class MeasuredFigures(QObject):
         del self._stored[source]
         if self.of(source) != wanted:
             self._store(source, wanted)
-        elif stored != wanted:
+        elif Counter(stored) != Counter(wanted):
             self._figures[source] = stored
             self.changed.emit(source)
 

@@ -13,6 +13,9 @@ from semblance.core.reports.figures import MapDrawing
 from semblance.core.reports.plot import PlotLayout, ThemeName
 from semblance.core.workflows.reports import export_plots
 
+#: Key of the setting that shows accuracies from 0 to 1.
+WHOLE_AXIS = "plot_whole_axis"
+
 
 def draw(
     context: Context,
@@ -55,6 +58,7 @@ def save(
         theme=theme,
         titles=dict(titles or {}),
         note=note,
+        whole_axis=context.settings.flag(WHOLE_AXIS, default=False),
         library=context.state.location,
         pool=WorkerPool.DRAW,
     )

@@ -17,6 +17,7 @@ from semblance.core.imaging.formats import IMAGE_SUFFIXES
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.volume_files import VOLUME_SUFFIXES
 from semblance.core.language import tr, translate
+from semblance.core.library.case_columns import ImageAvailability
 from semblance.core.searches.feedback.ledger import LedgerEntry
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import new_ledger
@@ -84,6 +85,48 @@ def _set_query(context: Context, query: Query, match: str | None) -> None:
     rank(context)
 
 
+def submit_case(context: Context, case_row: int) -> None:
+    """Search with a case of the library, unless it is the query already, perhaps with a region."""
+    columns, query = context.state.columns, context.state.query
+    index = columns.index_of_row(case_row)
+    if index >= 0 and (query is None or query.case != columns.ids[index]):
+        submit_query(context, Query(case=columns.ids[index]))
+
+
+def submit_past_query(context: Context, place: int) -> None:
+    """Search again with the query at ``place`` in the history."""
+    if not 0 <= place < len(context.state.history.entries) or place == context.state.history.place:
+        return
+    context.jobs.cancel_channel(_CHECK)
+    context.jobs.cancel_channel(_TRAINING_WITHOUT)
+    if context.state.go_to_query(place):
+        copy_ledger(context)
+    rank(context)
+
+
+def step_in_history(context: Context, steps: int) -> None:
+    """Search again with the query before (-1) or after (1) the present one."""
+    submit_past_query(context, context.state.history.place + steps)
+
+
+def submit_first_query(context: Context) -> None:
+    """Without a query, search with the first case that the metric was not trained on, or with the first of all."""
+    state = context.state
+    columns, library = state.columns, state.library
+    if library is None or state.query is not None or not len(columns):
+        return
+    rows = columns.case_row[columns.by_id]
+    is_shown = columns.state[columns.by_id] == ImageAvailability.OK
+    if state.metric is not None:
+        is_held_out = ~np.isin(rows, state.metric.training) & ~np.isin(rows, library.sealed)
+        # argmax: the first place with an image and held out, else held out, else with an image, else the first.
+        worth = 2 * is_held_out + is_shown
+    else:
+        worth = is_shown.astype(np.int64)
+    index = int(columns.by_id[int(np.argmax(worth))])
+    submit_query(context, Query(case=columns.ids[index]))
+
+
 def submit_pasted_image(context: Context, image: QImage) -> None:
     """Save an image from the clipboard in the library and search with it."""
     if context.state.location is None or image.isNull():
@@ -148,6 +191,13 @@ def set_options(context: Context, **options: Any) -> None:
     before = context.state.options
     context.state.change_search(**options)
     if context.state.options != before:
+        rank(context)
+
+
+def set_text(context: Context, text: str) -> None:
+    """Order by the words of ``text`` too, "" by the query alone, and rank again."""
+    if text != context.state.text:
+        context.state.change_search(text=text)
         rank(context)
 
 
@@ -243,9 +293,14 @@ def cancel_ranking(context: Context) -> None:
     context.jobs.cancel_channel(_RANKING)
 
 
+def cancel_file_query(context: Context) -> None:
+    """Cancel what reads the file that would become the query."""
+    context.jobs.cancel_channel(_CHECK)
+
+
 def cancel_query(context: Context) -> None:
     """Cancel what would become the query or its ranking, because the library is closed."""
-    context.jobs.cancel_channel(_CHECK)
+    cancel_file_query(context)
     cancel_ranking(context)
 
 
@@ -283,7 +338,9 @@ def show_last_search(context: Context, found: ReopenedSearch) -> None:
     if found.ranked_search is not None:
         context.state.set_ranked_search(found.ranked_search)
     context.state.restore_view(found.view)
-    if found.ranked_search is None:
+    if context.state.query is None:
+        submit_first_query(context)
+    elif found.ranked_search is None:
         rank(context)
     if found.notes:
         context.messages.warning(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import atexit
 import contextlib
 import math
+from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
@@ -22,6 +24,7 @@ from semblance.core.searches.search import NO_MATCH_RATE
 READ_FOLDER, WRITE_FOLDER = "last_folder", "last_target_folder"
 #: Key of the user's name; empty for the name of the system account.
 AUTHOR = "author"
+_LAST_QUERIES, _RECENT_FACTS = "last_queries", "recent_facts"
 #: Keys of the page size, the clinic and the logo of reports.
 REPORT_PAGE, REPORT_CLINIC, REPORT_LOGO = "report_page", "report_clinic", "report_logo"
 #: Libraries listed on the start page.
@@ -31,6 +34,17 @@ SIMILAR_CASES = (10, 20, 50, 100, 200, 500)
 DEFAULT_SIMILAR_CASES = 200
 #: Text sizes to choose from; 1 is the size at the first start.
 TEXT_SCALES = (0.8, 0.9, 1.0, 1.15, 1.3, 1.5, 1.75, 2.0)
+
+
+@dataclass(frozen=True)
+class RecentLibrary:
+    """A library that was opened: its number of ``cases`` and their ``kind`` as they were shown, and the day it was
+    ``opened`` (ISO 8601); each "" where it is not known."""
+
+    location: LibraryLocation
+    cases: str
+    kind: str
+    opened: str
 
 
 class StoredValues(QObject):
@@ -165,17 +179,41 @@ class Settings:
     @property
     def recent(self) -> list[LibraryLocation]:
         """Recently opened libraries, the last one first: those on servers, and folders that still exist."""
+        return [one for one in self._all_recent() if not isinstance(one, Path) or one.exists()]
+
+    @property
+    def recent_facts(self) -> list[RecentLibrary]:
+        """What is known of the recently opened libraries, also of those that no longer exist."""
+        facts = {texts[0]: texts[1:] for texts in self._rows(_RECENT_FACTS, 4)}
+        return [RecentLibrary(one, *facts.get(str(one), ("", "", ""))) for one in self._all_recent()]
+
+    def _all_recent(self) -> list[LibraryLocation]:
         value: Any = self._values.get("recent", [])
         texts = [value] if isinstance(value, str) else list(value or [])
-        libraries = [_stored_library(text) for text in texts]
-        return [one for one in libraries if not isinstance(one, Path) or one.exists()]
+        return [_stored_library(text) for text in texts]
 
-    def add_recent(self, library: LibraryLocation) -> None:
-        """Put ``library`` first in :attr:`recent`, if libraries are remembered."""
+    def _rows(self, key: str, length: int) -> list[tuple[str, ...]]:
+        """Rows of ``length`` texts, which are stored one after another."""
+        value: Any = self._values.get(key, [])
+        texts = [str(text) for text in value] if isinstance(value, list) else []
+        return list(zip(*(texts[at::length] for at in range(length)), strict=False))
+
+    def add_recent(self, library: LibraryLocation, cases: str = "", kind: str = "") -> None:
+        """Put ``library`` first in :attr:`recent`, if libraries are remembered; ``cases`` and ``kind``: what it has."""
         if not self.remembers_libraries:
             return
-        others = [path for path in self.recent if path != library]
+        others = [path for path in self._all_recent() if path != library]
         self._values.put("recent", [str(path) for path in [library, *others][:MAX_RECENT]])
+        facts = [row for row in self._rows(_RECENT_FACTS, 4) if row[0] != str(library)]
+        rows = [(str(library), cases, kind, date.today().isoformat()), *facts][:MAX_RECENT]
+        self._values.put(_RECENT_FACTS, [text for row in rows for text in row])
+
+    def forget_recent(self, library: LibraryLocation) -> None:
+        """Remove ``library`` from :attr:`recent`; the library itself stays."""
+        self._values.put("recent", [str(path) for path in self._all_recent() if path != library])
+        for key, length in ((_RECENT_FACTS, 4), (_LAST_QUERIES, 2)):
+            rows = [row for row in self._rows(key, length) if row[0] != str(library)]
+            self._values.put(key, [text for row in rows for text in row])
 
     @property
     def last_library(self) -> LibraryLocation | None:
@@ -197,9 +235,22 @@ class Settings:
     def remembers_libraries(self, remember: bool) -> None:
         self.set_flag("remember_libraries", remember)
 
+    def last_query(self, library: LibraryLocation) -> str:
+        """What :meth:`remember_query` stored for ``library``; "" for nothing."""
+        return next((what for place, what in self._rows(_LAST_QUERIES, 2) if place == str(library)), "")
+
+    def remember_query(self, library: LibraryLocation, what: str) -> None:
+        """Store the last query of a library in which nothing can be saved, the number of a case or a file, if
+        libraries are remembered."""
+        if self.remembers_libraries and what:
+            others = [row for row in self._rows(_LAST_QUERIES, 2) if row[0] != str(library)]
+            rows = [(str(library), what), *others][:MAX_RECENT]
+            self._values.put(_LAST_QUERIES, [text for row in rows for text in row])
+
     def forget_libraries(self) -> None:
-        """Forget which libraries and folders were opened."""
-        self._values.put("recent", [])
+        """Forget which libraries and folders were opened, and what was searched with."""
+        for key in ("recent", _RECENT_FACTS, _LAST_QUERIES):
+            self._values.put(key, [])
         for key in ("last_library", READ_FOLDER, WRITE_FOLDER):
             self.set_text(key, "")
 

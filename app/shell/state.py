@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QObject, Signal, Slot
 
 from semblance.app.shell.last_views import LastViews
+from semblance.app.shell.query_history import QueryHistory
 from semblance.app.shell.query_source import QuerySource
 from semblance.app.shell.theme import set_finding_colours
 from semblance.core.errors import SemblanceError
@@ -124,6 +125,8 @@ class WindowState(QObject):
         self.seen_searches: list[Mapping[str, Any]] = []
         #: Slice and window of the images that were shown.
         self.last_views = LastViews()
+        #: The queries since the library was opened.
+        self.history = QueryHistory()
         #: The library in which it was offered to measure places.
         self.places_offered_in: LibraryLocation | None = None
         #: Why the server of the library does not answer; empty while it does.
@@ -162,6 +165,10 @@ class WindowState(QObject):
         if self._collecting:
             self._collected |= change
             return
+        if change & Change.LIBRARY:
+            self.history.clear()
+        if self.query is not None and change & (Change.QUERY | Change.SEARCH | Change.REPORT | Change.NAME):
+            self.history.record(self._search, is_named=bool(self.search_name))
         before, self._source = self._source, self.source
         if before != self._source or change & Change.LIBRARY:
             self.source_changed.emit(before, self._source)
@@ -272,6 +279,7 @@ class WindowState(QObject):
         before, self.library = self.library, library
         renumbered = before is not None and before.columns.findings != library.columns.findings
         set_finding_colours(library.finding_colours)
+        self.history.remove(lambda past: past.query.case is not None and not self._has_case(past.query.case))
         name = self.metric.name if self.metric else None
         self.metric = next((m for m in library.metrics if m.name == name), None)
         self._choose_defaults()
@@ -330,6 +338,26 @@ class WindowState(QObject):
             self.awaits_ranking = self.search is not None
         self._notify(change)
 
+    def _has_case(self, case: str) -> bool:
+        return self.columns.index_of_id(case) >= 0
+
+    def go_to_query(self, place: int) -> bool:
+        """Set the query at ``place`` in the history again, with its region, marks and notes; metric and options stay.
+
+        Returns whether its marks are those of a saved search, which go on in a copy.
+        """
+        past = self.history.entries[place]
+        with self._collect_changes():
+            # A saved search that is open stays as it is.
+            self.set_search_name("")
+            self.history.place = place
+            kept = ("query", "match", "ledger", "like", "unlike", "notes", "in_report")
+            changes = {name: getattr(past.search, name) for name in kept}
+            self._search = replace(self._search, without_patient=False, **changes)
+            self.ranked_search, self.awaits_ranking = None, self.search is not None
+            self._notify(Change.QUERY | Change.SEARCH | Change.RANKING)
+        return past.is_named
+
     def set_region(self, region: Region | None, match: str | None = None, slices: str = "") -> None:
         """Search with a part of the present query, its ``slices``, or the whole of it, and compare it by ``match``."""
         if self.query is None:
@@ -342,6 +370,11 @@ class WindowState(QObject):
     def match(self) -> str:
         """What the query is compared by: :attr:`semblance.core.searches.search.Search.match`."""
         return self._search.match
+
+    @property
+    def text(self) -> str:
+        """The words that the order follows too: :attr:`semblance.core.searches.search.Search.text`."""
+        return self._search.text
 
     def match_of(self, match: str | None) -> str:
         """``match``, or with ``None`` what a new query or region is compared by: as before, but no longer cut out as a

@@ -11,7 +11,7 @@ from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QGuiApplication, QImage, QPainter, QPixmap
 from PySide6.QtWidgets import QInputDialog, QMenu, QWidget
 
-from semblance.app.shell import file_dialogs
+from semblance.app.shell import file_dialogs, search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_target
 from semblance.app.shell.icons import icon
@@ -21,6 +21,7 @@ from semblance.app.viewer import tools
 from semblance.app.viewer.image_display import ImageDisplay
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.viewer.image_view import ImageView
+from semblance.app.viewer.key_images import KeyImages
 from semblance.app.viewer.linking import linked_view
 from semblance.app.viewer.rendering import Renderer, SearchedPart
 from semblance.app.viewer.view_settings import MAX_PRESETS, PRESETS, saved_presets
@@ -29,6 +30,7 @@ from semblance.core.imaging import hide_text
 from semblance.core.imaging.measurements import Figure
 from semblance.core.imaging.text_detector import TextBox
 from semblance.core.language import tr, tr_n
+from semblance.core.searches.query import Query
 
 
 def image_menu(
@@ -71,7 +73,7 @@ def image_menu(
     marks.setEnabled(bool(view.marks))
     marks.toggled.connect(view.set_marks_shown)
     menu.addSeparator()
-    keys = None if pane is None else pane.key_images
+    keys = None if pane is None else pane.findChild(KeyImages)
     if keys is not None:
         key = menu.addAction(tr("Key image") + "\tJ", keys.toggle)
         key.setCheckable(True)
@@ -86,7 +88,7 @@ def image_menu(
         outline.setEnabled(region.region is not None)
         menu.addAction(tr("Undo region\tCtrl+Z"), view.undo).setEnabled(view.can_undo)
         menu.addAction(tr("Remove region") + "\tEsc", region.remove).setEnabled(region.region is not None)
-    _add_measuring(menu, view)
+    _add_measuring(menu, view, context, pane)
     hides_text = context.settings.blacks_out_text
     copy = tr("Copy image with its text blacked out") if hides_text else tr("Copy image as displayed")
     save = tr("Save image with its text blacked out…") if hides_text else tr("Save image as displayed…")
@@ -96,7 +98,7 @@ def image_menu(
     return menu
 
 
-def _add_measuring(menu: QMenu, view: ImageView) -> None:
+def _add_measuring(menu: QMenu, view: ImageView, context: Context, pane: ImagePane | None) -> None:
     """The tools that measure, and the acts on the measurement that is selected."""
     measure, region = view.measure, view.region.region
     selected, has_image = measure.selected_figure, view.image is not None
@@ -118,11 +120,31 @@ def _add_measuring(menu: QMenu, view: ImageView) -> None:
     tools_menu.setEnabled(has_image)
     if selected is not None:
         if selected.region is not None:
-            menu.addAction(
-                tr("Search with this measured region"), lambda: view.region.draw(selected.region)
-            ).setEnabled(view.editable)
+            search = _search_with(view, context, pane, selected)
+            menu.addAction(tr("Search with this measured region"), search or view.update).setEnabled(
+                search is not None
+            )
         menu.addAction(tr("Remove this measurement") + "\t" + tr("Del"), measure.remove)
     menu.addSeparator()
+
+
+def _search_with(
+    view: ImageView, context: Context, pane: ImagePane | None, figure: Figure
+) -> Callable[[], object] | None:
+    """What makes a measured region the region to search with; ``None`` where nothing can, as on a plane across
+    slices."""
+    region = figure.region
+    if region is None or figure.plane is not None:
+        return None
+    if view.editable:
+        return partial(view.region.draw, region)
+    library, what = (None, 0) if pane is None else pane.source
+    columns = context.state.columns
+    index = columns.index_of_row(what) if isinstance(what, int) and library is not None else -1
+    if pane is None or index < 0 or library != context.state.location:
+        return None
+    query = Query(case=columns.ids[index], region=pane.on_shown_slice(region))
+    return partial(search_operations.submit_query, context, query)
 
 
 def _add_window_level_actions(menu: QMenu, view: ImageView, context: Context, parent: QWidget) -> None:

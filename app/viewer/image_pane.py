@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QShowEvent
@@ -32,9 +31,6 @@ from semblance.core.imaging.slab import Slab
 from semblance.core.language import tr
 from semblance.core.library.location import LibraryLocation
 from semblance.core.workflows.imaging.view_images import ViewedImage
-
-if TYPE_CHECKING:
-    from semblance.app.viewer.key_images import KeyImages
 
 #: Attributes of a case shown on the image if the file has no notes.
 _NOTED_ATTRIBUTES = ("modality", "body_part", "view", "laterality")
@@ -71,8 +67,6 @@ class ImagePane(QWidget):
         self.bar = SliceBar(self.slices)
         self._case_region: Region | None = None
         self._place_marks = NO_PLACE_MARKS
-        #: Those of the case, where they can be marked here.
-        self.key_images: KeyImages | None = None
         #: What is shown: a case's row in its library, or an address.
         self.source: tuple[LibraryLocation | None, int | ImageAddress] = (None, 0)
         self._has_histogram = True

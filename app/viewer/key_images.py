@@ -27,7 +27,6 @@ class KeyImages(QObject):
         self._context, self._pane = context, pane
         self._source: tuple[LibraryLocation | None, object] | None = None
         self.marked: tuple[KeyImage, ...] = ()
-        pane.key_images = self
         pane.view.key_image_requested.connect(lambda goes_on: self.go_to_next() if goes_on else self.toggle())
         pane.image_shown.connect(self.read)
         pane.slices.moved.connect(lambda _: self._show_note())

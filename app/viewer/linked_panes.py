@@ -126,6 +126,7 @@ class LinkedPanes:
     def forget_places(self) -> None:
         """From now on the middles of the images belong together, as of other images."""
         self._points = ()
+        self.is_by_hand = False
 
     def _share_inversion(self, place: int) -> None:
         """Invert the others where the pane at ``place`` is inverted, each from how its file has it."""

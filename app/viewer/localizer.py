@@ -26,6 +26,8 @@ from semblance.core.workflows.imaging import find_localizer
 from semblance.core.workflows.imaging.find_localizer import Localizer
 
 WIDTH, HEIGHT, MARGIN = 92, 100, 4
+#: Values of each slice in the plane across them.
+_COLUMNS = 256
 
 
 class LocalizerView(QWidget):
@@ -79,8 +81,7 @@ class LocalizerView(QWidget):
             self._rows = np.zeros((0, 0), np.float32)
             return
         self._plane = cut_planes(facts.directions)[1]
-        level = image.levels[-1]
-        self._rows = np.full((facts.slices, level.shape[1]), np.nan, np.float32)
+        self._rows = np.full((facts.slices, min(_COLUMNS, image.levels[0].shape[1])), np.nan, np.float32)
         self._add_row(facts.place, image)
         plane = image.slice_facts.plane
         if library is None or plane is None or not plane.frame_of_reference or not study:
@@ -109,9 +110,9 @@ class LocalizerView(QWidget):
             self.update()
 
     def _add_row(self, place: int, image: DisplayImage) -> None:
-        level = image.levels[-1]
-        if place < len(self._rows) and level.ndim == 2 and level.shape[1] == self._rows.shape[1]:
-            row = level[level.shape[0] // 2]
+        level, columns = image.levels[0], self._rows.shape[1]
+        if place < len(self._rows) and level.ndim == 2:
+            row = level[level.shape[0] // 2, np.arange(columns) * level.shape[1] // columns]
             self._rows[place] = row * np.float32(image.slope) + np.float32(image.intercept)
             self.update()
 

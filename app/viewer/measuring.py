@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import hypot
 
+import numpy as np
 from PySide6.QtCore import QObject, QPointF, Qt, Signal
 from PySide6.QtGui import QFontMetricsF, QKeyEvent, QKeySequence, QPainter, QPainterPath
 
@@ -21,6 +22,7 @@ from semblance.app.widgets.place_marks import stroke
 from semblance.core.imaging.image import Calibration
 from semblance.core.imaging.measurements import (
     ANGLE,
+    ELLIPSE,
     LINE,
     PROBE,
     Figure,
@@ -180,7 +182,7 @@ class MeasureTool(QObject):
             self.draft = Figure(kind, (self._inside(point, view),))
         else:
             self._roi.show(None)
-            self._roi.press(at, view, draw=True, ellipse=kind != "rectangle")
+            self._roi.press(at, view, draw=True, ellipse=kind == ELLIPSE)
         return True
 
     def select_at(self, at: QPointF, view: Viewport) -> None:
@@ -256,7 +258,10 @@ class MeasureTool(QObject):
         is_click = (at - self._pressed).manhattanLength() < CLICK_DISTANCE
         if self._drag is not None:
             self._roi.release()
-            self._drag = None
+            drag, self._drag = self._drag, None
+            if len(set(self.figures[drag.number].points)) == 1 and self.figures[drag.number].kind == LINE:
+                # One end was dragged onto the other.
+                self.figures = self._before or ()
             self._report()
         elif self.draft is None or self._kind not in (LINE, ANGLE):
             self._roi.release()
@@ -293,6 +298,13 @@ class MeasureTool(QObject):
         self.figures = (*self.figures, placed)
         self.selected = len(self.figures) - 1
         self._report()
+
+    def place_in_middle(self, view: Viewport, kind: str) -> None:
+        """Add a rectangle or an ellipse of half the visible width and height, for drawing by keyboard."""
+        self._roi.show(None)
+        self._roi.place_in_middle(view, ellipse=kind == ELLIPSE)
+        if self._roi.region is not None:
+            self.add(Figure.of_region(self._roi.region))
 
     def remove(self) -> None:
         """Remove the selected figure."""
@@ -352,7 +364,10 @@ class MeasureTool(QObject):
         elif event.key() in ARROWS:
             step = 10 if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else 1
             right, down = view.orientation.direction(*ARROWS[event.key()])
-            self._shift(round(right) * step, round(down) * step)
+            if event.modifiers() & Qt.KeyboardModifier.ControlModifier:
+                self._grow(round(right) * step, round(down) * step)
+            else:
+                self._shift(round(right) * step, round(down) * step)
         elif event.matches(QKeySequence.StandardKey.Undo):
             self.undo()
         else:
@@ -372,6 +387,21 @@ class MeasureTool(QObject):
             region = self._roi.region
         points = tuple((x + right, y + down) for x, y in figure.points)
         self._set(self.selected, replace(figure, points=points, region=region))
+        self.moved.emit()
+
+    def _grow(self, right: int, down: int) -> None:
+        """Move the right and lower edge of the selected region, or the last point of another figure."""
+        figure = self.selected_figure
+        if figure is None or self.selected is None:
+            return
+        self._before = self._before if self._before is not None else self.figures
+        if figure.region is not None:
+            self._roi.show(figure.region)
+            self._roi.grow(right, down)
+            self._set(self.selected, replace(figure, region=self._roi.region))
+        else:
+            x, y = figure.points[-1]
+            self._set(self.selected, replace(figure, points=(*figure.points[:-1], (x + right, y + down))))
         self.moved.emit()
 
     def release_keys(self) -> None:
@@ -528,30 +558,18 @@ def _free_place(
     width: float, height: float, own: Sequence[_Box], taken: Sequence[_Box], view: Viewport
 ) -> _Box:
     """A box of this size beside one of ``own``, in the view, that covers least of ``taken``."""
-    best: _Box = (0.0, 0.0, width, height)
-    least = float("inf")
+    places = []
     # The ends first, then the middle.
     for left, top, right, bottom in (own[-1], own[0], own[len(own) // 2]):
-        middle = (top + bottom - height) / 2
-        for x, y in (
-            (right + _GAP, middle),
-            (right + _GAP, bottom + _GAP),
-            ((left + right - width) / 2, bottom + _GAP),
-            (left - _GAP - width, middle),
-            ((left + right - width) / 2, top - _GAP - height),
-            (right + _GAP, top - _GAP - height),
-            (left - _GAP - width, bottom + _GAP),
-            (left - _GAP - width, top - _GAP - height),
-        ):
-            x = min(max(x, _EDGE), max(view.across - _EDGE - width, _EDGE))
-            y = min(max(y, _EDGE), max(view.down - _EDGE - height, _EDGE))
-            covered = sum(
-                max(0.0, min(x + width, box[2]) - max(x, box[0]))
-                * max(0.0, min(y + height, box[3]) - max(y, box[1]))
-                for box in taken
-            )
-            if covered < least:
-                best, least = (x, y, x + width, y + height), covered
-            if not covered:
-                return best
-    return best
+        middle, centre = (top + bottom - height) / 2, (left + right - width) / 2
+        before, behind = left - _GAP - width, right + _GAP
+        above, below = top - _GAP - height, bottom + _GAP
+        places += [(behind, middle), (behind, below), (centre, below), (before, middle), (centre, above)]
+        places += [(behind, above), (before, below), (before, above)]
+    size = np.array([width, height])
+    last = np.maximum(np.array([view.across, view.down]) - _EDGE - size, _EDGE)
+    corners = np.clip(np.array(places), _EDGE, last)[:, None]
+    boxes = np.array(taken)
+    shared = np.minimum(corners + size, boxes[:, 2:]) - np.maximum(corners, boxes[:, :2])
+    x, y = corners[int(np.argmin(np.maximum(shared, 0).prod(axis=2).sum(axis=1))), 0].tolist()
+    return x, y, x + width, y + height

@@ -5,16 +5,16 @@ from __future__ import annotations
 from functools import partial
 
 from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Signal
-from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QLabel, QStackedWidget, QWidget
+from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QStackedWidget, QWidget
 
 from semblance.app.shell.jobs import SHOW_AFTER_MS, Job, Jobs, WorkerPool
-from semblance.app.shell.theme import set_look
 from semblance.app.viewer.figure_values import FigureValues
 from semblance.app.viewer.image_display import LinkedCursor
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.viewer.image_view import ImageView
 from semblance.app.viewer.window_level import same_values
 from semblance.app.widgets.empty_state import EmptyState
+from semblance.app.widgets.labels import ElidedLabel
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.core.errors import SemblanceError
 from semblance.core.imaging.cut_planes import CutPlane, Voxel, cut_planes
@@ -43,6 +43,8 @@ _MODES = {
 }
 #: Of a slab that is switched on, and at most.
 _THICKNESS_MM, _MOST_MM = 10.0, 999.0
+#: The least width of a field, px.
+_FIELD_WIDTH = 44
 
 
 class SlabControls(QWidget):
@@ -53,8 +55,7 @@ class SlabControls(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._name = QLabel()
-        set_look(self._name, role="second")
+        self._name = ElidedLabel(role="second")
         self.mode = QComboBox()
         self.mode.setAccessibleName(tr("Slab"))
         self.mode.setToolTip(
@@ -70,11 +71,13 @@ class SlabControls(QWidget):
         self.thickness.setKeyboardTracking(False)
         self.thickness.setAccessibleName(tr("Thickness of the slab"))
         self.thickness.setToolTip(tr("Thickness of the slab (Shift and the wheel on the image)"))
+        for field in (self.mode, self.thickness):
+            # In a narrow window the images keep their width.
+            field.setMinimumWidth(_FIELD_WIDTH)
         row = hbox(self, spacing=8, margins=(0, 0, 0, 4))
-        row.addWidget(self._name)
+        row.addWidget(self._name, 1)
         row.addWidget(self.mode)
         row.addWidget(self.thickness)
-        row.addStretch(1)
         self.mode.currentIndexChanged.connect(lambda _: self.changed.emit(self.slab))
         self.thickness.valueChanged.connect(lambda _: self.changed.emit(self.slab))
 

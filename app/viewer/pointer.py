@@ -282,6 +282,9 @@ class Pointer:
         undoes_region = event.matches(QKeySequence.StandardKey.Undo) and self._undoes_region
         if not undoes_region and self.measure.key(event, self._view.viewport):
             return True
+        if self.tool in (tools.ROI_RECTANGLE, tools.ROI_ELLIPSE) and event.key() in _ENTER:
+            self.measure.place_in_middle(self._view.viewport, tools.KINDS[self.tool])
+            return True
         if not self._view.editable:
             return False
         if self.path.active and event.key() in _ENTER:

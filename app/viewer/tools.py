@@ -64,7 +64,7 @@ MEASURING = (
         "Shift+R",
         tr("Measure a rectangle: mean, SD, least and greatest value, area"),
         tr("Rectangle ROI"),
-        "rectangle",
+        "roi-rectangle",
         measurements.RECTANGLE,
     ),
     Tool(
@@ -72,7 +72,7 @@ MEASURING = (
         "Shift+E",
         tr("Measure an ellipse: mean, SD, least and greatest value, area"),
         tr("Ellipse ROI"),
-        "ellipse",
+        "roi-ellipse",
         measurements.ELLIPSE,
     ),
     Tool(
@@ -80,7 +80,7 @@ MEASURING = (
         "Shift+L",
         tr("Measure a free form: draw around it in one stroke"),
         tr("Free-form ROI"),
-        "freehand",
+        "roi-freehand",
         measurements.OUTLINE,
     ),
     Tool(

@@ -90,7 +90,7 @@ class EmptyState(QWidget):
     ) -> None:
         """Show an error with a button that copies its details; its message is the title unless one is given."""
         if title:
-            self.show_message(title, f"{error.message} {error.hint}".strip(), button, then)
+            self.show_message(title, str(error), button, then)
         else:
             self.show_message(error.message, error.hint, button, then)
         self.copy_details.set_error(error)

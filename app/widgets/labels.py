@@ -12,7 +12,7 @@ from semblance.core.language import translate, visible
 
 
 class ElidedLabel(QLabel):
-    """A line of text with its hidden characters spelled out.
+    """A line of text with its hidden characters spelled out, translated if it comes from ``core``.
 
     ``role`` is a role of the style sheet (``second``, ``third``, ``title``, ``small``)."""
 
@@ -24,7 +24,7 @@ class ElidedLabel(QLabel):
         role: str = "",
         mode: Qt.TextElideMode = Qt.TextElideMode.ElideRight,
     ) -> None:
-        super().__init__(visible(text), parent)
+        super().__init__(visible(translate(text)), parent)
         self._mode = mode
         self._tip = self._short_text = ""
         #: The text and font measured last, with the width, and the shortened text for a width of the label.
@@ -46,7 +46,7 @@ class ElidedLabel(QLabel):
         self.update()
 
     def setText(self, text: str) -> None:
-        text = visible(text)
+        text = visible(translate(text))
         if text != self.text():
             super().setText(text)
             self._update_tooltip()

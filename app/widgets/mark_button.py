@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from PySide6.QtCore import QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent
 from PySide6.QtWidgets import QAbstractButton, QSizePolicy
 
 from semblance.app.shell.theme import BASE, colour, font, theme, theme_signals
@@ -48,11 +48,14 @@ def _draw_back(painter: QPainter, at: QRect, state: ButtonState) -> str:
         fill = tokens.track
     elif state.hovered:
         fill = tokens.hover
-    line = fill if fill and (state.on or tokens.is_dark) else tokens.control_line
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
-    painter.setPen(QPen(colour(line), 1))
     painter.setBrush(colour(fill) if fill else Qt.BrushStyle.NoBrush)
-    painter.drawRoundedRect(QRectF(at).adjusted(0.5, 0.5, -0.5, -0.5), 4, 4)
+    if fill and (state.on or tokens.is_dark):
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.drawRoundedRect(QRectF(at), 4, 4)
+    else:
+        painter.setPen(colour(tokens.control_line))
+        painter.drawRoundedRect(QRectF(at).adjusted(0.5, 0.5, -0.5, -0.5), 4, 4)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
     return shade
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QPoint, Qt
-from PySide6.QtGui import QCursor
+from PySide6.QtGui import QContextMenuEvent, QCursor
 from PySide6.QtWidgets import QAbstractButton, QApplication, QMenu, QWidget
 
 from semblance.app.shell.case_menu import CaseMenu
@@ -31,6 +31,15 @@ def attach_menu(widget: QWidget, make: Callable[[QPoint], QMenu | None]) -> None
 
     widget.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
     widget.customContextMenuRequested.connect(open_menu)
+
+
+def open_menu_of_focus() -> None:
+    """Open the menu of what has the keyboard, as the menu key does. Qt takes Shift+F10 for it on Windows only."""
+    focus = QApplication.focusWidget()
+    if focus is not None:
+        at = focus.rect().center()
+        reason = QContextMenuEvent.Reason.Keyboard
+        QApplication.sendEvent(focus, QContextMenuEvent(reason, at, focus.mapToGlobal(at)))
 
 
 def case_menu(entries: CaseMenu, parent: QWidget, case_row: int) -> QMenu:

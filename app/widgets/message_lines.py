@@ -58,7 +58,7 @@ class ErrorLine(QWidget):
 
     def set_error(self, error: SemblanceError | None) -> None:
         """Show ``error``; ``None`` hides the line."""
-        self._label.setText("" if error is None else f"{error.message} {error.hint}".strip())
+        self._label.setText("" if error is None else str(error))
         self._copy_details.set_error(error)
         self.setVisible(error is not None)
 

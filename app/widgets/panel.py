@@ -272,9 +272,11 @@ def side_by_side(headers: Sequence[ImageHeader], images: Sequence[QWidget]) -> Q
 
 
 class FullPage(Panel):
-    """``closed``: the user goes back. ``back``: text and tooltip of the button."""
+    """``closed``: the user goes back. ``back``: text and tooltip of the button. ``detached(on)``: the page is to be in
+    a window of its own, or in the main window again."""
 
     closed = Signal()
+    detached = Signal(bool)
 
     def __init__(self, name: str, title: str = "", back: tuple[str, str] = BACK_TO_SIMILAR_CASES) -> None:
         super().__init__(name)
@@ -284,6 +286,26 @@ class FullPage(Panel):
         self.back.setToolTip(back[1])
         self.back.clicked.connect(self.closed)
         self.header.add_leading(self.back)
+
+    def add_detach_button(self) -> None:
+        """Add the button that takes the page to a window of its own, and back."""
+        self.detach = header_button("pop-out", "")
+        self.detach.setCheckable(True)
+        self.detach.toggled.connect(self._update_detach)
+        self.detach.clicked.connect(self.detached)
+        self._update_detach()
+        self.header.add_action(self.detach)
+
+    def _update_detach(self) -> None:
+        is_detached = self.detach.isChecked()
+        self.detach.setIcon(icon("dock-in" if is_detached else "pop-out"))
+        text = (
+            tr("Show in the main window again")
+            if is_detached
+            else tr("Show in a window of its own, as on a second monitor")
+        )
+        self.detach.setToolTip(text)
+        self.detach.setAccessibleName(text)
 
     def minimumSizeHint(self) -> QSize:
         """Zero, because the ranking under this page may be narrower."""

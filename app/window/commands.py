@@ -28,8 +28,10 @@ from semblance.app.search.similar.summary_strip import edit_prevalences
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.log_folder import open_log_folder, versions_text
+from semblance.app.shell.plot_operations import WHOLE_AXIS
 from semblance.app.shell.settings import TEXT_SCALES
 from semblance.app.shell.theme import set_theme
+from semblance.app.teaching.teaching_commands import TeachingCommands
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.window.docks import DockLayout
 from semblance.app.window.full_pages import FullPages
@@ -38,6 +40,7 @@ from semblance.app.window.help_files import WHATS_NEW
 from semblance.app.window.palette import CommandPalette
 from semblance.app.window.panels import Panels
 from semblance.app.window.top_bar import TopBar
+from semblance.app.window.tour import Tour
 from semblance.app.window.workspaces import READ, RESEARCH, WorkspaceChoice
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.language import LANGUAGES, tr, translate
@@ -162,6 +165,7 @@ class Commands(QObject):
         self._panels, self._layout, self._full, self._workspaces = panels, layout, full, workspaces
         self.help_dialog: HelpDialog | None = None
         self.palette: CommandPalette | None = None
+        self.tour = Tour(context, window, panels)
         self.focus = PanelFocus(context, panels, layout, full, top)
         self.library = LibraryCommands(context, window)
         self.library.help_requested.connect(self.show_help)
@@ -169,12 +173,15 @@ class Commands(QObject):
         self.edits = EditCommands(context, window, self.selected_cases)
         self.metrics = MetricCommands(context, window)
         self.searches = SearchCommands(context, window, panels.thumbnails, record_view)
-        for opener in (self.library, self.maintenance, self.edits, self.metrics, self.searches):
+        self.teaching = TeachingCommands(context, window, panels.thumbnails, self.selected_cases)
+        listing = (self.library, self.maintenance, self.edits, self.metrics, self.searches, self.teaching)
+        for opener in listing:
             opener.list_requested.connect(layout.show_list)
         self.metrics.page_requested.connect(full.show_page)
+        self.teaching.page_requested.connect(full.show_page)
         self.concepts = ConceptCommands(context, window, panels.concepts, self.selected_cases)
         self.concepts.name_requested.connect(self.name_concept)
-        self.reports = ReportCommands(context, window, panels.cases_shown)
+        self.reports = ReportCommands(context, window, panels.cases_shown, self.exported_cases)
         self.reports.help_requested.connect(self.show_help)
         self.research = ResearchCommands(context, window, panels.thumbnails)
         self.research.page_requested.connect(full.show_page)
@@ -191,11 +198,13 @@ class Commands(QObject):
             **self.edits.commands,
             **self.metrics.commands,
             **self.searches.commands,
+            **self.teaching.commands,
             **self.concepts.commands,
             **self.reports.commands,
             **self.research.commands,
             **self.pacs.commands,
         }
+        context.actions["whole_axis"].setChecked(context.settings.flag(WHOLE_AXIS, default=False))
         animate_reordering = context.actions["animate_reordering"]
         animate_reordering.setChecked(context.settings.flag(ANIMATE_REORDERING, default=True))
         animate_reordering.toggled.connect(partial(context.settings.set_flag, ANIMATE_REORDERING))
@@ -214,6 +223,7 @@ class Commands(QObject):
             "layout": self._layout.reset,
             "full_screen": self.full_screen,
             "help": self.show_panel_help,
+            "tour": self.tour.start,
             "tutorial": partial(self.show_help, "tutorial"),
             "keyboard": partial(self.show_help, "keyboard"),
             "words": partial(self.show_help, "glossary"),
@@ -288,6 +298,15 @@ class Commands(QObject):
             if len(rows):
                 return rows
         return np.empty(0, dtype=np.int64)
+
+    def exported_cases(self) -> dict[str, list[str]]:
+        """The choices of cases whose images are exported, the likeliest first."""
+        columns, query = self._context.state.columns, self._context.state.query
+        selected = columns.ids_of_rows(self.selected_cases())
+        choices = {tr("the selected cases"): selected}
+        if self._full.comparing and query is not None and query.case is not None:
+            choices = {tr("the query and the compared case"): [query.case, *selected]}
+        return {**choices, tr("the cases shown in Library"): self._panels.cases_shown()}
 
     def find_case(self) -> None:
         """Focus the filter of the library."""

@@ -12,7 +12,6 @@ from PySide6.QtWidgets import QMainWindow, QStackedWidget, QWidget
 from shiboken6 import isValid
 
 from semblance.app.shell.context import Context
-from semblance.app.shell.lazy_part import lazy_part
 from semblance.app.shell.query_source import QuerySource
 from semblance.app.shell.settings import Settings
 from semblance.app.widgets.dialog import bring_to_front
@@ -20,6 +19,7 @@ from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.panel import FullPage
 from semblance.app.widgets.tab_order import tab_stops
 from semblance.app.window.panels import Panels
+from semblance.app.window.window_places import restore_place, save_place
 from semblance.core.language import tr
 
 if TYPE_CHECKING:
@@ -27,26 +27,30 @@ if TYPE_CHECKING:
     from semblance.app.window.docks import DockLayout
 
 
-_GEOMETRY = "compare_geometry"
 _SIZE = (1200, 800)
+#: The pages that can have a window of their own.
+_DETACHABLE = ("compare", "large")
 
-_DETACHED = "compare_detached"
 
+class PageWindow(QWidget):
+    """Holds the page ``name``. The commands of ``window`` have their keys here too.
 
-class CompareWindow(QWidget):
-    """Holds the page. The commands of ``window`` have their keys here too. ``closed``: the user closed it."""
+    ``hidden``: the page was left. ``brought_back``: the user closed the window, so that the page goes back to the main
+    window.
+    """
 
-    closed = Signal()
+    hidden = Signal()
+    brought_back = Signal()
 
-    def __init__(self, window: QMainWindow, settings: Settings) -> None:
+    def __init__(self, window: QMainWindow, settings: Settings, name: str, title: str) -> None:
         super().__init__(window, Qt.WindowType.Window)
-        self._settings = settings
-        self.setWindowTitle(f"{tr('Compare')} – Semblance")
+        self._settings, self._key = settings, f"{name}_geometry"
+        self._is_leaving = False
+        self.setWindowTitle(f"{title} – Semblance")
         self._column = vbox(self)
         for action in window.actions():
             self.addAction(action)
-        geometry = settings.bytes(_GEOMETRY)
-        if geometry is None or not self.restoreGeometry(geometry):
+        if not restore_place(settings, self._key, self):
             self.resize(*_SIZE)
 
     def show_page(self, page: QWidget) -> None:
@@ -56,10 +60,19 @@ class CompareWindow(QWidget):
         page.show()
         bring_to_front(self)
 
+    def leave(self) -> None:
+        """Close the window because its page was left."""
+        self._is_leaving = True
+        self.close()
+        self._is_leaving = False
+
     def closeEvent(self, event: QCloseEvent) -> None:
-        self._settings.set_bytes(_GEOMETRY, self.saveGeometry())
+        save_place(self._settings, self._key, self)
         super().closeEvent(event)
-        self.closed.emit()
+        if self._is_leaving:
+            self.hidden.emit()
+        else:
+            self.brought_back.emit()
 
 
 class FullPages:
@@ -77,35 +90,49 @@ class FullPages:
         self._return_to: QWidget | None = None
         self._before: QWidget | None = None
         self._focus_before: QWidget | None = None
-        self._is_detached = context.settings.flag(_DETACHED, default=False)
+        self._windows: dict[str, PageWindow] = {}
+        self._detached = {
+            name for name in _DETACHABLE if context.settings.flag(f"{name}_detached", default=False)
+        }
 
     @property
     def open(self) -> bool:
         """Whether one of them is shown."""
         return self._stack.currentWidget() in self.pages().values()
 
-    @lazy_part
-    def compare_window(self) -> CompareWindow:
-        made = CompareWindow(self._window, self._context.settings)
-        self._panels.ranking.grid.current_changed.connect(self._follow)
-        self._panels.compare.case_changed.connect(self._select_detached)
-        made.closed.connect(self._share_memory_of_shown)
-        return made
+    def page_window(self, name: str) -> PageWindow:
+        """The window of its own of the page ``name``, made on first use."""
+        if name not in self._windows:
+            title = tr("Compare") if name == "compare" else tr("Full-size image")
+            made = PageWindow(self._window, self._context.settings, name, title)
+            if name == "compare":
+                self._panels.ranking.grid.current_changed.connect(self._follow)
+                self._panels.compare.case_changed.connect(self._select_detached)
+            else:
+                made.hidden.connect(self._panels.large.leave)
+            made.hidden.connect(self._share_memory_of_shown)
+            made.brought_back.connect(partial(self.detach, name, False))
+            self._windows[name] = made
+        return self._windows[name]
 
-    @property
-    def _shown_window(self) -> CompareWindow | None:
-        """The window with the Compare page, while it is shown."""
-        made = FullPages.compare_window.built(self)
+    def _shown_window(self, name: str) -> PageWindow | None:
+        """The window with the page ``name``, while it is shown."""
+        made = self._windows.get(name)
         return made if made is not None and made.isVisible() else None
+
+    def _is_used(self, name: str) -> bool:
+        """Whether the page ``name`` fills the main window, or is in the window of its own that is in use."""
+        own = self._shown_window(name)
+        return self._is_shown(name) or (own is not None and own.isActiveWindow())
 
     def _follow(self, case_row: int) -> None:
         """The window of its own shows the current case of the ranking."""
-        if self._shown_window is not None and case_row >= 0:
+        if self._shown_window("compare") is not None and case_row >= 0:
             self._panels.compare.follow(case_row)
 
     def _select_detached(self) -> None:
         """The case in the window of its own becomes the current case of the ranking."""
-        if self._shown_window is not None:
+        if self._shown_window("compare") is not None:
             self._select_compared()
 
     def _select_compared(self) -> None:
@@ -113,24 +140,41 @@ class FullPages:
         if (case_row := self._panels.compare.current_row()) >= 0:
             self._panels.ranking.grid.set_current(case_row)
 
-    def detach_compare(self, detached: bool) -> None:
-        """Compare in a window of its own from now on, or in the main window."""
-        self._is_detached = detached
-        self._context.settings.set_flag(_DETACHED, detached)
-        page = self._panels.compare
-        case_row = page.current_row()
+    def detach(self, name: str, detached: bool) -> None:
+        """Show the page ``name`` in a window of its own from now on, or in the main window."""
+        self._detached = self._detached | {name} if detached else self._detached - {name}
+        self._context.settings.set_flag(f"{name}_detached", detached)
+        page, large = self.pages()[name], Panels.large.built(self._panels)
+        source = large.source if large is not None else None
         if detached:
-            self.leave_page("compare")
+            self.leave_page(name)
         else:
-            self.close_compare_window()
+            self.close_window(name)
             self._stack.addWidget(page)
-        if case_row >= 0:
+        if name == "compare" and (case_row := self._panels.compare.current_row()) >= 0:
             self.compare(case_row)
+        elif name == "large" and source is not None:
+            self._view(source)
 
-    def close_compare_window(self) -> None:
-        """Close the window of the Compare page, if it is shown."""
-        if self._shown_window is not None:
-            self._shown_window.close()
+    def close_window(self, name: str) -> None:
+        """Close the window of its own of the page ``name``, if it is shown."""
+        if (own := self._shown_window(name)) is not None:
+            own.leave()
+
+    def close_windows(self) -> None:
+        """Close the windows of all pages."""
+        for name in self._windows:
+            self.close_window(name)
+
+    def _show_page(self, name: str, page: FullPage) -> None:
+        """Show the page in the main window, or in its own."""
+        page.detach.setChecked(name in self._detached)
+        if name in self._detached:
+            self._stack.removeWidget(page)
+            self.page_window(name).show_page(page)
+            self._share_memory_of_shown()
+        else:
+            self._enter(page)
 
     def pages(self) -> dict[str, QWidget]:
         """The pages that are built, by name."""
@@ -181,13 +225,12 @@ class FullPages:
     @property
     def comparing(self) -> bool:
         """Whether the user is comparing a ranked case with the query."""
-        detached = self._shown_window
-        return self._is_shown("compare") or (detached is not None and detached.isActiveWindow())
+        return self._is_used("compare")
 
     @property
     def is_full_size(self) -> bool:
         """Whether one image fills the window."""
-        return self._is_shown("large")
+        return self._is_used("large")
 
     def _is_shown(self, name: str) -> bool:
         return self._stack.currentWidget() is self.pages().get(name)
@@ -214,13 +257,7 @@ class FullPages:
             return
         if any(case.row == case_row for case in ranking.ranked):
             page = self._panels.compare
-            page.detach.setChecked(self._is_detached)
-            if self._is_detached:
-                self._stack.removeWidget(page)
-                self.compare_window.show_page(page)
-                self._share_memory_of_shown()
-            else:
-                self._enter(page)
+            self._show_page("compare", page)
             page.compare(case_row)
         else:
             # A case that only another metric ranks is not among the cases to compare.
@@ -249,8 +286,8 @@ class FullPages:
         """:meth:`leave` if the page ``name`` is shown."""
         if self._is_shown(name):
             self.leave()
-        elif name == "compare":
-            self.close_compare_window()
+        else:
+            self.close_window(name)
 
     def leave(self) -> None:
         """Go back to the ranking, or to the page on which the image was opened."""
@@ -285,7 +322,7 @@ class FullPages:
 
     def _view(self, source: QuerySource) -> None:
         large = self._panels.large
-        self._enter(large)
+        self._show_page("large", large)
         if large.source != source:
             large.show_source(source)
 
@@ -320,7 +357,7 @@ class FullPages:
 
     def _share_memory(self, page: QWidget) -> None:
         """Keep slices in memory only for the panes on ``page``, and in the window of the Compare page."""
-        panels, detached = self._panels, self._shown_window is not None
+        panels, detached = self._panels, self._shown_window("compare") is not None
         shown: list[tuple[QWidget, Sequence[ImagePane]]] = [(self._panels.ranking, [self._panels.query.pane])]
         built = (Panels.compare.built(panels), Panels.ask_next.built(panels), Panels.hanging.built(panels))
         shown += [(owner, owner.panes) for owner in built if owner is not None]

@@ -41,7 +41,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ),
     (
         tr("Import and view"),
-        ("import_images", "privacy", "library", "edits", "query", "full_size", "compare"),
+        ("import_images", "privacy", "library", "edits", "query", "full_size", "measure", "compare"),
     ),
     (
         tr("Search and refine"),
@@ -56,6 +56,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "examples_and_concepts",
             "compare_metrics",
             "searches",
+            "collections",
         ),
     ),
     (

@@ -19,6 +19,7 @@ from semblance.core.language import tr
 LISTS = {
     "header": (tr("File header"), "full_size"),
     "searches": (tr("Searches"), "searches"),
+    "collections": (tr("Collections"), "collections"),
     "findings": (tr("Findings"), "edits"),
     "metrics": (tr("Metrics"), "edits"),
     "history": (tr("Edit history"), "edits"),

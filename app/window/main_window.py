@@ -12,14 +12,24 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QChildEvent, QSize, Qt
-from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDragLeaveEvent, QDropEvent, QKeyEvent, QResizeEvent
+from PySide6.QtCore import QChildEvent, QEvent, QObject, QSize, Qt
+from PySide6.QtGui import (
+    QCloseEvent,
+    QDragEnterEvent,
+    QDragLeaveEvent,
+    QDropEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QResizeEvent,
+    QShowEvent,
+)
 from PySide6.QtWidgets import QMainWindow, QPushButton, QStackedWidget, QStyle, QTabBar, QToolButton
 
 from semblance.app.library.library_lock import LibraryLock
 from semblance.app.metrics.emphasis_slider import EmphasisSlider
 from semblance.app.shell.actions import COMMANDS, Actions, available, refused
 from semblance.app.shell.context import Context
+from semblance.app.shell.drag_signals import drag_signals
 from semblance.app.shell.event_loop import IdleQueue
 from semblance.app.shell.jobs import Jobs, WorkerPool
 from semblance.app.shell.lazy_part import lazy_part
@@ -44,6 +54,7 @@ from semblance.app.window.preload import (
 from semblance.app.window.start_page import MAX_RECENT, PREVIEW_PX, PREVIEWS, StartPage
 from semblance.app.window.status_line import StatusLine
 from semblance.app.window.top_bar import TopBar, make_choice_buttons
+from semblance.app.window.window_places import restore_place, save_place
 from semblance.app.window.workspaces import WorkspaceChoice
 from semblance.core.language import tr, visible
 from semblance.core.library.location import LibraryLocation, library_location, library_name
@@ -70,6 +81,8 @@ PARTS = (
     "search_view",
 )
 
+#: Button of a mouse -> its command.
+_MOUSE_BUTTONS = {Qt.MouseButton.BackButton: "previous_query", Qt.MouseButton.ForwardButton: "next_query"}
 MINIMUM = (1024, 640)
 DEFAULT_SIZE = (1440, 900)
 
@@ -188,6 +201,7 @@ class MainWindow(QMainWindow):
         page.open_requested.connect(self.context.actions["open_library"].trigger)
         page.server_requested.connect(self.context.actions["open_server"].trigger)
         page.recent_requested.connect(lambda path: self.open_library(library_location(path)))
+        page.forget_requested.connect(self._forget_recent)
         page.dropped.connect(lambda path: self._open_dropped(Path(path)))
         page.glossary_requested.connect(self.context.actions["words"].trigger)
 
@@ -203,8 +217,30 @@ class MainWindow(QMainWindow):
             button = self.focusWidget()
             if isinstance(button, QPushButton | QToolButton):
                 button.click()
+        elif (
+            self._is_full_page_open
+            and (page := self.pages.currentWidget()) is not None
+            and not self.pages.isAncestorOf(self.focusWidget())
+        ):
+            # The keys of the page work from the top bar and the status line too.
+            page.keyPressEvent(event)
         else:
             super().keyPressEvent(event)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        # Widgets take the presses of all buttons for themselves.
+        self.windowHandle().installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """The buttons of a mouse with which one goes back and forward."""
+        if event.type() in (QEvent.Type.MouseButtonPress, QEvent.Type.MouseButtonDblClick):
+            assert isinstance(event, QMouseEvent)
+            command = _MOUSE_BUTTONS.get(event.button())
+            if command is not None:
+                self.context.actions[command].trigger()
+                return True
+        return super().eventFilter(watched, event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -325,6 +361,12 @@ class MainWindow(QMainWindow):
 
         load_previews(self.context, recent[:MAX_RECENT], PREVIEWS, PREVIEW_PX, self.start_page.show_previews)
 
+    def _forget_recent(self, path: str) -> None:
+        """Remove a library from the list of recent ones."""
+        self.context.settings.forget_recent(library_location(path))
+        self.start_page.set_recent(self.context.settings.recent_facts)
+        self._load_previews()
+
     def _open_dropped(self, source: Path) -> None:
         self.parts.commands.library.open_dropped(source)
 
@@ -337,13 +379,14 @@ class MainWindow(QMainWindow):
         self.message_corner.close_other_libraries(self.state.location)
         if parts is not None:
             parts.full.leave_all()
+            parts.full.close_windows()
         if is_open:
             self._build()
             parts = self.parts
         else:
             if parts is not None:
                 parts.layout.save()
-            self.start_page.set_recent(self.context.settings.recent)
+            self.start_page.set_recent(self.context.settings.recent_facts)
             if parts is not None:
                 self._load_previews()
         self.pages.setCurrentWidget(self.panels.ranking if is_open else self.start_page)
@@ -367,7 +410,7 @@ class MainWindow(QMainWindow):
             # The next start does not show the map.
             self.parts.case_links.restore_dock()
             self.parts.layout.save()
-        settings.set_bytes("geometry", self.saveGeometry())
+        save_place(settings, "geometry", self)
         settings.last_library = self.state.location
         settings.save()
         self._idle_queue.stop()
@@ -375,7 +418,7 @@ class MainWindow(QMainWindow):
         if parts is not None:
             parts.record_view()
         if parts is not None:
-            parts.full.close_compare_window()
+            parts.full.close_windows()
         self.hide()
         if parts is not None:
             parts.save_before_end()
@@ -385,9 +428,7 @@ class MainWindow(QMainWindow):
         super().closeEvent(event)
 
     def _restore(self) -> None:
-        geometry = self.context.settings.bytes("geometry")
-        if geometry is not None:
-            self.restoreGeometry(geometry)
+        restore_place(self.context.settings, "geometry", self)
 
     def fit(self, available: QSize) -> None:
         """Fill a screen of which less than the window's size is free."""
@@ -442,12 +483,15 @@ class MainWindow(QMainWindow):
         if any(url.isLocalFile() for url in event.mimeData().urls()):
             event.acceptProposedAction()
             self.start_page.set_dragging(True)
+            drag_signals.changed.emit(True)
 
     def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
         self.start_page.set_dragging(False)
+        drag_signals.changed.emit(False)
 
     def dropEvent(self, event: QDropEvent) -> None:
         self.start_page.set_dragging(False)
+        drag_signals.changed.emit(False)
         for url in event.mimeData().urls():
             if url.isLocalFile():
                 self._open_dropped(Path(url.toLocalFile()))

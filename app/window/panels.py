@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QPoint, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal
 from PySide6.QtWidgets import QApplication, QStackedWidget
 
 from semblance.app.evaluation.panel import EvaluationPanel
 from semblance.app.library.panel import LibraryPanel
 from semblance.app.search.feedback.concepts_section import Concepts
-from semblance.app.search.feedback.judgement_strip import JudgementStrip
 from semblance.app.search.query.query_panel import QueryPanel
 from semblance.app.search.similar.ranking_panel import RankingPanel
 from semblance.app.shell.context import Context
@@ -47,7 +46,7 @@ class Panels(QObject):
     """The panels of one window. Their requests to the window are this object's signals.
 
     ``help_requested(page)`` · ``case_menu_requested(case_row, where)`` · ``compare_requested(case_row)`` ·
-    ``compare_detached(on)``: the Compare page goes to a window of its own, or back ·
+    ``page_detached(name, on)``: a page goes to a window of its own, or back ·
     ``page_closed(name)``: a page on the whole window · ``full_size_requested``: the query's image ·
     ``header_requested(pane)``: the header of the file shown in a pane · ``side_requested(tab)`` ·
     ``questions_requested``: ask in full size · ``collapse_requested``: fold the Library panel.
@@ -56,7 +55,7 @@ class Panels(QObject):
     help_requested = Signal(str)
     case_menu_requested = Signal(int, QPoint)
     compare_requested = Signal(int)
-    compare_detached = Signal(bool)
+    page_detached = Signal(str, bool)
     page_closed = Signal(str)
     full_size_requested = Signal()
     header_requested = Signal(object)
@@ -156,7 +155,6 @@ class Panels(QObject):
         made = ComparePage(self._context, self.thumbnails)
         self._add_page(made, "compare", made.panes)
         made.judged.connect(self._mark_case)
-        made.detached.connect(self.compare_detached)
         made.header_requested.connect(self.header_requested)
         made.case_changed.connect(lambda: self._follow_header(made.current_row()))
         made.menu_requested.connect(self.case_menu_requested)
@@ -222,18 +220,11 @@ class Panels(QObject):
 
     @lazy_part
     def query(self) -> QueryPanel:
-        made = QueryPanel(self._context)
-        made.add_footer(self.judgements)
+        made = QueryPanel(self._context, self.thumbnails)
         made.set_plain(self._workspaces.current.plain)
         made.help_requested.connect(lambda: self.help_requested.emit("query"))
         made.full_size_requested.connect(self.full_size_requested)
         made.header_requested.connect(lambda: self.header_requested.emit(made.pane))
-        return made
-
-    @lazy_part
-    def judgements(self) -> JudgementStrip:
-        made = JudgementStrip(self._context, self.thumbnails)
-        made.list_requested.connect(lambda: self.side_requested.emit("refine"))
         return made
 
     @lazy_part
@@ -249,6 +240,8 @@ class Panels(QObject):
         made.query_marked.connect(self.query.show_place_marks)
         self.query.image_shown.connect(made.mark_query)
         self.query.view.pointed_at.connect(made.point_at_query)
+        made.set_query_shown(self.query.view.isVisible())
+        self.query.view.installEventFilter(self)
         return made
 
     @lazy_part
@@ -272,6 +265,12 @@ class Panels(QObject):
         return HeaderPanel(self._context)
 
     # Requests
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Where another panel lies over the query, Why has the image of the query too."""
+        if event.type() in (QEvent.Type.Show, QEvent.Type.Hide):
+            self.side.set_query_shown(event.type() == QEvent.Type.Show)
+        return False
 
     def show_training(self) -> None:
         """Show the Train panel and focus its button."""
@@ -320,6 +319,7 @@ class Panels(QObject):
         for pane in panes:
             pane.slices.release_memory()
         page.closed.connect(lambda: self.page_closed.emit(name))
+        page.detached.connect(partial(self.page_detached.emit, name))
         self._connect_help(page.header, name)
 
     def _fetch_larger_thumbnails(self, rows: list[int], done: Done) -> None:

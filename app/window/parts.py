@@ -8,19 +8,20 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QPoint, Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import QMainWindow, QMenu, QStackedWidget
 
 from semblance.app.search.feedback import mark_cards
 from semblance.app.search.saved.save_search import SearchView
 from semblance.app.shell import library_operations, search_operations
+from semblance.app.shell.case_menu import add_header_entry
 from semblance.app.shell.context import Context
 from semblance.app.shell.lazy_part import lazy_part
 from semblance.app.shell.theme import theme
 from semblance.app.widgets.cards.card_layout import NO_PLACE
 from semblance.app.widgets.cards.card_view import NONE
 from semblance.app.widgets.cards.case_grid import CaseGrid
-from semblance.app.widgets.menus import case_menu
+from semblance.app.widgets.menus import case_menu, open_menu_of_focus
 from semblance.app.window.commands import Commands
 from semblance.app.window.docks import DockLayout
 from semblance.app.window.full_pages import FullPages
@@ -102,11 +103,11 @@ class CaseLinks(QObject):
             return
         self._is_following = True
         try:
-            # What is compared with the query stays current when the query is chosen, or a case that is not ranked.
-            is_compared = (
-                row != self._panels.library.query_row() and other.model().position_of(row) != NO_PLACE
-            )
-            stays = other is self._panels.ranking.grid and not is_compared
+            # The library shows the query. What is compared with it stays current when the query is chosen, or a case
+            # that is not ranked.
+            library = self._panels.library
+            is_compared = row != library.query_row() and other.model().position_of(row) != NO_PLACE
+            stays = other is library.grid or not is_compared
             other.mirror(other.current() if stays else row, grid.selection)
         finally:
             self._is_following = False
@@ -143,8 +144,9 @@ class WindowParts(QObject):
         self.panels.help_requested.connect(self.commands.show_help)
         self.panels.case_menu_requested.connect(self.show_case_menu)
         context.case_menu.fill = self.fill_case_menu
+        QShortcut(QKeySequence("Shift+F10"), window, open_menu_of_focus)
         self.panels.compare_requested.connect(self.full.compare)
-        self.panels.compare_detached.connect(self.full.detach_compare)
+        self.panels.page_detached.connect(self.full.detach)
         self.panels.page_closed.connect(self.full.leave_page)
         self.panels.full_size_requested.connect(self.full.view_query)
         self.panels.questions_requested.connect(self.full.ask_next)
@@ -182,10 +184,8 @@ class WindowParts(QObject):
         """As :class:`semblance.app.shell.case_menu.CaseMenu` says."""
         state, full = self._context.state, self.full
         index = state.columns.index_of_row(case_row) if case_row >= 0 else -1
-        header = show_header or partial(self.commands.show_header_of, case_row)
         if index < 0:
-            if show_header is not None:
-                menu.addAction(f"{tr('File header…')}\tCtrl+H", header)
+            add_header_entry(menu, show_header)
             return
         case_id = state.columns.ids[index]
         ranked = state.ranking.ranked if state.ranking is not None else ()
@@ -195,10 +195,13 @@ class WindowParts(QObject):
         menu.addAction(tr("Images of the patient"), partial(full.hang, case_row))
         search = partial(search_operations.submit_query, self._context, Query(case=case_id))
         menu.addAction(tr("Search with this case"), search)
-        menu.addAction(f"{tr('File header…')}\tCtrl+H", header)
+        add_header_entry(menu, show_header or partial(self.commands.show_header_of, case_row))
         menu.addAction(tr("Copy case ID"), partial(QGuiApplication.clipboard().setText, case_id))
-        self.commands.fill_marks(menu, case_row)
+        if state.query is None or state.query.case != case_id:
+            # The query is no more or less like itself.
+            self.commands.fill_marks(menu, case_row)
         self.commands.concepts.fill_menu(menu, case_row)
+        self.commands.teaching.fill_menu(menu, case_row)
         self.commands.edits.fill_menu(menu, case_row)
 
     def build(self, part: str) -> None:

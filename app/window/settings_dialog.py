@@ -136,7 +136,7 @@ class SettingsDialog(Dialog):
         fields.addRow(tr("Similar cases to list"), self.similar_cases)
         self.same_patient = QCheckBox(tr("Hide other cases of the query's patient"))
         self.same_patient.setChecked(options["hide_same_patient"])
-        self.near_duplicates = QCheckBox(tr("Group near-duplicates"))
+        self.near_duplicates = QCheckBox(tr("Group the same lesion and copies"))
         self.near_duplicates.setChecked(options["group_duplicates"])
         self.match_rate = _choice(((rate_text(rate), rate) for rate in RATES), options["no_match_rate"])
         for box in (self.same_patient, self.near_duplicates):
@@ -147,7 +147,7 @@ class SettingsDialog(Dialog):
         self.author = QLineEdit(self._settings.text(AUTHOR))
         self.author.setPlaceholderText(account())
         self.author.editingFinished.connect(self._set_author)
-        fields.addRow(tr("Your name in judgements"), self.author)
+        fields.addRow(tr("Your name in marks"), self.author)
 
     def _add_images(self) -> None:
         fields = self._add_section(tr("Images and mouse"))
@@ -246,7 +246,7 @@ class SettingsDialog(Dialog):
         if not is_text_detector_installed():
             # Who had chosen it can give it up. Until then nothing leaves uncleaned.
             self.hide_text.setEnabled(self.hide_text.isChecked())
-            note = tr('What finds text is not installed. Run pip install "semblance-retrieval[ocr]"')
+            note = tr("What finds text is not installed. The help page Installation says how it is.")
         fields.addRow(WrappedLabel(note, role="third"))
 
     def _set_hide_text(self, hide: bool) -> None:

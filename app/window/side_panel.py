@@ -44,7 +44,7 @@ class SidePanel(QWidget):
         self._context, self._thumbnails, self._concepts = context, thumbnails, concepts
         #: The case that is current in the ranking.
         self._case = -1
-        self._is_plain = False
+        self._is_plain = self._is_query_shown = False
         self.header = TabHeader((tr("Why"), tr("Case"), tr("Notes"), tr("Train"), tr("Refine")))
         self.header.changed.connect(self._show)
         self.header.help_requested.connect(lambda: self.help_requested.emit(self.current))
@@ -58,6 +58,7 @@ class SidePanel(QWidget):
         panel = WhyPanel(self._context)
         panel.images.query_marked.connect(self.query_marked)
         panel.set_plain(self._is_plain)
+        panel.images.set_query_shown(self._is_query_shown)
         panel.follow(self._case)
         self._add(panel)
         return panel
@@ -133,6 +134,13 @@ class SidePanel(QWidget):
     def current(self) -> str:
         """The name of the panel shown."""
         return NAMES[self.header.tabs.currentIndex()]
+
+    def set_query_shown(self, shown: bool) -> None:
+        """Whether the image of the query is visible in its own panel."""
+        self._is_query_shown = shown
+        why = SidePanel.why.built(self)
+        if why is not None:
+            why.images.set_query_shown(shown)
 
     def mark_query(self) -> None:
         """Another image of the query is shown: say again what is marked on it."""

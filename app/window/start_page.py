@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,11 +33,14 @@ from PySide6.QtWidgets import (
 )
 
 from semblance.app.shell.actions import Actions
+from semblance.app.shell.settings import RecentLibrary
 from semblance.app.shell.theme import colour, plain_tip, set_look, theme, theme_signals
 from semblance.app.widgets.buttons import KeyTip
 from semblance.app.widgets.labels import ElidedLabel, IconLabel
 from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.panel import header_button
 from semblance.core.language import tr, translate, visible
+from semblance.core.library.case_names import date_name
 from semblance.core.library.location import LibraryLocation, library_name
 from semblance.core.purpose import PURPOSE
 
@@ -47,7 +51,7 @@ if TYPE_CHECKING:
 MAX_WIDTH = 896
 MAX_RECENT = 6
 #: Number of images beside a recent library, and the longest side of one in px at text scale 1.
-PREVIEWS, PREVIEW_PX = 3, 32
+PREVIEWS, PREVIEW_PX = 4, 48
 FORMATS = tr(
     "DICOM · mammograms · ultrasound · volumes (NIfTI, NRRD) · folders as findings · zips · table (CSV) · MedMNIST"
 )
@@ -56,8 +60,9 @@ FORMATS = tr(
 class StartPage(QScrollArea):
     """The page to choose a library.
 
-    ``demo_requested`` · ``new_requested`` · ``open_requested`` · ``recent_requested(path)`` · ``dropped(path)`` a
-    file or folder dropped on the page · ``glossary_requested`` the glossary.
+    Somebody new sees first what can be done, somebody who comes back the recent libraries. ``demo_requested`` ·
+    ``new_requested`` · ``open_requested`` · ``recent_requested(path)`` · ``forget_requested(path)`` remove it from the
+    list · ``dropped(path)`` a file or folder dropped on the page · ``glossary_requested`` the glossary.
     """
 
     demo_requested = Signal()
@@ -66,6 +71,7 @@ class StartPage(QScrollArea):
     open_requested = Signal()
     server_requested = Signal()
     recent_requested = Signal(str)
+    forget_requested = Signal(str)
     dropped = Signal(str)
     glossary_requested = Signal()
 
@@ -88,7 +94,6 @@ class StartPage(QScrollArea):
             tr("Try the demo"),
         )
         self.demo_button = self._demo.button
-        set_look(self.demo_button, primary=True)
         self._new = _StartCard(
             "folder-plus",
             tr("New library"),
@@ -124,7 +129,10 @@ class StartPage(QScrollArea):
         ):
             card.button.clicked.connect(signal)
         self.drop_zone = _DropZone()
-        self._recent = vbox(spacing=2)
+        self._recent = vbox(spacing=4)
+        self._first_recent: QPushButton | None = None
+        self._is_new = True
+        self._title = _label("", "display")
         self.previews: dict[LibraryLocation, QLabel] = {}
         self._column = QWidget()
         self._column.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
@@ -137,18 +145,30 @@ class StartPage(QScrollArea):
     def _show_demo_key(self) -> None:
         self._demo.show_key(self._actions.key_text("demo"))
 
-    def set_recent(self, libraries: Sequence[LibraryLocation]) -> None:
-        """Show recent libraries, the newest first. Those that do not exist are marked."""
+    def set_recent(self, libraries: Sequence[RecentLibrary]) -> None:
+        """Show recent libraries, the newest first. Those that do not exist are marked and can be removed."""
         while item := self._recent.takeAt(0):
             widget = item.widget()
             if widget is not None:
                 widget.setParent(None)
                 widget.deleteLater()
-        self.previews = {}
-        if not libraries:
-            self._recent.addWidget(_label(tr("Libraries you open appear here."), "third"))
-        for library in libraries[:MAX_RECENT]:
-            self._recent.addWidget(self._recent_line(library))
+        self.previews, self._first_recent = {}, None
+        for recent in libraries[:MAX_RECENT]:
+            line = RecentLine(recent)
+            line.button.clicked.connect(partial(self.recent_requested.emit, str(recent.location)))
+            line.forget.clicked.connect(partial(self.forget_requested.emit, str(recent.location)))
+            self.previews[recent.location] = line.preview
+            self._recent.addWidget(line)
+            if self._first_recent is None and line.is_found:
+                self._first_recent = line.button
+        is_new = self._is_new = not libraries
+        set_look(self.demo_button, primary=is_new)
+        self._title.setText(tr("Open a library") if is_new else tr("Recent"))
+        for widget in self._for_new:
+            widget.setVisible(is_new)
+        for card in (self._demo, self._new, self._open):
+            card.set_short(short=not is_new)
+        self._fit()
 
     def show_previews(self, previews: Mapping[LibraryLocation, Sequence[npt.NDArray[np.uint8]]]) -> None:
         """Show images of recent libraries: (h, w, 3) RGB."""
@@ -183,7 +203,7 @@ class StartPage(QScrollArea):
         super().showEvent(event)
         if not self._focused:
             self._focused = True
-            self.demo_button.setFocus(Qt.FocusReason.TabFocusReason)
+            (self._first_recent or self.demo_button).setFocus(Qt.FocusReason.TabFocusReason)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -193,7 +213,7 @@ class StartPage(QScrollArea):
         available = self.viewport().width() - 48
         self._column.setFixedWidth(max(280, min(theme().px(MAX_WIDTH), available)))
         beside = self._column.width() >= theme().px(640)
-        cards = (self._demo, self._new, self._open)
+        cards = (self._demo, self._new, self._open) if self._is_new else (self._new, self._open, self._demo)
         for place, card in enumerate(cards):
             self._cards.removeWidget(card)
             self._cards.addWidget(card, *((0, place) if beside else (place, 0)))
@@ -206,19 +226,6 @@ class StartPage(QScrollArea):
         glossary_link = QPushButton(tr("What is a metric? What is a finding? Open the glossary"))
         glossary_link.clicked.connect(self.glossary_requested)
         set_look(glossary_link, link=True)
-        lower = QGridLayout()
-        lower.setContentsMargins(0, 0, 0, 0)
-        lower.setHorizontalSpacing(16)
-        lower.setVerticalSpacing(6)
-        lower.setColumnStretch(0, 1)
-        right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop
-        lower.addWidget(_label(tr("Recent"), "title"), 0, 0)
-        lower.addWidget(glossary_link, 0, 1, right)
-        lower.addLayout(self._recent, 1, 0)
-        lower.addWidget(_label(tr("F1 opens help for any panel"), "third"), 1, 1, right)
-        column = vbox(self._column, margins=(0, 24, 0, 24))
-        column.addWidget(_label(tr("Open a library"), "display"))
-        column.addSpacing(6)
         about = _label(
             tr(
                 "A library is a folder that knows your cases, their findings and their features. "
@@ -227,16 +234,26 @@ class StartPage(QScrollArea):
             "second",
         )
         about.setWordWrap(True)
-        column.addWidget(about)
-        column.addSpacing(6)
         purpose = _label(translate(PURPOSE), "third")
         purpose.setWordWrap(True)
-        column.addWidget(purpose)
-        column.addSpacing(24)
+        #: What somebody who comes back knows.
+        self._for_new = (about, glossary_link)
+        lower = hbox(spacing=16)
+        lower.addWidget(_label(tr("F1 opens help for any panel"), "third"), 1)
+        lower.addWidget(glossary_link)
+        column = vbox(self._column, margins=(0, 24, 0, 24))
+        column.addWidget(self._title)
+        column.addSpacing(6)
+        column.addWidget(about)
+        column.addSpacing(6)
+        column.addLayout(self._recent)
+        column.addSpacing(18)
         column.addLayout(self._cards)
-        column.addSpacing(24)
+        column.addSpacing(16)
         column.addWidget(self.drop_zone)
-        column.addSpacing(24)
+        column.addSpacing(16)
+        column.addWidget(purpose)
+        column.addSpacing(6)
         column.addLayout(lower)
         page = QWidget()
         set_look(page, role="scrolled")
@@ -247,28 +264,48 @@ class StartPage(QScrollArea):
         around.addStretch(3)
         self.setWidget(page)
 
-    def _recent_line(self, library: LibraryLocation) -> QWidget:
-        line = QWidget()
-        row = hbox(line, spacing=10)
-        exists = not isinstance(library, Path) or library.is_dir()
-        preview = QLabel()
-        preview.setFixedSize(theme().px(PREVIEWS * PREVIEW_PX), theme().px(PREVIEW_PX))
-        self.previews[library] = preview
-        row.addWidget(preview)
-        button = QPushButton(visible(library_name(library)).replace("&", "&&"))
-        button.setEnabled(exists)
-        button.setToolTip(plain_tip(str(library)))
-        button.clicked.connect(lambda: self.recent_requested.emit(str(library)))
-        set_look(button, quiet=True)
-        if isinstance(library, Path):
-            where = str(library.parent) if exists else tr("{folder} (not found)", folder=library.parent)
-        elif library.user:
-            where = tr("on {host} as {user}", host=library.host, user=library.user)
-        else:
-            where = library.host
-        row.addWidget(button)
-        row.addWidget(ElidedLabel(where, role="third", mode=Qt.TextElideMode.ElideMiddle), 1)
-        return line
+
+class RecentLine(QWidget):
+    """A recent library: a ``button`` over its whole line, with its ``preview``, and ``forget`` where it is not found.
+    Such a one can still be opened, as when its disk was connected since."""
+
+    def __init__(self, recent: RecentLibrary) -> None:
+        super().__init__()
+        library = recent.location
+        exists = self.is_found = not isinstance(library, Path) or library.is_dir()
+        where = _where(library, exists=exists)
+        facts = _facts(recent)
+        self.button = QPushButton()
+        set_look(self.button, role="row")
+        name = visible(library_name(library))
+        self.button.setAccessibleName(", ".join(filter(None, (name, facts, where))))
+        self.button.setToolTip(plain_tip(str(library)))
+        self.button.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.preview = QLabel()
+        title = ElidedLabel(name, role="outcome" if exists else "second")
+        lines = vbox(spacing=2)
+        below = ElidedLabel(where, role="third", mode=Qt.TextElideMode.ElideMiddle)
+        texts = [title, ElidedLabel(facts, role="second"), below] if facts else [title, below]
+        lines.addStretch(1)
+        for label in texts:
+            lines.addWidget(label)
+        lines.addStretch(1)
+        inside = hbox(self.button, spacing=12, margins=(8, 4, 12, 4))
+        inside.addWidget(self.preview)
+        inside.addLayout(lines, 1)
+        for inner in self.button.findChildren(QLabel):
+            inner.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.forget = header_button("close", tr("Remove {name} from this list", name=name))
+        self.forget.setVisible(not exists)
+        row = hbox(self, spacing=4)
+        row.addWidget(self.button, 1)
+        row.addWidget(self.forget)
+        theme_signals.changed.connect(self._fit)
+        self._fit()
+
+    def _fit(self) -> None:
+        self.preview.setFixedSize(theme().px(PREVIEWS * PREVIEW_PX), theme().px(PREVIEW_PX))
+        self.button.setFixedHeight(theme().px(PREVIEW_PX + 12))
 
 
 class _StartCard(QFrame):
@@ -276,6 +313,7 @@ class _StartCard(QFrame):
         super().__init__()
         set_look(self, role="card")
         self.setAccessibleName(title)
+        self._is_short = False
         self._title, self._text = QLabel(title), QLabel(_spaced(text))
         self._text.setWordWrap(True)
         self._text.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
@@ -298,6 +336,12 @@ class _StartCard(QFrame):
         column.addLayout(foot)
         theme_signals.changed.connect(self._fit)
 
+    def set_short(self, *, short: bool) -> None:
+        """Show the buttons without the text about them."""
+        self._text.setVisible(not short)
+        self._is_short = short
+        self._fit()
+
     def show_key(self, key: str) -> None:
         """Show the key of the button at the right."""
         self._key.setText(key)
@@ -315,10 +359,14 @@ class _StartCard(QFrame):
     def _fit(self) -> None:
         # A layout in a scroll area ignores the height of wrapped text.
         margins = self.contentsMargins() + self._inside.contentsMargins()
-        text = self._text.heightForWidth(self.width() - margins.left() - margins.right())
+        text = (
+            0
+            if self._is_short
+            else self._text.heightForWidth(self.width() - margins.left() - margins.right())
+        )
         rest = theme().px(26) + theme().px(24) + 2 * 14 + margins.top() + margins.bottom()
         # Side by side the cards are equally high, below each other as high as necessary.
-        least = theme().px(178) if self.width() < theme().px(400) else 0
+        least = theme().px(178) if self.width() < theme().px(400) and not self._is_short else 0
         self.setMinimumHeight(max(least, text + rest))
 
 
@@ -355,6 +403,19 @@ class _DropZone(QWidget):
         half = pen.widthF() / 2
         painter.drawRoundedRect(QRectF(self.rect()).adjusted(half, half, -half, -half), 6, 6)
         painter.end()
+
+
+def _facts(recent: RecentLibrary) -> str:
+    opened = tr("opened {day}", day=date_name(recent.opened)) if recent.opened else ""
+    return " · ".join(filter(None, (recent.cases, recent.kind, opened)))
+
+
+def _where(library: LibraryLocation, *, exists: bool) -> str:
+    if not isinstance(library, Path):
+        return (
+            tr("on {host} as {user}", host=library.host, user=library.user) if library.user else library.host
+        )
+    return str(library.parent) if exists else tr("{folder} (not found)", folder=library.parent)
 
 
 def _spaced(text: str) -> str:

@@ -14,7 +14,7 @@ from semblance.core.imaging.image import Image
 from semblance.core.imaging.volume import Volume
 
 #: Planes of the slowest axis in one block: what is read of it stays in the cache of a processor.
-_BLOCK = 4
+_BLOCK = 2
 
 
 class SlabMode(Enum):
@@ -61,10 +61,15 @@ def slab_image(volume: Volume, plane: CutPlane, place: int, slab: Slab) -> tuple
     made = np.empty([side for axis, side in enumerate(voxels.shape) if axis != plane.across], voxels.dtype)
     if mode is SlabMode.AVERAGE:
         made = made.astype(np.float32)
-    rows = max(_BLOCK, (1 << 18) // max(1, voxels[0].nbytes)) if plane.across else len(made)
-    for start in range(0, len(made), rows):
-        block = voxels[start : start + rows] if plane.across else voxels
-        made[start : start + rows] = _projected(block, plane.across, mode, volume.values.padding)
+    rows = _BLOCK if plane.across == 2 else max(_BLOCK, (1 << 18) // max(1, voxels[0].nbytes))
+    for start in range(0, len(made), rows if plane.across else len(made)):
+        block, axis = (voxels[start : start + rows] if plane.across else voxels), plane.across
+        if axis == 2:
+            # Along the fastest axis NumPy takes three times as long as after a turn in the cache of the processor.
+            block, axis = np.ascontiguousarray(np.moveaxis(np.ascontiguousarray(block), 2, 0)), 0
+        made[start : start + rows if plane.across else None] = _projected(
+            block, axis, mode, volume.values.padding
+        )
     whole = replace(volume, voxels=np.expand_dims(made, plane.across))
     return plane.image(whole, 0), (behind - first) * (step or 1.0)
 
@@ -83,18 +88,8 @@ def _projected(
         out: npt.NDArray[Any] = _sum(voxels, axis) / np.float64(voxels.shape[axis])
         return out
     extreme = np.maximum if mode is SlabMode.MAXIMUM else np.minimum
-    if axis < 2:
-        reduced: npt.NDArray[Any] = extreme.reduce(voxels, axis=axis)
-        return reduced
-    # Along the fastest axis NumPy takes five times as long as halves that are compared with each other.
-    found: npt.NDArray[Any] = voxels
-    while found.shape[2] > 1:
-        half, is_odd = divmod(found.shape[2], 2)
-        halves = extreme(found[..., :half], found[..., half : 2 * half])
-        if is_odd:
-            extreme(halves[..., 0], found[..., -1], out=halves[..., 0])
-        found = halves
-    return np.asarray(found[..., 0])
+    found: npt.NDArray[Any] = extreme.reduce(voxels, axis=axis)
+    return found
 
 
 def _sum(voxels: npt.NDArray[Any], axis: int) -> npt.NDArray[Any]:

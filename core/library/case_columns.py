@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -75,6 +76,8 @@ Indices = npt.NDArray[np.intp]
 Rows = npt.NDArray[np.int64]
 NO_FINDING = -1
 NO_PATIENT = -1
+#: Characters of the short name of a patient, if they are enough.
+CODE = 4
 #: Case ids whose positions are remembered at most.
 _MOST_FOUND = 10_000
 SORT_KEYS = ("added", "id", "finding", "patient")
@@ -96,6 +99,7 @@ class CaseColumns:
     ``case_row`` (n,) int64 catalogue rows; ``ids`` n texts; ``finding`` (n,) int16 positions in
     ``findings`` or -1; ``patient`` (n,) int32 positions in ``patients`` or -1; ``state`` (n,) uint8 of
     :class:`ImageAvailability`; ``by_id`` (n,) int32 the order of ids read as people do (2 before 10).
+    ``short_patients``: short, different names of ``patients`` for narrow lists.
     ``folded_ids`` and ``folded_patients``: for searches without regard to case. ``stems``: the names of the files, and
     ``by_file`` (n,) bool: whether no earlier case has a file of the same name.
     """
@@ -106,6 +110,7 @@ class CaseColumns:
     findings: tuple[str, ...]
     patient: npt.NDArray[np.int32]
     patients: PackedTexts
+    short_patients: PackedTexts
     state: npt.NDArray[np.uint8]
     by_id: npt.NDArray[np.int32]
     folded_ids: PackedTexts
@@ -126,6 +131,16 @@ class CaseColumns:
             return self.stems[index]
         case_id = self.ids[index]
         return case_id.partition("/")[2] or case_id
+
+    def lines(self, index: int) -> tuple[str, str]:
+        """The :meth:`name` in two lines, as narrow lists show it: what the image is of, and which one it is. The second
+        is "" for a case that its file names."""
+        return self.headers.lines(index) if self.headers.is_named(index) else (self.name(index), "")
+
+    @cached_property
+    def has_lines(self) -> bool:
+        """Whether any case has a name in two lines."""
+        return bool(self.headers.codes["modality"].any())
 
     @cached_property
     def letters(self) -> dict[str, str]:
@@ -284,6 +299,11 @@ class CaseColumns:
         allowed[[code for code in findings if code < len(self.findings)]] = True
         return allowed[self.finding]
 
+    def patient_code(self, index: int) -> str | None:
+        """The short name of the patient of the case at ``index``, or ``None``."""
+        code = int(self.patient[index])
+        return None if code == NO_PATIENT else self.short_patients[code]
+
 
 _LAST = np.iinfo(np.int32).max
 
@@ -318,6 +338,7 @@ def case_columns(
         findings=tuple(finding_names),
         patient=patient,
         patients=patient_texts,
+        short_patients=PackedTexts.of(short_codes(patient_names)),
         state=np.asarray(states, dtype=np.uint8),
         by_id=natural_order(folded_ids).astype(np.int32),
         folded_ids=folded_ids,
@@ -326,6 +347,30 @@ def case_columns(
         by_file=by_file,
         headers=no_headers(len(ids)) if headers is None else headers,
     )
+
+
+def short_codes(names: Sequence[str]) -> list[str]:
+    """The first four characters of each of n different names, or the last four, or as many more as distinguish it from
+    the others."""
+    first = _distinct_starts(names)
+    last = [code[::-1] for code in _distinct_starts([name[::-1] for name in names])]
+    return min(first, last, key=lambda codes: sum(map(len, codes)))
+
+
+def _distinct_starts(names: Sequence[str]) -> list[str]:
+    codes = list(names)
+    # Names in order share no more than the first and the last.
+    ends = zip(min(names, default=""), max(names, default=""), strict=False)
+    shared = next((at for at, (one, other) in enumerate(ends) if one != other), 0)
+    length = max(CODE, shared + 1)
+    left: Sequence[int] = range(len(names))
+    while left:
+        taken = Counter(names[at][:length] for at in left)
+        for at in left:
+            codes[at] = names[at][:length]
+        left = [at for at in left if taken[codes[at]] > 1 and length < len(names[at])]
+        length += 1
+    return codes
 
 
 def no_cases() -> CaseColumns:

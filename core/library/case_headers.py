@@ -67,11 +67,19 @@ class CaseHeaders:
 
     def name(self, index: int) -> str:
         """The name of the case at ``index``; a number distinguishes cases of equal names."""
-        named = case_name(
-            self.kind(index), self.series(index), self.text("segment", index), self.text("date", index)
-        )
+        return self._numbered(index, case_name(self.kind(index), *self._rest(index)))
+
+    def lines(self, index: int) -> tuple[str, str]:
+        """The name in two lines: what the image is of, then series, segment and date; the second may be ""."""
+        kind, rest = case_name(self.kind(index)), case_name("", *self._rest(index))
+        return (kind, self._numbered(index, rest)) if kind and rest else (self.name(index), "")
+
+    def _rest(self, index: int) -> tuple[str, str, str]:
+        return self.series(index), self.text("segment", index), self.text("date", index)
+
+    def _numbered(self, index: int, text: str) -> str:
         repeats = int(self.repeats[index])
-        return f"{named} ({repeats + 1})" if repeats else named
+        return f"{text} ({repeats + 1})" if repeats else text
 
     def with_word(self, word: str) -> npt.NDArray[np.bool_]:
         """(n,) whether the name of a case's modality or body part contains ``word`` (in lower case)."""

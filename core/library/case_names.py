@@ -98,6 +98,6 @@ def series_name(kind: str, description: str, thickness: str, kernel: str) -> str
     return "" if words <= set(re.findall(r"\w+", kind.casefold())) else description
 
 
-def case_name(kind: str, series: str, segment: str, date: str) -> str:
+def case_name(kind: str, series: str = "", segment: str = "", date: str = "") -> str:
     """The name of a case from its parts, of which each may be ""."""
     return visible(", ".join(filter(None, dict.fromkeys((kind, series, segment, date_name(date))))))

@@ -611,15 +611,19 @@ class Catalogue:
         is found in "2.0 lung". Nothing is found by punctuation alone.
         """
         words = tuple(folded(word).split())
-        return np.sort(self.find_text((TextTerm(words, True),))[0]) if words else np.empty(0, dtype=np.int64)
+        if not words:
+            return np.empty(0, dtype=np.int64)
+        return np.sort(self.find_text((TextTerm(words, True),), ranked=False)[0])
 
-    def find_text(self, terms: Sequence[TextTerm]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def find_text(
+        self, terms: Sequence[TextTerm], *, ranked: bool = True
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """(m,) rows of the cases whose texts have all ``terms`` (at least one), the best first, and their ranks from 1;
         those that match as well have one rank.
 
         How well is by BM25 (S. Robertson and H. Zaragoza, "The probabilistic relevance framework: BM25 and beyond",
         2009), on a server by its like; a word counts most in the finding and more in notes than in a header. Parts in
-        scripts without spaces only select.
+        scripts without spaces only select. Not ``ranked``, which is quicker for many: in any order, all with one rank.
         """
         phrases, parts = [], []
         for term in terms:
@@ -641,7 +645,7 @@ class Catalogue:
         if phrases:
             where.append(f"{table} MATCH :match")
             values["match"] = " AND ".join(phrases)
-            score = f"bm25({table}{weights})"
+            score = f"bm25({table}{weights})" if ranked else "0"
         query = f"SELECT rowid, {score} AS score FROM {table} WHERE {' AND '.join(where)}"
         with self.errors(), self.engine.connect() as connection:
             found = connection.execute(sa.text(query), values).all()

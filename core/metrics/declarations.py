@@ -714,7 +714,7 @@ class PassiveAggressive(LearnerDeclaration):
     title = "Passive-aggressive"
     paper = "Perez-Suay et al. 2013, Passive-aggressive online distance metric learning and extensions"
     citations = ("perezsuay2013passive",)
-    summary = "Learns from pairs as they come, one after another; for judgements and very large libraries."
+    summary = "Learns from pairs as they come, one after another; for marks and very large libraries."
     accepts = frozenset({"findings", "pairs"})
 
     variant: str = parameter(

@@ -24,8 +24,8 @@ _CONSTRAINTS = {
     "dissimilar": tr_lazy("dissimilar"),
     "visual": tr_lazy("visual"),
     "triplets": tr_lazy("triplets"),
-    "judgements": tr_lazy("judgements"),
-    "judged triplets": tr_lazy("judged triplets"),
+    "judgements": tr_lazy("marks"),
+    "judged triplets": tr_lazy("marked triplets"),
 }
 #: About a metric from a file that may have been edited.
 UNVERIFIED = tr_lazy(

@@ -31,6 +31,7 @@ from semblance.core.reports.formatting import (
     region_text,
     spread_text,
 )
+from semblance.core.reports.measurement_text import Result
 from semblance.core.reports.redaction import CaseNames, Redactor, texts_of
 from semblance.core.searches.similar_cases import RankedCase, Vote
 
@@ -134,7 +135,9 @@ class ReportedCase(RankedCase):
 
     def near_duplicates_text(self) -> str:
         """How many near-duplicates are grouped under the case."""
-        return tr_lazy_n("+{n} near-duplicate", "+{n} near-duplicates", self.near_duplicates)
+        return tr_lazy_n(
+            "+{n} of the same lesion or copy", "+{n} of the same lesion or copies", self.near_duplicates
+        )
 
 
 @dataclass(frozen=True)
@@ -146,6 +149,36 @@ class JudgementRow(JsonDocument):
     b: str
     c: str | None = None
     when: str = ""
+
+
+@dataclass(frozen=True)
+class MeasurementRow(JsonDocument):
+    """A figure that was measured: its ``number`` on the picture, its ``kind``, its results, and how lengths are known,
+    where not in the patient."""
+
+    number: int
+    kind: str
+    results: tuple[Result, ...]
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class MeasuredImage(JsonDocument):
+    """The measurements on one image of the query (``rank`` ``None``) or of a similar case; ``slice`` from 1, of a
+    volume. ``image``: PNG of it with the figures."""
+
+    JSON_KEYS: ClassVar[JsonKeys] = ("rank", "case_id", "slice", ("measurements", "rows"))
+
+    rank: int | None
+    case_id: str | None
+    slice: int | None
+    rows: tuple[MeasurementRow, ...]
+    image: bytes | None = None
+
+    def title(self) -> str:
+        """What was measured, such as ``Rank 2, slice 14``."""
+        name = tr_lazy("Query") if self.rank is None else tr_lazy("Rank {rank}", rank=self.rank)
+        return name if self.slice is None else join_texts([name, tr_lazy("slice {n}", n=self.slice)])
 
 
 @dataclass(frozen=True)
@@ -190,6 +223,7 @@ class ReportDocument:
     unclear: bool = False
     judgements: tuple[JudgementRow, ...] = ()
     plots: tuple[ReportPlot, ...] = ()
+    measured: tuple[MeasuredImage, ...] = ()
     #: What :attr:`ranking` is ordered by beside the metric as it was trained: a person's marks, for example.
     order: str = ""
     notes: tuple[str, ...] = ()
@@ -321,7 +355,9 @@ class ReportDocument:
         if same := self.hidden.get("same_patient", 0):
             parts.append(tr_lazy("{n} of the same patient", n=same))
         if copies := self.hidden.get("near_duplicates", 0):
-            parts.append(tr_lazy_n("{n} near-duplicate", "{n} near-duplicates", copies))
+            parts.append(
+                tr_lazy_n("{n} of the same lesion or copy", "{n} of the same lesion or copies", copies)
+            )
         if not parts:
             return ""
         what = tr_lazy("{first} and {last}", first=parts[0], last=parts[-1]) if len(parts) > 1 else parts[0]

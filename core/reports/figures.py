@@ -33,6 +33,7 @@ from semblance.core.reports.plot import (
     frame,
     one_line,
     open_plot,
+    tick_text,
     value_ticks,
 )
 
@@ -49,18 +50,21 @@ _Styled = list[tuple[_C, dict[str, Any]]]
 
 def draw_accuracy(plot: Plot, curves: Sequence[AccuracyCurve]) -> None:
     """Accuracy over the number of cases retrieved, its interval, and the value at k = 10; with the ceiling and the
-    chance level of the first."""
+    chance level of the first, as far as they lie on the axis."""
     axes, styled = plot.axes[0], _styled(plot, curves)
     lines = [axes.plot(curve.k, _numbers(curve.mean), **line)[0] for curve, line in styled]
-    if styled:
-        _reference_lines(plot, axes, styled[0][0])
     if plot.layout.named:
         values = [interval_text(*curve.at()[1:]) for curve, _ in styled]
         plot.key(lines, [curve.label for curve, _ in styled], values, header=tr("accuracy @10"))
     last = max((curve.k[-1] for curve, _ in styled if curve.k), default=20)
-    ticks, _, _ = value_ticks(*_value_range(styled), plot.height - plot.top - 49)
+    ends = (0.0, 1.0) if plot.layout.whole_axis else _value_range(styled)
+    ticks, lowest, highest = value_ticks(*ends, plot.height - plot.top - 49)
     limits = (1, last) if last > 1 else (0.5, 1.5)
-    frame(axes, limits, ticks, tr("k, cases retrieved"), tr("accuracy"))
+    # An axis that does not begin at 0 says so.
+    label = tr("accuracy, from {low}", low=tick_text(lowest)) if lowest > 0 else tr("accuracy")
+    if styled:
+        _reference_lines(plot, axes, styled[0][0], lowest, highest)
+    frame(axes, limits, ticks, tr("k, cases retrieved"), label)
     plot.fit(widest=7)
     plot.set_counts(axes, 1, last)
     if styled:
@@ -184,24 +188,29 @@ def _measured_rounds(curve: TrainingCurve) -> tuple[Values, Values]:
 
 
 def _value_range(styled: _Styled[AccuracyCurve]) -> tuple[float, float]:
-    """Lowest and highest drawn value, including the interval of the current curve, its ceiling and its chance level."""
+    """Lowest and highest value of the curves, including the interval of the current one."""
     values = [v for curve, _ in styled for v in curve.mean if v is not None]
     for curve, _ in styled:
         if not curve.stale and (curve.current or len(styled) == 1):
             values += [v for v in (*curve.low, *curve.high) if v is not None]
-    if styled:
-        first = styled[0][0]
-        values += [v for v in (*first.ceiling, first.chance) if v is not None]
     return (min(values), max(values)) if values else (0.0, 1.0)
 
 
-def _reference_lines(plot: Plot, axes: Axes, curve: AccuracyCurve) -> None:
-    """The ceiling and the chance level of ``curve``, each with its name, at different ends."""
+def _reference_lines(plot: Plot, axes: Axes, curve: AccuracyCurve, lowest: float, highest: float) -> None:
+    """The ceiling and the chance level of ``curve`` between ``lowest`` and ``highest``, each with its name, at
+    different ends; a chance level below is named with its value."""
+    if curve.chance is not None and curve.chance < lowest:
+        below = tr("chance {value}, below the axis", value=tick_text(curve.chance))
+        plot.note(axes, below, (curve.k[0], lowest), (4, 3))
     for values, name, end, offset in (
         (curve.ceiling, tr("ceiling"), -1, (-4, -3)),
         ((curve.chance,) * len(curve.k), tr("chance"), 0, (4, 3)),
     ):
-        known = [(k, value) for k, value in zip(curve.k, values, strict=False) if value is not None]
+        known = [
+            (k, value)
+            for k, value in zip(curve.k, values, strict=False)
+            if value is not None and lowest <= value <= highest
+        ]
         if known:
             axes.plot(*zip(*known, strict=True), **plot.reference_line)
             plot.note(axes, name, known[end], offset)

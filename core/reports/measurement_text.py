@@ -15,6 +15,7 @@ from semblance.core.imaging.measurements import (
     Figure,
     Measured,
 )
+from semblance.core.json_document import JsonDocument
 from semblance.core.language import localise_number, tr_lazy, translate
 
 KIND_TITLES = {
@@ -34,7 +35,7 @@ _SOURCES = {
 
 
 @dataclass(frozen=True)
-class Result:
+class Result(JsonDocument):
     """A number of a measurement: its ``key`` in files, its ``name``, ``value`` and ``unit``."""
 
     key: str

@@ -221,6 +221,8 @@ def _flowables(
         if compared or document.tested or document.plots:
             flowables.append(PageBreak())
         heading = heading[-2:]
+    if document.measured:
+        flowables += [*_heading(tr("Measurements")), *_measured(document, text_width)]
     if compared:
         flowables += [*heading, *_ranking(document, compared, marks, text_width)]
     flowables += _key_images(document, text_width)
@@ -228,7 +230,7 @@ def _flowables(
     if further:
         flowables += [*_heading(tr("Further similar cases")), *_ranking(document, further, marks, text_width)]
     if document.judgements:
-        flowables += [*_heading(tr("Judgements")), _judgements(document, text_width)]
+        flowables += [*_heading(tr("Marks")), _judgements(document, text_width)]
     if document.card:
         measured = f"  ({translate(as_lazy(document.measured_on))})" if document.measured_on else ""
         flowables += [*_heading(tr("Metric") + measured), _facts(document.card, text_width)]
@@ -462,7 +464,7 @@ def _caption(document: ReportDocument, row: ReportedCase, marks: dict[str, Findi
     if row.place is not None:
         lines.append(translate(row.place_text()))
     if row.judgement:
-        lines.append(tr("judged {judgement}", judgement=translate(row.judgement)))
+        lines.append(tr("marked {judgement}", judgement=translate(row.judgement)))
     patient = [tr("patient {patient}", patient=row.patient or tr("unknown"))] if document.identified else []
     return [
         WrappedName(name, STRONG_BODY),
@@ -476,7 +478,7 @@ def _lines(
     document: ReportDocument, rows: Sequence[ReportedCase], marks: dict[str, FindingMark], text_width: float
 ) -> list[Any]:
     """The compared cases of a table without images."""
-    names = (tr("Rank"), tr("Case"), tr("Finding"), tr("Judgement"), tr("Distance"))
+    names = (tr("Rank"), tr("Case"), tr("Finding"), tr("Mark"), tr("Distance"))
     judged = 70 if any(row.judgement for row in rows) else 0
     widths = [36, text_width - 36 - 130 - judged - 60, 130, judged, 60]
     table = [[paragraph(name, HEAD_RIGHT if name in (names[0], names[-1]) else HEAD) for name in names]]
@@ -540,12 +542,32 @@ def _case_notes(document: ReportDocument, row: ReportedCase) -> list[str]:
     if row.place is not None:
         lines.append(translate(row.place_text()))
     if row.judgement:
-        lines.append(tr("judged {judgement}", judgement=translate(row.judgement)))
+        lines.append(tr("marked {judgement}", judgement=translate(row.judgement)))
     if row.reason:
         lines.append(translate(row.reason))
     if row.near_duplicates:
         lines.append(translate(row.near_duplicates_text()))
     return lines
+
+
+def _measured(document: ReportDocument, text_width: float) -> list[Any]:
+    """Each measured image with its figures, and a table of their results below it."""
+    flowables: list[Any] = []
+    for one in document.measured:
+        name = f"{translate(one.title())}  {one.case_id or ''}".rstrip()
+        top: list[Any] = [paragraph(name, STRONG_BODY), Spacer(0, 3)]
+        if one.image is not None:
+            top += [figure(one.image, min(text_width, 110 * mm), 95 * mm), Spacer(0, 4)]
+        rows = [[paragraph(text, HEAD) for text in (tr("Number"), tr("Figure"), tr("Results"))]]
+        for row in one.rows:
+            texts = [f"{translate(result.name)} {result.text()}" for result in row.results]
+            shown = " · ".join(texts) + (f" {translate(row.source)}" if row.source else "")
+            rows.append([paragraph(str(row.number)), paragraph(translate(row.kind)), paragraph(shown)])
+        table = Table(
+            rows, colWidths=[56, 90, text_width - 146], repeatRows=1, hAlign="LEFT", style=_ruled_style()
+        )
+        flowables += [KeepTogether(top), table, Spacer(0, 10)]
+    return flowables
 
 
 def _judgements(document: ReportDocument, text_width: float) -> Any:

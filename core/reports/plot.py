@@ -90,7 +90,8 @@ class PlotLayout:
 
     ``size`` (width, height) in logical pixels (a height of 0: as high as the figure needs), ``ratio`` pixels of a PNG
     each; ``named``: with a key to the names; ``family``: the font, Matplotlib's own where it is not found; ``title``
-    and ``note`` (on what it was measured) stand above.
+    and ``note`` (on what it was measured) stand above. ``whole_axis``: accuracy from 0 to 1, else as far as its curves
+    go.
     """
 
     theme: ThemeName = "dark"
@@ -102,6 +103,7 @@ class PlotLayout:
     family: str = ""
     title: str = ""
     note: str = ""
+    whole_axis: bool = False
 
 
 def _style(layout: PlotLayout) -> Any:

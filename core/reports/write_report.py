@@ -216,7 +216,27 @@ def report_csv(document: ReportDocument) -> str:
         places = (_region_cell(document.query.region), *_place_cells(row.place)) if by_place else ()
         rows.append((query, document.metric, *case, *identity, *amounts, *places, PURPOSE))
     names = _PLACE_COLUMNS if by_place else ()
+    if document.measured:
+        # Those of the query stand in each row, as it does itself.
+        own = _measurement_cell(document, None)
+        rows = [
+            (*cells[:-1], own, _measurement_cell(document, row.rank), cells[-1])
+            for cells, row in zip(rows, document.ranking, strict=True)
+        ]
+        names = (*names, "query_measurements", "measurements")
     return csv_text((*header, *(f"part: {name}" for name in parts), *names, "intended_purpose"), rows)
+
+
+def _measurement_cell(document: ReportDocument, rank: int | None) -> str:
+    """The measurements on the query (``None``) or on a similar case, such as ``1 Ellipse: mean 40.2 HU, sd 3.1 HU``."""
+    return "; ".join(
+        f"{f'slice {image.slice}, ' if image.slice is not None else ''}{row.number} {row.kind}: "
+        + ", ".join(f"{one.key} {one.value:.6g} {one.unit}".rstrip() for one in row.results)
+        + (f" ({row.source})" if row.source else "")
+        for image in document.measured
+        if image.rank == rank
+        for row in image.rows
+    )
 
 
 #: The region of the query as ``x,y,width,height``, and where it was found, in pixels; slices are counted from 1.
@@ -243,7 +263,7 @@ def _place_cells(place: MatchedPlace | None) -> tuple[object, ...]:
 
 def report_json(document: ReportDocument) -> str:
     """The keys of ``search --json``, and ``report``, ``card``, ``judgements``, ``order`` (what marks did to the
-    ranking, in words), ``plots`` (their captions), ``notes``, ``versions``, ``comment``, ``clinic`` and
+    ranking, in words), ``plots`` (their captions), ``measured``, ``notes``, ``versions``, ``comment``, ``clinic`` and
     ``search``, with which its library reopens it. Without images. NaN and infinities become null."""
     return json.dumps(_to_json(_values(document)), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
@@ -284,6 +304,7 @@ def _values(document: ReportDocument) -> dict[str, Any]:
             "facts": [fact.to_json() for fact in document.card],
         },
         "judgements": [judgement.to_json() for judgement in document.judgements],
+        "measured": [image.to_json() for image in document.measured],
         "plots": [{"caption": plot.caption, "measured_on": plot.measured_on} for plot in document.plots],
         "notes": document.notes,
         "finding_codes": {

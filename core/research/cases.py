@@ -485,8 +485,8 @@ def _one_source(
     if n_duplicates:
         notes += (
             tr_lazy(
-                "{n} cases of {data} are near-duplicates of cases that may be of the same patient. Patients are "
-                "unknown, so scores may be too high.",
+                "{n} cases of {data} show the same lesion as cases that may be of the same patient, or are copies of "
+                "them. Patients are unknown, so scores may be too high.",
                 n=n_duplicates,
                 data=data.name,
             ),

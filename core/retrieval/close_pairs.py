@@ -55,7 +55,7 @@ def close_pairs(
                 products[numbers[part][:, None] == there] = -1.0
                 _add(found, products, numbers[part], there, least, most)
             done += len(asking) // max(1, searched.shape[1])
-            reporter.progress(min(done, total), total, "Looking for near-duplicates")
+            reporter.progress(min(done, total), total, "Looking for the same lesions and copies")
     return [(one, other, value) for (one, other), value in sorted(found.items(), key=lambda item: -item[1])]
 
 

@@ -112,14 +112,14 @@ class Player:
         self.qtbot.keyClicks(self.panels.library.search, "M003")
         wait_for(self.window, lambda: 0 < len(self.panels.library.grid.model()) < 10)
 
-    def double_click_the_case(self) -> None:
+    def click_the_case(self) -> None:
         columns = self.state.columns
         (row,) = [
             int(columns.case_row[index])
             for index in range(len(columns))
             if columns.name(index) == "M003-1-R-CC"
         ]
-        self.reordered(lambda: self.click_card(self.panels.library.grid, row, twice=True))
+        self.reordered(lambda: self.click_card(self.panels.library.grid, row))
         assert self.state.query is not None
         assert self.state.query.case == columns.ids[columns.index_of_row(row)]
 
@@ -280,7 +280,7 @@ STEPS: tuple[tuple[str, Callable[[Player], None]], ...] = (
     ("Press **Try the demo**", Player.try_the_demo),
     ("Wait about a minute.", Player.wait_for_the_demo),
     ("Type `M003`", Player.type_a_filter),
-    ("Double-click **M003-1-R-CC**", Player.double_click_the_case),
+    ("Click **M003-1-R-CC**", Player.click_the_case),
     ("Look at *Similar cases*.", Player.look_at_similar_cases),
     ("Double-click a similar case.", Player.double_click_a_similar_case),
     ("Drag with the left button", Player.change_the_window),

@@ -275,7 +275,7 @@ def _ranking() -> QWidget:
     column.setContentsMargins(0, 0, 0, 0)
     column.setSpacing(0)
     header = PanelHeader("Ranking", "248 compared in 31 ms")
-    header.add_action(QCheckBox("Group near-duplicates"))
+    header.add_action(QCheckBox("Group the same lesion and copies"))
     header.add_action(ViewSwitch())
     column.addWidget(header)
     column.addWidget(

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QPoint, Qt, Signal
-from PySide6.QtGui import QHideEvent, QKeyEvent, QResizeEvent
+from PySide6.QtGui import QHideEvent, QKeyEvent, QMouseEvent, QPixmap, QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QFrame, QMenu, QPushButton, QScrollArea, QWidget
 
 from semblance.app.search.case_panel import CaseNotes
@@ -38,8 +38,10 @@ from semblance.app.viewer.tools import RECTANGLE, SELECT
 from semblance.app.widgets.buttons import KeyTip
 from semblance.app.widgets.cards.card_layout import STRIP_CARDS
 from semblance.app.widgets.cards.card_view import NONE
+from semblance.app.widgets.cards.case_drag import CaseData, drag, is_drag
 from semblance.app.widgets.cards.case_grid import CaseGrid
 from semblance.app.widgets.cards.case_model import CaseModel
+from semblance.app.widgets.drop_target import DropTarget
 from semblance.app.widgets.finding_chips import FindingChip
 from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
 from semblance.app.widgets.layouts import hbox, vbox
@@ -69,14 +71,12 @@ TABLE_LINES = 4
 
 class ComparePage(FullPage):
     """Shows a :class:`ComparedPair` of the present ranking. ``closed``: the user goes back to the ranking;
-    ``case_changed``: another case is compared; ``detached(on)``: the page is to be in a window of its own, or in the
-    main window again."""
+    ``case_changed``: another case is compared."""
 
     menu_requested = Signal(int, QPoint)
     header_requested = Signal(object)
     judged = Signal(int, int)
     case_changed = Signal()
-    detached = Signal(bool)
 
     def __init__(self, context: Context, thumbnails: ThumbnailSource) -> None:
         super().__init__(tr("Compare"))
@@ -112,11 +112,6 @@ class ComparePage(FullPage):
         self.search_region.hide()
         self.acts = CompareActs(context)
         self.feedback, self.in_report = self.acts.feedback, self.acts.in_report
-        self.detach = header_button("pop-out", "")
-        self.detach.setCheckable(True)
-        self.detach.toggled.connect(self._update_detach)
-        self.detach.clicked.connect(self.detached)
-        self._update_detach()
         self.panes = (self._new_pane(), self._new_pane())
         for pane in self.panes:
             # Both images stay equally high where one is in colour, without a histogram.
@@ -128,8 +123,9 @@ class ComparePage(FullPage):
         self.second = SecondImageButtons(context, self.panes, self)
         buttons = (self.search_region, self.previous, self.next)
         self._image_tools = (self.draw, self.measure, self.second.blink, self.second.difference, self.linked)
-        for widget in (*buttons, *self._image_tools, self.level.button, self.detach):
+        for widget in (*buttons, *self._image_tools, self.level.button):
             self.header.add_action(widget)
+        self.add_detach_button()
         self.headers = (CompareHeader(tr("Query")), CompareHeader(tr("Rank")))
         self.features = FeatureTable()
         self.features.hide()
@@ -147,6 +143,7 @@ class ComparePage(FullPage):
         # It is one line high; the wheel and the arrow keys go to the other lines.
         self.strip.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.strip.setAccessibleName(tr("Similar cases, nearest first"))
+        self._drop = DropTarget(tr("Search with this"), self.panes[0])
         self._lay_out()
         self._connect()
 
@@ -212,6 +209,11 @@ class ComparePage(FullPage):
         self.draw.toggled.connect(self._draw)
         self.feedback.judged.connect(self.judged)
         self.search_region.clicked.connect(self.search_with_region)
+        self.headers[1].dragged.connect(self._drag_case)
+        self._drop.case_dropped.connect(partial(search_operations.submit_case, self._context))
+        self._drop.file_dropped.connect(
+            lambda path: search_operations.submit_query(self._context, Query(image=path))
+        )
         self.panes[1].view.region.changed.connect(lambda _region: self._update_region())
         self.strip.current_changed.connect(self._follow_strip)
         self.strip.menu_requested.connect(self.menu_requested)
@@ -253,17 +255,6 @@ class ComparePage(FullPage):
         super().resizeEvent(event)
         self._update_sizes()
 
-    def _update_detach(self) -> None:
-        is_detached = self.detach.isChecked()
-        self.detach.setIcon(icon("dock-in" if is_detached else "pop-out"))
-        text = (
-            tr("Compare in the main window again")
-            if is_detached
-            else tr("Compare in a window of its own, as for a second monitor")
-        )
-        self.detach.setToolTip(text)
-        self.detach.setAccessibleName(text)
-
     # The cases compared
 
     def follow(self, case_row: int) -> None:
@@ -281,6 +272,14 @@ class ComparePage(FullPage):
         """The user chose a case below the images."""
         if not self.strip.is_replacing and case_row not in (NONE, self.current_row()):
             self.follow(case_row)
+
+    def _drag_case(self) -> None:
+        """Drag the compared case, onto the query or into another program."""
+        if self._pair is not None:
+            row = self._pair.case.row
+            image = None if self.strip.source is None else self.strip.source.get(row)
+            pixmap = None if image is None else QPixmap.fromImage(image)
+            drag(self.headers[1], CaseData(row), pixmap, self.strip.source)
 
     def step(self, steps: int) -> None:
         """Go forward by ``steps`` ranks, or back."""
@@ -616,6 +615,11 @@ class ComparePage(FullPage):
             search.setEnabled(self.drawn is not None)
         return menu
 
+    def _link_by_hand(self) -> None:
+        """The slices shown now belong together, and so does each place in both images."""
+        self.level.link_shown_slices()
+        self._links.is_by_hand = True
+
     def _menu_of(self, side: int, _at: QPoint) -> QMenu:
         return self.make_menu(side)
 
@@ -635,7 +639,7 @@ class ComparePage(FullPage):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         actions: dict[int, Callable[[], object]] = {
             Qt.Key.Key_K: self.linked.toggle,
-            Qt.Key.Key_L: self.level.link_shown_slices,
+            Qt.Key.Key_L: self._link_by_hand,
             Qt.Key.Key_Z: self.zoom_to_places,
             Qt.Key.Key_R: self.draw.click,
             Qt.Key.Key_O: self.second.blink.click,
@@ -656,10 +660,14 @@ class ComparePage(FullPage):
 
 
 class CompareHeader(ImageHeader):
-    """Title, name and finding of an image, or why there is no image."""
+    """Title, name and finding of an image, or why there is no image. ``dragged``: by the mouse, which on the image
+    changes its window."""
+
+    dragged = Signal()
 
     def __init__(self, title: str) -> None:
         super().__init__(title)
+        self._pressed_at: QPoint | None = None
         self._chip = FindingChip(-1, "?")
         self._row.insertWidget(self._row.indexOf(self._subtitle) + 1, self._chip)
         self.problem = ElidedLabel(role="second", mode=Qt.TextElideMode.ElideMiddle)
@@ -671,6 +679,14 @@ class CompareHeader(ImageHeader):
         self.set_title(title)
         self.set_subtitle(name)
         self._chip.set_finding(code, letter, finding or tr("not given"))
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        self._pressed_at = event.position().toPoint()
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        if self._pressed_at is not None and is_drag(self._pressed_at, event):
+            self._pressed_at = None
+            self.dragged.emit()
 
     def show_nothing(self) -> None:
         """Show no case."""
@@ -736,6 +752,9 @@ class CompareActs(QWidget):
     def _fit(self) -> None:
         """As wide with both texts, and as high as the buttons beside it."""
         metrics = self.in_report.fontMetrics()
+        self.text.setMinimumWidth(
+            metrics.horizontalAdvance(tr_n("{n} case moves", "{n} cases move", 999)) + 2
+        )
         texts = (tr("In the report"), tr("Add to report"))
         self.in_report.setFixedSize(
             max(map(metrics.horizontalAdvance, texts)) + theme().px(24), theme().px(32)

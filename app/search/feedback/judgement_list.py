@@ -310,7 +310,7 @@ class JudgementList(QListView):
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setMouseTracking(True)
-        self.setAccessibleName(tr("Judgements, the newest first"))
+        self.setAccessibleName(tr("Marks, the newest first"))
         self._clock = QTimer(self)
         self._clock.setInterval(_MINUTE_MS)
         self._clock.timeout.connect(self.viewport().update)

@@ -166,7 +166,7 @@ def _change(
     if path is None or search is None:
         return None
     job = context.jobs.run(
-        tr("Saving a judgement"),
+        tr("Saving a mark"),
         function,
         path,
         search,
@@ -227,7 +227,7 @@ def fetch_influence(context: Context, then: Callable[[list[Influence]], None], k
     if state.location is None or state.search is None:
         return None
     job = context.jobs.run(
-        tr("Influence of each judgement"),
+        tr("Influence of each mark"),
         refine_metric.influence,
         state.location,
         state.search,
@@ -389,6 +389,10 @@ class CardFeedback(QObject):
             self._checked_metric = (self._state.location, metric)
             self._state.refusal = None
             check_metric(self._context)
+        texts, actions = mark_texts(self._state), self._context.actions
+        self._grid.mark_tips = {
+            mark: actions.text_with_key(text, _COMMANDS[mark]) for mark, text in texts.items()
+        }
         self._grid.set_judging(self._state.ranking is not None, self._state.why_not_written)
 
     def _mark_card(self, row: int, mark: int) -> None:

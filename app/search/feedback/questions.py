@@ -239,7 +239,7 @@ class QuestionSession(QObject):
 
     def _show_end(self) -> None:
         self.problem = NoQuestion(
-            tr("All cases were judged") if self._state.judgement_count else tr("No questions left"),
+            tr("All cases were marked") if self._state.judgement_count else tr("No questions left"),
             tr("Questions use training data of patients other than the query's."),
         )
 

@@ -300,7 +300,7 @@ EXPLANATION = tr(
     "Five answers rarely change the score. Twenty often do. More are needed if one answer in "
     "five is wrong. Held-out cases are never used for questions."
 )
-NOTHING_HELD_OUT = tr("No cases are held out. Every case with a finding was judged or used for training.")
+NOTHING_HELD_OUT = tr("No cases are held out. Every case with a finding was marked or used for training.")
 
 
 class LearningProgress(QWidget):
@@ -339,7 +339,7 @@ class LearningProgress(QWidget):
         """Show how many questions were answered, and how many judgements the search has."""
         self.answered_text = tr("{n} answered", n=answered)
         self.header.set_title(self.answered_text)
-        self.header.set_note(tr_n("{n} judgement in force", "{n} judgements in force", judged))
+        self.header.set_note(tr_n("{n} mark in force", "{n} marks in force", judged))
 
     def clear(self) -> None:
         """Remove all scores, for another search."""
@@ -363,14 +363,13 @@ class LearningProgress(QWidget):
             self.badge.set_kind("held-out" if patients else "unknown")
             text = (
                 tr(
-                    "{before:.2f} without judgements. Tested on {n:,} cases of patients not used for "
-                    "training.",
+                    "{before:.2f} without marks. Tested on {n:,} cases of patients not used for training.",
                     before=score.before,
                     n=score.cases,
                 )
                 if patients
                 else tr(
-                    "{before:.2f} without judgements. Tested on {n:,} held-out cases.",
+                    "{before:.2f} without marks. Tested on {n:,} held-out cases.",
                     before=score.before,
                     n=score.cases,
                 )
@@ -397,7 +396,7 @@ class LearningCurve(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self.setAccessibleName(tr("Accuracy @10 on held-out cases by judgements"))
+        self.setAccessibleName(tr("Accuracy @10 on held-out cases by marks"))
         self._points: dict[int, HeldOutScore] = {}
         self._text = _EMPTY
 
@@ -418,7 +417,7 @@ class LearningCurve(QWidget):
         accuracy = interval_text(score.accuracy, *score.interval)
         self.setAccessibleDescription(
             tr(
-                "{accuracy} after {n} judgements, {before:.2f} before any",
+                "{accuracy} after {n} marks, {before:.2f} before any",
                 accuracy=accuracy,
                 n=judgements,
                 before=score.before,
@@ -472,7 +471,7 @@ class LearningCurve(QWidget):
             x = round(across(tick))
             ticks.draw(painter, QRect(x - 30, round(bottom) + 4, 60, size), str(tick), tokens.third, CENTRE)
         below = QRect(round(box.left()), round(bottom) + 7 + size, round(box.width()), size + 2)
-        ticks.draw(painter, below, tr("judgements"), tokens.third, CENTRE)
+        ticks.draw(painter, below, tr("marks"), tokens.third, CENTRE)
         start = round(up(before)) + 0.5
         dashed = QPen(colour(tokens.second), 1)
         dashed.setDashPattern([3, 3])

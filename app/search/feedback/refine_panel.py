@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
+from PySide6.QtCore import QRect, QRectF, Qt, Signal
+from PySide6.QtGui import (
+    QDragEnterEvent,
+    QDragLeaveEvent,
+    QDragMoveEvent,
+    QDropEvent,
+    QHideEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QResizeEvent,
+    QShowEvent,
+)
 from PySide6.QtWidgets import QCheckBox, QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from semblance.app.search.feedback import mark_cards
@@ -11,9 +22,11 @@ from semblance.app.search.feedback.judgement_list import NONE, JudgementList, Le
 from semblance.app.shell.context import Context
 from semblance.app.shell.event_loop import one_shot
 from semblance.app.shell.state import Change
-from semblance.app.shell.theme import set_look, theme, theme_signals
+from semblance.app.shell.theme import BASE, colour, set_look, theme, theme_signals
 from semblance.app.widgets.badge import Badge
 from semblance.app.widgets.buttons import KeyTip, key_button
+from semblance.app.widgets.cards.case_drag import dragged_case
+from semblance.app.widgets.drop_target import dropped_file
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.fields import NoWheelSlider
 from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
@@ -21,6 +34,7 @@ from semblance.app.widgets.layouts import EDGE, HLine, PanelScrollArea, hbox, vb
 from semblance.app.widgets.panel import Panel, header_button
 from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.tab_order import enable_widgets
+from semblance.app.widgets.text_cache import CENTRE, text_cache
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
 from semblance.core.language import format_number, localise_number, tr, tr_n, translate
@@ -49,7 +63,8 @@ _WAITING = tr("measuring…")
 
 
 class RefinePanel(Panel):
-    """Shows the judgements of the current search.
+    """Shows the marks and comparisons of the current search. A case or an image file that is dropped on the left half
+    is marked as more like the query, on the right half as less like it.
 
     ``save_requested``: name the refined metric · ``train_requested``: train another metric ·
     ``case_requested(case_row)``: show a judged case in the ranking.
@@ -63,6 +78,8 @@ class RefinePanel(Panel):
         super().__init__(tr("Refine"))
         self._context, self._state, self._thumbnails = context, context.state, thumbnails
         self._stale = True
+        self.setAcceptDrops(True)
+        self._sides = _DropSides(self)
         #: The search and ledger whose influences are shown.
         self._influence_search: Search | None = None
         self.rows = LedgerModel(self)
@@ -75,11 +92,14 @@ class RefinePanel(Panel):
 
     def _make_parts(self) -> None:
         self._empty = EmptyState()
-        self.header = SectionHeader(tr("Judgements"))
+        self.header = SectionHeader(tr("Marks"))
         self.detail = WrappedLabel()
         self.detail.setContentsMargins(12, 6, 12, 6)
         self._refusal_label = WrappedLabel()
         self._refusal_label.setContentsMargins(12, 8, 12, 8)
+        #: What could not be used in the ranking.
+        self.note = WrappedLabel(role="small")
+        self.note.setContentsMargins(12, 4, 12, 4)
         self._instructions = WrappedLabel(INSTRUCTIONS, "second")
         self._instructions.setAlignment(Qt.AlignmentFlag.AlignTop)
         self._instructions.setContentsMargins(12, 0, 12, 8)
@@ -95,9 +115,9 @@ class RefinePanel(Panel):
         KeyTip(self.save, tr("Save the refined metric under a name"), actions, "save_refined")
         self.save.setAccessibleName(SAVE)
         set_look(self.save, primary=True)
-        self.undo = key_button("undo", tr("Undo the last judgement"), actions, "undo_judgement")
+        self.undo = key_button("undo", tr("Undo the last mark"), actions, "undo_judgement")
         self.redo = key_button("redo", tr("Redo"), actions, "redo_judgement")
-        self.reset = header_button("refresh", tr("Undo all judgements; each can be redone"))
+        self.reset = header_button("refresh", tr("Undo all marks; each can be redone"))
 
     def _lay_out(self) -> None:
         header_row = QHBoxLayout()
@@ -116,6 +136,7 @@ class RefinePanel(Panel):
         self.question_area = QVBoxLayout()
         body.addLayout(self.question_area)
         body.addWidget(self._refusal_label)
+        body.addWidget(self.note)
         body.addLayout(header_row)
         others_row = hbox(margins=(12, 0, 12, 4))
         others_row.addWidget(self.use_others)
@@ -174,6 +195,35 @@ class RefinePanel(Panel):
         self._sections.addWidget(HLine())
         self._sections.addWidget(widget)
 
+    # Drag and drop
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if self._state.can_judge and self._dragged(event) is not None:
+            event.acceptProposedAction()
+            self._sides.show_side(event.position().x())
+
+    def dragMoveEvent(self, event: QDragMoveEvent) -> None:
+        event.acceptProposedAction()
+        self._sides.show_side(event.position().x())
+
+    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
+        self._sides.hide()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        self._sides.hide()
+        event.acceptProposedAction()
+        if (dragged := self._dragged(event)) is not None:
+            positive = event.position().x() < self.width() / 2
+            mark_cards.mark_cases(self._context, [dragged], positive=positive)
+
+    def _dragged(self, event: QDropEvent) -> str | None:
+        """The id of the case, or the path of the file, that is dragged."""
+        row, file = dragged_case(event.mimeData()), dropped_file(event.mimeData())
+        if row is None:
+            return None if file is None else str(file)
+        index = self._state.columns.index_of_row(row)
+        return self._state.columns.ids[index] if index >= 0 else None
+
     # Following the state
 
     def _schedule_refresh(self) -> None:
@@ -220,7 +270,7 @@ class RefinePanel(Panel):
             self._show_page(self._empty)
             return
         if state.library is not None and not state.can_write and not entries:
-            self._empty.show_message(tr("Judgements cannot be saved"), state.why_not_written)
+            self._empty.show_message(tr("Marks cannot be saved"), state.why_not_written)
             self._show_page(self._empty)
             return
         self._show_page(self._body)
@@ -233,6 +283,9 @@ class RefinePanel(Panel):
             )
         )
         self._refusal_label.setVisible(state.refusal is not None)
+        problems = _problems(ranked_search)
+        self.note.setText(" ".join(problems))
+        self.note.setVisible(bool(problems))
         if self._influence_search is not None:
             self._hide_influence()
         ranked = ranked_search.result.ranked
@@ -277,7 +330,7 @@ class RefinePanel(Panel):
         if row is None or not against:
             text = tr_n("{n} contradiction", "{n} contradictions", n_contradictions)
             self.detail.setText(
-                tr("{contradictions}. Click a flagged judgement to see the others.", contradictions=text)
+                tr("{contradictions}. Click a flagged mark to see the others.", contradictions=text)
             )
             return
         lines = []
@@ -325,6 +378,45 @@ class RefinePanel(Panel):
         self.rows.show_influences([], self._state.columns, FIRST_RANKS)
 
 
+def _problems(ranked_search: RankedSearch) -> list[str]:
+    """Why concepts and marks do not count in a ranking."""
+    left_out = list(map(translate, ranked_search.left_out))
+    if ranked_search.refused is None or not ranked_search.search.is_shifted:
+        return left_out
+    why = str(ranked_search.refused)
+    return [tr("The search continues without concepts. {why}", why=why), *left_out]
+
+
+class _DropSides(QWidget):
+    """Shown during a drag: the left half marks as more like the query, the right half as less like it."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._section, self._like = parent, True
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.hide()
+
+    def show_side(self, x: float) -> None:
+        self._like = x < self._section.width() / 2
+        self.setGeometry(self._section.rect())
+        self.show()
+        self.raise_()
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter, tokens = QPainter(self), theme()
+        painter.fillRect(self.rect(), colour(tokens.panel))
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        half = self.width() // 2
+        for like, left, text in ((True, 0, tr("+ More like this")), (False, half, tr("− Less like this"))):
+            box = QRect(left, 0, half, self.height()).adjusted(1, 1, -2, -2)
+            on = like == self._like
+            painter.setPen(QPen(colour(tokens.accent if on else tokens.strong_line), 2 if on else 1))
+            painter.drawRoundedRect(QRectF(box), 4, 4)
+            text_cache(BASE, 600 if on else 400).draw(painter, box, text, tokens.text, CENTRE)
+        painter.end()
+
+
 class RefinementScores(QWidget):
     """Strength, cases moved and accuracy, below the list of judgements."""
 
@@ -345,7 +437,7 @@ class RefinementScores(QWidget):
         self.strength.setSingleStep(5)
         self.strength.setPageStep(20)
         self.strength.setValue(100)
-        self.strength.setAccessibleName(tr("Strength: how much the judgements count, in percent"))
+        self.strength.setAccessibleName(tr("Strength: how much the marks count, in percent"))
         self._percent = QLabel()
         self._lines: list[QHBoxLayout] = []
         self._lay_out()
@@ -390,7 +482,7 @@ class RefinementScores(QWidget):
         share = f"{100 * ranked_search.trust:.0f} %"
         self.strength.setToolTip(
             tr(
-                "At full strength {n:,} judgements count by {share}, because a few may be wrong.",
+                "At full strength {n:,} marks count by {share}, because a few may be wrong.",
                 n=judged,
                 share=share,
             )
@@ -437,7 +529,7 @@ class RefinementScores(QWidget):
         if score is None:
             self._score_text = ("", "")
             self.accuracy.setText(tr("not measured"))
-            self.note.setText(tr("Every case was judged or used for training.") + few_note)
+            self.note.setText(tr("Every case was marked or used for training.") + few_note)
             return
         low, high = score.interval
         self._score_text = (format_number(score.accuracy, ".2f"), localise_number(f" ({low:.2f}–{high:.2f})"))
@@ -449,8 +541,7 @@ class RefinementScores(QWidget):
         self._update_layout()
         self.note.setText(
             tr(
-                "{before:.2f} without judgements. Tested on {n:,} cases neither judged nor used for "
-                "training.",
+                "{before:.2f} without marks. Tested on {n:,} cases neither marked nor used for training.",
                 before=score.before,
                 n=score.cases,
             )

@@ -64,14 +64,12 @@ class SaveRefinedDialog(Dialog):
         self._author = QLineEdit(author)
         self._author.setPlaceholderText(tr("nobody"))
         note = tr_n(
-            "Made from {n} judgement on {base}. It is then tested on cases neither judged nor used "
-            "for training.",
-            "Made from {n} judgements on {base}. It is then tested on cases neither judged nor used "
-            "for training.",
+            "Made from {n} mark on {base}. It is then tested on cases neither marked nor used for training.",
+            "Made from {n} marks on {base}. It is then tested on cases neither marked nor used for training.",
             judgements,
             base=base,
         )
-        few_note = " " + tr("So few judgements rarely change the scores.") if judgements < FEW else ""
+        few_note = " " + tr("So few marks rarely change the scores.") if judgements < FEW else ""
         self._note = WrappedLabel(note + few_note, "small")
         privacy_note = WrappedLabel(
             tr("Your name is stored in the library and on the metric card. No report contains it."), "small"

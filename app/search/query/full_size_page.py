@@ -79,6 +79,7 @@ class FullSizePage(FullPage):
         for widget in (self.feedback, self.three_planes, self.file_header):
             self.header.add_action(widget)
         self.more = self.header.add_button("more", tr("More for this image"))
+        self.add_detach_button()
 
         self.pane = ImagePane(
             context.jobs,

@@ -12,7 +12,7 @@ from semblance.core.errors import SemblanceError
 from semblance.core.imaging.display import DisplayImage
 from semblance.core.imaging.outline import Ellipse, Polygon
 from semblance.core.imaging.region import Region
-from semblance.core.language import localise_number, tr, tr_n
+from semblance.core.language import localise_number, tr, tr_n, translate
 from semblance.core.library.case_columns import CaseColumns
 from semblance.core.workflows.library.library_snapshot import LesionFacts
 
@@ -149,5 +149,5 @@ class QueryNotice(EmptyState):
 
 def breakable(text: str, longest: int = 14) -> str:
     """``text`` with zero-width spaces where a narrow label may break paths and other long words."""
-    breakable_text = re.sub(r"([/\\_.-])(?=\S)", "\\1\u200b", text)
+    breakable_text = re.sub(r"([/\\_.-])(?=\S)", "\\1\u200b", translate(text))
     return re.sub(rf"([^\s\u200b]{{{longest}}})(?=[^\s\u200b])", "\\1\u200b", breakable_text)

@@ -1,13 +1,14 @@
-"""The Query panel: the image that is searched with, its region and its facts. Files can be dropped on it."""
+"""The Query panel: the image that is searched with, its region and its facts. Files and cases can be dropped on it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QPoint, Signal
-from PySide6.QtGui import QGuiApplication, QMouseEvent, QResizeEvent
+from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtGui import QGuiApplication, QIcon, QMouseEvent, QPixmap, QResizeEvent
 from PySide6.QtWidgets import (
     QLabel,
     QMenu,
@@ -22,6 +23,7 @@ from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.event_loop import one_shot
 from semblance.app.shell.file_dialogs import choose_file
+from semblance.app.shell.icons import icon
 from semblance.app.shell.jobs import SHOW_AFTER_MS, Job, WorkerPool
 from semblance.app.shell.query_source import QuerySource, inside
 from semblance.app.shell.state import Change
@@ -33,13 +35,14 @@ from semblance.app.viewer.tool_row import ToolRow
 from semblance.app.widgets.buttons import KeyTip
 from semblance.app.widgets.drop_target import DropTarget
 from semblance.app.widgets.layouts import EDGE, hbox, vbox
-from semblance.app.widgets.menus import attach_menu
+from semblance.app.widgets.menus import Menu, attach_menu, open_below
 from semblance.app.widgets.panel import Panel, PanelHeader
 from semblance.app.widgets.place_marks import NO_PLACE_MARKS, PlaceMarks
 from semblance.app.widgets.tables import NAMES
+from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.errors import SemblanceError
 from semblance.core.imaging.image_address import ImageAddress
-from semblance.core.language import tr
+from semblance.core.language import tr, visible
 from semblance.core.library.case_columns import ImageAvailability
 from semblance.core.searches.query import Query
 from semblance.core.workflows.imaging import view_images
@@ -48,6 +51,8 @@ from semblance.core.workflows.imaging.view_images import ViewedImage
 
 #: Below this height the facts are hidden, so that the image stays visible.
 FACTS_MIN_HEIGHT = 400
+#: Queries in the menu of the last ones, and the side of their images in px at text scale 1.
+MOST_LISTED, _HISTORY_ICON = 12, 32
 
 
 class QueryPanel(Panel):
@@ -59,9 +64,11 @@ class QueryPanel(Panel):
     header_requested = Signal()
     image_shown = Signal()
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, thumbnails: ThumbnailSource | None = None) -> None:
         super().__init__(tr("Query"))
-        self._context, self._state = context, context.state
+        self._context, self._state, self._thumbnails = context, context.state, thumbnails
+        #: Small images of the files that were searched with.
+        self._file_icons: dict[Path, QIcon] = {}
         self._source: QuerySource | None = None
         self._loaded: ViewedImage | None = None
         self._failed = self._is_plain = False
@@ -76,6 +83,9 @@ class QueryPanel(Panel):
         KeyTip(self.full_size, tr("View full size, or double-click here"), context.actions, "view_large")
         self.full_size.clicked.connect(self.full_size_requested)
         self.header.double_clicked.connect(self.full_size_requested)
+        self.history = self.header.add_button("history", tr("Last queries"))
+        KeyTip(self.history, tr("Last queries; back to the one before"), context.actions, "previous_query")
+        self.history.clicked.connect(lambda: open_below(self.history, self.make_history_menu()))
         self.more = self.header.add_button("more", tr("More for this image"))
         self.more.clicked.connect(
             lambda: self._open_menu(self.more.mapToGlobal(QPoint(0, self.more.height())))
@@ -113,14 +123,11 @@ class QueryPanel(Panel):
         body = QWidget()
         self._body = vbox(body, spacing=8)
         self._body.setContentsMargins(EDGE, 5, EDGE, 8)
-        self._footer_area = QWidget()
-        self._footer = vbox(self._footer_area)
         for widget in (
             self.tools,
             self._pages,
             self._search_with_row,
             self.facts,
-            self._footer_area,
         ):
             self._body.addWidget(widget, 1 if widget is self._pages else 0)
         column = vbox(self)
@@ -140,23 +147,18 @@ class QueryPanel(Panel):
         state.on_change(Change.QUERY, self, self._refresh)
         state.on_change(Change.CASES, self, self._cases_changed)
         self._drop.file_dropped.connect(self.search_with_file)
-        self._drop.case_dropped.connect(self._search_with_case)
+        self._drop.case_dropped.connect(partial(search_operations.submit_case, self._context))
         theme_signals.changed.connect(self._fit_labels)
 
     # For the window
 
-    def add_footer(self, widget: QWidget) -> None:
-        """Put ``widget`` below the facts."""
-        self._footer.addWidget(widget)
-
     def set_plain(self, plain: bool) -> None:
-        """Show the image and its facts only, without histogram and judgements."""
+        """Show the image and its facts only, without histogram."""
         self.pane.set_histogram_shown(not plain)
         self.tools.set_plain(plain)
         self.tools.menu_filler = self._fill_menu if plain else None
         self._is_plain = plain
         self._show_header_buttons()
-        self._footer_area.setVisible(not plain)
 
     def _show_header_buttons(self) -> None:
         """The buttons of the header. Few are wanted in Read: the menu of the tools has both there."""
@@ -196,11 +198,6 @@ class QueryPanel(Panel):
     def search_with_file(self, path: Path) -> None:
         """Search with an image from outside the library."""
         search_operations.submit_query(self._context, Query(image=path))
-
-    def _search_with_case(self, case_row: int) -> None:
-        index = self._state.columns.index_of_row(case_row)
-        if index >= 0:
-            search_operations.submit_query(self._context, Query(case=self._state.columns.ids[index]))
 
     # Following the query
 
@@ -251,6 +248,12 @@ class QueryPanel(Panel):
 
     def _start(self, source: QuerySource | None) -> None:
         """Cancel loading the previous image. It stays visible until the next one is loaded."""
+        before = self._source
+        if before is not None and before.image is not None and self.shows_query:
+            # Only the icons of queries that can be returned to are needed again.
+            past = {entry.search.query.image for entry in self._state.history.entries}
+            self._file_icons = {path: drawn for path, drawn in self._file_icons.items() if path in past}
+            self._file_icons[before.image] = QIcon(self.view.grab())
         self._source, self._failed = source, False
         self.view.editable = False
         self._loading_timer.stop()
@@ -309,6 +312,8 @@ class QueryPanel(Panel):
         self.header.set_subtitle(self._source.label(self._state.columns) if self._source else "")
         self._outside.setVisible(has_query and self._source is not None and self._source.case is None)
         self._show_header_buttons()
+        self.history.setVisible(has_query)
+        self.history.setEnabled(len(self._state.history.entries) > 1)
         self.tools.setVisible(has_query)
         self._search_with_row.setVisible(self._loaded is not None)
         self.tools.setEnabled(self._loaded is not None)
@@ -378,6 +383,32 @@ class QueryPanel(Panel):
             menu.addAction(tr("Copy file name"), lambda: QGuiApplication.clipboard().setText(source.name))
         menu.addAction(tr("Help for this panel\tF1"), self.help_requested.emit)
         return menu
+
+    def make_history_menu(self) -> QMenu:
+        """The last queries, the newest first; the present one cannot be chosen."""
+        menu = Menu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.setStyleSheet(f"QMenu {{ icon-size: {theme().px(_HISTORY_ICON)}px }}")
+        history, columns = self._state.history, self._state.columns
+        for place in reversed(range(len(history.entries))[-MOST_LISTED:]):
+            query = history.entries[place].search.query
+            name = QuerySource.of(self._state.location, query).label(columns)
+            if query.region is not None and not query.slices:
+                name = tr("{image}, region", image=name)
+            action = menu.addAction(self._icon_of(query), visible(name).replace("&", "&&"))
+            if place == history.place:
+                action.setEnabled(False)
+            action.triggered.connect(partial(search_operations.submit_past_query, self._context, place))
+        return menu
+
+    def _icon_of(self, query: Query) -> QIcon:
+        if query.image is not None:
+            return self._file_icons.get(query.image, icon("image"))
+        index = self._state.columns.index_of_id(query.case or "")
+        if index < 0 or self._thumbnails is None:
+            return icon("image")
+        image = self._thumbnails.get(int(self._state.columns.case_row[index]))
+        return icon("image") if image is None else QIcon(QPixmap.fromImage(image))
 
     def _fill_menu(self, menu: QMenu) -> None:
         """Add the menu of the image to ``menu``."""

@@ -67,7 +67,7 @@ class SearchesPanel(Panel):
         self.list.currentRowChanged.connect(lambda _row: self._update_buttons())
         self._empty = EmptyState(
             tr("No saved searches yet"),
-            tr("Search > Save search… saves the current search with its judgements, order and view."),
+            tr("Search > Save search… saves the current search with its marks, order and view."),
         )
         self._pages = QStackedWidget()
         self._pages.addWidget(self._empty)
@@ -320,9 +320,7 @@ class SearchesPanel(Panel):
         columns = self._context.state.columns
         index = columns.index_of_row(search.case_row)
         name = columns.name(index) if index >= 0 else search.query
-        judged = (
-            tr_n("{n} judgement", "{n} judgements", search.judged) if search.judged else tr("no judgements")
-        )
+        judged = tr_n("{n} mark", "{n} marks", search.judged) if search.judged else tr("no marks")
         found = tr("another finding") if search.outcome == OTHER_FINDING else search.outcome
         outcome = tr("diagnosis {finding}", finding=found) if found else ""
         parts = (name, search.metric, judged, outcome, local_time(search.saved))
@@ -385,6 +383,8 @@ class SearchCommands(QObject):
             "rank_again": partial(search_operations.rank, context),
             "ask_file": self.search_with_file,
             "paste_image": self.search_with_clipboard,
+            "previous_query": partial(search_operations.step_in_history, context, -1),
+            "next_query": partial(search_operations.step_in_history, context, 1),
         }
 
     def search_with_file(self) -> None:
@@ -394,7 +394,8 @@ class SearchCommands(QObject):
             search_operations.submit_query(self._context, Query(image=chosen))
 
     def search_with_clipboard(self) -> None:
-        """Search with the image, or the one image file, that was copied in another program."""
+        """Search with the image or the one image file that was copied in another program, or with the case whose id
+        was."""
         clipboard = QGuiApplication.clipboard()
         # A clipboard nothing was copied to has no data, whatever Qt's types say.
         data = clipboard.mimeData() or QMimeData()
@@ -403,8 +404,12 @@ class SearchCommands(QObject):
             search_operations.submit_query(self._context, Query(image=path))
         elif data.hasImage():
             search_operations.submit_pasted_image(self._context, clipboard.image())
+        elif (index := self._context.state.columns.index_of_id(data.text().strip())) >= 0:
+            search_operations.submit_case(self._context, int(self._context.state.columns.case_row[index]))
         else:
-            self._context.messages.info(tr("There is no image on the clipboard."))
+            self._context.messages.info(
+                tr("There is no image and no case ID of this library on the clipboard.")
+            )
 
     def save(self) -> None:
         """Save the current search under a name."""

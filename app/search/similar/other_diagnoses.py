@@ -15,6 +15,7 @@ from semblance.app.shell.context import Context
 from semblance.app.shell.event_loop import one_shot
 from semblance.app.shell.theme import BASE, SMALL, colour, plain_tip, theme
 from semblance.app.widgets.cards.card_painter import ScaledImages
+from semblance.app.widgets.cards.case_drag import CaseData, drag, is_drag
 from semblance.app.widgets.finding_chips import SIDE, chip_pixmap
 from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.place_marks import draw_place
@@ -173,6 +174,7 @@ class CaseStrip(QWidget):
         self._source: ThumbnailSource | None = None
         self._images = ScaledImages()
         self._place, self._hover, self._single_line = 0, -1, False
+        self._pressed_at: QPoint | None = None
         self._empty_text = ""
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
@@ -271,8 +273,11 @@ class CaseStrip(QWidget):
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         place = self._position_at(event.position().toPoint())
+        self._pressed_at = None
         if place >= 0:
             self._select(place)
+            if event.button() == Qt.MouseButton.LeftButton:
+                self._pressed_at = event.position().toPoint()
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         place = self._position_at(event.position().toPoint())
@@ -281,7 +286,11 @@ class CaseStrip(QWidget):
             self.activated.emit(self.current())
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        self._set_hover(self._position_at(event.position().toPoint()))
+        point = event.position().toPoint()
+        self._set_hover(self._position_at(point))
+        if self._pressed_at is not None and is_drag(self._pressed_at, event):
+            self._pressed_at = None
+            drag(self, CaseData(self.current()), self._images.get(self.current()), self._source)
 
     def leaveEvent(self, event: QEvent) -> None:
         self._set_hover(-1)

@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QPushButton
 
 from semblance.app.search.feedback import mark_cards
+from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.icons import icon
 from semblance.app.shell.state import Change
@@ -14,7 +15,7 @@ from semblance.app.widgets.cards.card_view import NONE
 from semblance.app.widgets.cards.case_grid import CardComparison
 from semblance.app.widgets.labels import ElidedLabel
 from semblance.app.widgets.layouts import EDGE, hbox
-from semblance.core.language import tr, tr_n
+from semblance.core.language import tr, tr_n, visible
 
 HEIGHT = 30
 
@@ -37,6 +38,8 @@ class OrderLine(QFrame):
         self.start_again = QPushButton(tr("Start again"))
         #: What is done about marks on other cases, or on this image.
         self.change = QPushButton()
+        self.leave_text = QPushButton(tr("Without the words"))
+        self.leave_text.setToolTip(tr("Order by the image alone"))
         self.cancel = QPushButton(tr("Cancel"))
         self.cancel.setToolTip(tr("Esc"))
         row = hbox(self, spacing=12, margins=(EDGE, 0, EDGE, 0))
@@ -44,6 +47,7 @@ class OrderLine(QFrame):
         for button, act in (
             (self.cancel, comparison.cancel),
             (self.change, self._use_or_leave),
+            (self.leave_text, lambda: search_operations.set_text(context, "")),
             (self.before, lambda: mark_cards.set_strength(context, 0.0 if self.before.isChecked() else 1.0)),
             (self.undo, lambda: mark_cards.undo(context)),
             (self.start_again, lambda: mark_cards.clear_marks(context)),
@@ -97,6 +101,12 @@ class OrderLine(QFrame):
             )
         elif aside and not is_comparing:
             texts.append((self._aside_text(aside), ""))
+        ranking = state.ranking
+        by_text = None if ranking is None or is_comparing else ranking.text
+        if by_text is not None:
+            found = tr_n("{n} case has these words.", "{n} cases have these words.", by_text.found)
+            texts.insert(0, (tr("Ordered by image and “{text}”", text=visible(by_text.text)), found))
+        self.leave_text.setVisible(by_text is not None)
         if not texts:
             texts.append((tr("No marks yet. + or − reorders"), state.why_not_written))
         self._text.setText("; ".join(text for text, _ in texts))

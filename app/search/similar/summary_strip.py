@@ -54,6 +54,7 @@ from semblance.core.searches.similar_cases import Vote
 from semblance.core.workflows.searches.estimate import (
     BY_BOTH,
     BY_PLACE,
+    BY_TEXT,
     FEWER,
     NO_FINDINGS,
     NO_MATCH,
@@ -102,6 +103,7 @@ SHORT_REASONS = {
     NOT_READABLE: tr("evaluate the metric again"),
     NO_FINDINGS: tr("other findings"),
     BY_PLACE: tr("compared by place"),
+    BY_TEXT: tr("words changed the order"),
     BY_BOTH: tr("compared by place too"),
     REGION_QUERY: tr("the query is a region"),
     WHOLE_IMAGE_QUERY: tr("the query is a whole image"),

@@ -62,7 +62,7 @@ class WhyImages(QWidget):
         self.is_comparing = False
         self._case: RankedCase | None = None
         self._late_timer = one_shot(self, self._show_late, SHOW_AFTER_MS)
-        self._is_plain = False
+        self._is_plain, self._is_query_shown = False, True
         grid = self._grid = QGridLayout()
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setHorizontalSpacing(8)
@@ -107,27 +107,37 @@ class WhyImages(QWidget):
         return None if row is None else case_menu(self._context.case_menu, self, row)
 
     def set_plain(self, plain: bool) -> None:
-        """Whether the image of the query is only shown elsewhere, with its places, and not here again."""
+        """Whether the image of the query is not shown here again while it is shown in its own panel."""
         self._is_plain = plain
         self._place_parts()
         self._draw_places("")
 
+    def set_query_shown(self, shown: bool) -> None:
+        """Whether the image of the query is visible in its own panel."""
+        if shown != self._is_query_shown:
+            self._is_query_shown = shown
+            self.set_plain(self._is_plain)
+
+    @property
+    def _is_case_alone(self) -> bool:
+        return self._is_plain and self._is_query_shown
+
     def _place_parts(self) -> None:
         """Both images above the reason, or the image of the case beside it."""
-        first = 0 if self._is_plain else 1
-        self._grid.setRowStretch(1, 1 if self._is_plain else 0)
+        first = 0 if self._is_case_alone else 1
+        self._grid.setRowStretch(1, 1 if self._is_case_alone else 0)
         self._grid.addWidget(self._case_header, 0, first)
         self._grid.addWidget(
-            self.case, 1, first, Qt.AlignmentFlag.AlignTop if self._is_plain else Qt.AlignmentFlag(0)
+            self.case, 1, first, Qt.AlignmentFlag.AlignTop if self._is_case_alone else Qt.AlignmentFlag(0)
         )
-        if self._is_plain:
+        if self._is_case_alone:
             self._grid.addWidget(self.reason, 0, 1, 2, 1, Qt.AlignmentFlag.AlignTop)
         else:
             self._grid.addWidget(self._query_title, 0, 0)
             self._grid.addWidget(self.query, 1, 0)
             self._column.addWidget(self.reason)
         for widget in (self.query, self._query_title):
-            widget.setVisible(not self._is_plain)
+            widget.setVisible(not self._is_case_alone)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -139,7 +149,7 @@ class WhyImages(QWidget):
 
     def mark_query(self) -> None:
         """Say what is marked on the image of the query."""
-        is_drawn = self._is_plain and self.isVisible() and self.marks.isChecked()
+        is_drawn = self._is_case_alone and self.isVisible() and self.marks.isChecked()
         self.query_marked.emit(self.query.all_marks if is_drawn else NO_PLACE_MARKS)
 
     def show_pair(self, ranked_search: RankedSearch, ranked_case: RankedCase) -> None:
@@ -234,7 +244,7 @@ class WhyImages(QWidget):
         self.note.setText(found.note)
         self.note.setVisible(bool(found.note) or found.places is not None)
         shown = any(side.pixels is not None or side.problem for side in (found.query, found.case))
-        self.query.setVisible(shown and not self._is_plain)
+        self.query.setVisible(shown and not self._is_case_alone)
         self.case.setVisible(shown)
         self._show_places(found)
         self._update_switch()

@@ -90,16 +90,19 @@ class CardLayout:
         height: int = 0,
         style: CardStyle = PLAIN_CARDS,
         markable: bool = False,
+        has_lines: bool = False,
         most_columns: int | None = None,
     ) -> CardLayout:
         """As many columns as fit in ``style``. The images then fill the width.
 
-        ``height``: of the viewport. ``most_columns``: not more columns than this, for larger images.
+        ``height``: of the viewport. ``has_lines``: names of cases in two lines. ``most_columns``: not more columns than
+        this, for larger images.
         """
         caption = theme().px(
             6
             + (BUTTON_HEIGHT + NOTE_HEIGHT if markable else CHIP_SIDE)
             + (DISTANCE_HEIGHT if style.shows_distance else 0)
+            + (NOTE_HEIGHT if has_lines else 0)
         )
         available = max(1, width - 2 * SIDE + GAP_X)
 

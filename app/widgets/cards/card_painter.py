@@ -215,7 +215,12 @@ class CardPainter:
                 self._small.draw(self._painter, where, model.caption(index), tokens.text)
 
         below = QRect(line.x(), line.bottom() + 1, side, tokens.px(NOTE_HEIGHT))
-        if layout.style.shows_distance:
+        if model.has_lines:
+            name, detail = model.columns.lines(index)
+            self._small.draw(self._painter, below, name, tokens.second, middle=True)
+            below.translate(0, tokens.px(DISTANCE_HEIGHT))
+            self._small.draw(self._painter, below, detail, tokens.third)
+        elif layout.style.shows_distance:
             if model.distances is None:
                 self._small.draw(self._painter, below, model.columns.name(index), tokens.third, middle=True)
             elif word_below:
@@ -385,7 +390,14 @@ class CardPainter:
         x += chip + 7
         x, right = self._draw_row_end(place, case_row, index, x, at, state)
         where = QRect(x, at.y(), max(0, right - x), at.height())
-        self._base.draw(self._painter, where, model.columns.name(index), tokens.text, middle=True)
+        name, detail = model.columns.lines(index) if model.has_lines else (model.columns.name(index), "")
+        if detail:
+            # As close to the middle as the two lines of a row of the patients.
+            line = tokens.px(15)
+            where = QRect(x, at.center().y() - line, where.width(), line)
+            below = QRect(x, where.bottom() + 2, max(0, at.right() - ROW_END_MARGIN - x), line)
+            self._small.draw(self._painter, below, detail, tokens.second)
+        self._base.draw(self._painter, where, name, tokens.text, middle=not detail)
 
     def _draw_row_end(
         self, place: int, case_row: int, index: int, x: int, at: QRect, state: CardState
@@ -438,15 +450,16 @@ class CardPainter:
                 )
                 right -= width + 12
             return x, right
-        patient = model.columns.patient_name(index)
+        patient = model.columns.patient_code(index)
         if patient:
-            # The id comes first: where both do not fit, the patient goes.
-            free = right - x - int(self._base.width(model.columns.ids[index])) - 10
-            whole = int(self._base.width(patient)) + 2
-            text_width = min(whole, free)
-            # Fewer letters would be the same for all patients.
-            if text_width >= min(whole, tokens.px(64)):
-                box = QRect(right - text_width, at.y(), text_width, at.height())
+            # The name of the case comes first: where both do not fit, the patient goes.
+            text_width = int(self._base.width(patient)) + 2
+            name = model.columns.lines(index)[0] if model.has_lines else model.columns.ids[index]
+            if text_width <= right - x - int(self._base.width(name)) - 10:
+                height = (
+                    at.height() // 2 if model.has_lines and model.columns.lines(index)[1] else at.height()
+                )
+                box = QRect(right - text_width, at.y(), text_width, height)
                 self._base.draw(self._painter, box, patient, tokens.third, RIGHT)
                 right -= text_width + 8
         return x, right

@@ -335,6 +335,7 @@ class CardView(QAbstractScrollArea):
                 height=self.viewport().height(),
                 style=self._style,
                 markable=self._judging,
+                has_lines=self._model.has_lines,
                 most_columns=self._most_columns,
             )
         bar, height = self.verticalScrollBar(), self.viewport().height()

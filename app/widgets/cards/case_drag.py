@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import QByteArray, QMimeData, QObject, Qt
-from PySide6.QtGui import QDrag, QImage, QPixmap
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import QByteArray, QMimeData, QObject, QPoint, Qt
+from PySide6.QtGui import QDrag, QImage, QMouseEvent, QPixmap
+from PySide6.QtWidgets import QApplication, QWidget
 
 from semblance.app.shell.context import Context
+from semblance.app.shell.drag_signals import drag_signals
 from semblance.app.shell.jobs import WorkerPool
 from semblance.app.widgets.cards.case_model import CaseModel
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource, as_image
@@ -151,6 +152,12 @@ def dragged_case(data: QMimeData) -> int | None:
     return int(text) if text.isdigit() else None
 
 
+def is_drag(pressed_at: QPoint, event: QMouseEvent) -> bool:
+    """Whether the mouse, pressed at ``pressed_at``, was moved far enough with its left button held."""
+    distance = (event.position().toPoint() - pressed_at).manhattanLength()
+    return bool(event.buttons() & Qt.MouseButton.LeftButton) and distance >= QApplication.startDragDistance()
+
+
 def drag(widget: QWidget, data: CaseData, image: QPixmap | None, source: ThumbnailSource | None) -> None:
     """Drag ``data`` with the mouse, shown as ``image``; returns when it was dropped. ``source``: of the card."""
     drag_object = QDrag(widget)
@@ -160,6 +167,8 @@ def drag(widget: QWidget, data: CaseData, image: QPixmap | None, source: Thumbna
         drag_object.setPixmap(image)
         if images is not None:
             images.offer(data, image.toImage())
+    drag_signals.changed.emit(True)
     dropped = drag_object.exec(Qt.DropAction.CopyAction)
+    drag_signals.changed.emit(False)
     if images is not None and dropped != Qt.DropAction.IgnoreAction:
         images.finish(data)

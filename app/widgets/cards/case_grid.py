@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
-from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, Qt, Signal
 from PySide6.QtGui import (
     QContextMenuEvent,
     QDragEnterEvent,
@@ -15,13 +17,19 @@ from PySide6.QtGui import (
     QMouseEvent,
     QWheelEvent,
 )
-from PySide6.QtWidgets import QApplication, QToolTip, QWidget
+from PySide6.QtWidgets import QToolTip, QWidget
 
 from semblance.app.shell.theme import plain_tip
-from semblance.app.widgets.cards.card_layout import NO_PLACE, feedback_at, is_on_near_duplicates, is_on_relink
+from semblance.app.widgets.cards.card_layout import (
+    NO_PLACE,
+    card_feedback_buttons,
+    feedback_at,
+    is_on_near_duplicates,
+    is_on_relink,
+)
 from semblance.app.widgets.cards.card_painter import CardState
 from semblance.app.widgets.cards.card_view import NONE, CardView
-from semblance.app.widgets.cards.case_drag import drag, dragged_case, mime_data
+from semblance.app.widgets.cards.case_drag import drag, dragged_case, is_drag, mime_data
 from semblance.app.widgets.cards.case_model import CaseModel
 from semblance.core.language import tr
 from semblance.core.library.case_columns import CaseColumns, ImageAvailability, Indices, Rows
@@ -185,11 +193,13 @@ class CaseGrid(CardView):
     ``judged(case_row, 1 or -1)`` a click on + or -, after ``set_judging(True)`` ·
     ``relink_requested(case_row)`` · ``near_duplicates_requested(case_row)`` a click on the number of cases of the same
     lesion · ``slices_scrolled(case_row, steps)`` Shift and the wheel on a card ·
+    ``picked(case_row, by_key)`` a click or a key that made one case current, without Ctrl and Shift ·
     ``selection_changed()`` after ``set_multiple(True)``. ``comparison`` records which of two cases is closer. Cases can
     be dragged out, see :mod:`semblance.app.widgets.cards.case_drag`.
     """
 
     activated = Signal(int)
+    picked = Signal(int, bool)
     menu_requested = Signal(int, QPoint)
     judged = Signal(int, int)
     relink_requested = Signal(int)
@@ -203,6 +213,8 @@ class CaseGrid(CardView):
         self._is_button_pressed = False
         self._wheel_angle = 0
         self._multiple, self._selection = False, Selection()
+        #: What the buttons + (1) and - (-1) do, for their tooltips.
+        self.mark_tips: Mapping[int, str] = {}
         self.comparison = CardComparison(self)
         self.comparison.changed.connect(lambda _row: self.viewport().update())
 
@@ -225,6 +237,10 @@ class CaseGrid(CardView):
         if changed:
             self._lay_out()
         self.viewport().update()
+
+    def mark_rects(self, place: int) -> tuple[QRect, QRect]:
+        """The rectangles of + and - on the card at ``place`` in the viewport."""
+        return card_feedback_buttons(self.card_rect(place), self._layout)
 
     def set_multiple(self, on: bool) -> None:
         """Whether Ctrl and Shift select several cases."""
@@ -282,6 +298,7 @@ class CaseGrid(CardView):
     # Mouse
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
+        self._pressed_at = None
         place, left = self._place_at(event.position().toPoint()), event.button() == Qt.MouseButton.LeftButton
         if place == NO_PLACE:
             return
@@ -321,8 +338,8 @@ class CaseGrid(CardView):
         return False
 
     def _tooltip(self, place: int, point: QPoint) -> str:
-        if self._refused and self._button_at(place, point):
-            return plain_tip(self._refused)
+        if button := self._button_at(place, point):
+            return plain_tip(self._refused or self.mark_tips.get(button, ""))
         return super()._tooltip(place, point)
 
     def _button_at(self, place: int, point: QPoint) -> int:
@@ -342,9 +359,7 @@ class CaseGrid(CardView):
         if button != self._hover_button:
             self._hover_button = button
             self._update(place)
-        if self._pressed_at is None or not event.buttons() & Qt.MouseButton.LeftButton:
-            return
-        if (point - self._pressed_at).manhattanLength() >= QApplication.startDragDistance():
+        if self._pressed_at is not None and is_drag(self._pressed_at, event):
             self._pressed_at = None
             if self._place != NO_PLACE:
                 drag(
@@ -355,10 +370,15 @@ class CaseGrid(CardView):
                 )
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        self._pressed_at = None
         if self._is_button_pressed:
             self._is_button_pressed = False
             self._update(self._hover)
+        if event.button() != Qt.MouseButton.LeftButton:
+            return
+        # A case that was dragged was not clicked.
+        was_clicked, self._pressed_at = self._pressed_at is not None, None
+        if was_clicked and not event.modifiers() and self.current() != NONE:
+            self.picked.emit(self.current(), False)
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         place = self._place_at(event.position().toPoint())
@@ -417,6 +437,8 @@ class CaseGrid(CardView):
             # While the keyboard is used, the position of the mouse is ignored.
             self._set_hover(NO_PLACE)
             self._choose(place, held)
+            if not held:
+                self.picked.emit(self.current(), True)
         elif key in _ACTIVATE and not held:
             if self._place != NO_PLACE and not self.comparison.finish(self.current()):
                 self.activated.emit(self.current())

@@ -60,6 +60,11 @@ class CaseModel:
     def ranked(self) -> bool:
         return self.distances is not None
 
+    @property
+    def has_lines(self) -> bool:
+        """Whether the names of the cases stand in two lines, as in the library."""
+        return self.distances is None and self.columns.has_lines
+
     def index(self, place: int) -> int:
         """The position in ``columns`` of the case at ``place``."""
         return int(self.order[place])

@@ -31,7 +31,7 @@ from semblance.app.shell.icons import icon
 from semblance.app.shell.theme import colour, font, theme, theme_signals
 from semblance.app.widgets.menus import Menu
 from semblance.core.language import tr
-from semblance.core.reports.curves import Curve, describe_curves
+from semblance.core.reports.curves import ACCURACY, Curve, describe_curves
 from semblance.core.reports.plot import PlotLayout, ThemeName
 
 #: After a resize the plot is drawn again after this pause.
@@ -69,6 +69,8 @@ class FigureView(QWidget):
         self.setMinimumSize(QSize(120, 60))
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self._redraw_timer = one_shot(self, self._draw)
+        if kind == ACCURACY:
+            context.actions["whole_axis"].toggled.connect(self._follow_axis)
         self._theme = theme()
         theme_signals.changed.connect(self._theme_changed)
         self.set_curves(())
@@ -132,6 +134,8 @@ class FigureView(QWidget):
         save.setEnabled(bool(self._curves))
         copy = menu.addAction(icon("copy"), tr("Copy image"), self.copy_image)
         copy.setEnabled(not self._image.isNull())
+        if self._kind == ACCURACY:
+            menu.addAction(self._context.actions["whole_axis"])
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         return menu
 
@@ -196,6 +200,10 @@ class FigureView(QWidget):
         self.update()
         self._schedule(0)
 
+    def _follow_axis(self, on: bool) -> None:
+        self._context.settings.set_flag(plot_operations.WHOLE_AXIS, on)
+        self._schedule(0)
+
     def _schedule(self, pause: int) -> None:
         self._is_stale = True
         if self.isVisible():
@@ -205,7 +213,11 @@ class FigureView(QWidget):
         if not self.isVisible() or self.width() < 2 or self.height() < 2:
             return
         self._is_stale, self._has_drawn = False, True
-        layout = replace(screen_layout(self, self.width(), self.height()), named=self._named)
+        layout = replace(
+            screen_layout(self, self.width(), self.height()),
+            named=self._named,
+            whole_axis=self._context.settings.flag(plot_operations.WHOLE_AXIS, default=False),
+        )
         plot_operations.draw(
             self._context, self._kind, self._curves, layout, self._show, channel=self._channel
         )

@@ -1,4 +1,4 @@
-"""Measure relevance feedback inside one search: precision among the cases that were not judged."""
+"""Measure relevance feedback inside one search: precision among the cases that were not marked."""
 
 from __future__ import annotations
 

@@ -187,7 +187,9 @@ class ServerCatalogue(Catalogue):
             {name: [attributes.get(name) for _, _, attributes in found] for name in (*GROUPS, DATE)},
         )
 
-    def find_text(self, terms: Sequence[TextTerm]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def find_text(
+        self, terms: Sequence[TextTerm], *, ranked: bool = True
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """See :meth:`semblance.core.library.catalogue.Catalogue.find_text`."""
         # Only letters and digits are left in the words, so that nothing in them is an operator.
         query = " & ".join(
@@ -200,7 +202,7 @@ class ServerCatalogue(Catalogue):
         # Of words without a weight, with C, B and A.
         weights = sa.cast(sa.cast(f"{{{header},0,{notes},{finding}}}", sa.Text), postgresql.ARRAY(sa.REAL))
         # Divided by the logarithm of the length, as BM25 prefers short texts.
-        score = sa.func.ts_rank(weights, words.c.words, typed, 1)
+        score = sa.func.ts_rank(weights, words.c.words, typed, 1) if ranked else sa.literal(0.0)
         found = self.read(sa.select(words.c.case, score.label("score")).where(matches))
         rows, scores = [r[0] for r in found], [-float(r.score) for r in found]
         return ranked_texts(np.array(rows, dtype=np.int64), np.array(scores, dtype=np.float64))

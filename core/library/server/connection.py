@@ -366,9 +366,7 @@ def _refusal(address: ServerAddress, error: DBAPIError, state: str) -> Semblance
     """The error where the rights of the user do not suffice; ``None`` where it is something else."""
     if state == NO_RIGHTS and "row-level security" in str(error.orig):
         return SemblanceError(
-            tr_lazy(
-                "You may only change your own judgements, concepts and marks in {library}.", library=address
-            ),
+            tr_lazy("You may only change your own marks and concepts in {library}.", library=address),
             "Nothing was changed. A curator can change those of others.",
         )
     if state == NO_RIGHTS:

@@ -34,8 +34,8 @@ def refined_metric(
     """
     # The authors have a field of their own, because notes are printed in reports.
     came_from = tr_lazy_n(
-        "{n} judgement on the metric '{card}'",
-        "{n} judgements on the metric '{card}'",
+        "{n} mark on the metric '{card}'",
+        "{n} marks on the metric '{card}'",
         judgements,
         card=base.card.name,
     )

@@ -26,6 +26,7 @@ import numpy.typing as npt
 
 from semblance.core.imaging.outline import Ellipse, Polygon
 from semblance.core.reports.dicom.common import (
+    SCHEME,
     SourceObject,
     coded,
     complete_header,
@@ -35,10 +36,12 @@ from semblance.core.reports.dicom.common import (
     needs_highdicom,
     purpose_item,
 )
+from semblance.core.reports.measurement_text import Result, results_of
 
 if TYPE_CHECKING:
     from pydicom import Dataset
 
+    from semblance.core.imaging.measurements import Figure, Measured
     from semblance.core.imaging.region import Region
     from semblance.core.reports.document import ReportDocument, ReportedCase
     from semblance.core.searches.similar_cases import Vote
@@ -57,6 +60,29 @@ PRIVATE_GROUP, PRIVATE_CREATOR, PRIVATE_ELEMENT = 0x0099, "SEMBLANCE 1.0", 0x01
 _MALIGNANT = re.compile(r"malign|cancer|carcinom|krebs|karzinom", re.IGNORECASE)
 _LONGEST_MEANING = 64
 
+#: The concept of each result, and units in UCUM.
+_CODES = {
+    "length": ("410668003", "SCT", "Length"),
+    "angle": ("1483009", "SCT", "Angle"),
+    "area": ("42798000", "SCT", "Area"),
+    "value": ("value", SCHEME, "Stored value"),
+    "mean": ("373098007", "SCT", "Mean"),
+    "sd": ("386136009", "SCT", "Standard Deviation"),
+    "min": ("255605001", "SCT", "Minimum"),
+    "max": ("56851009", "SCT", "Maximum"),
+}
+_STATISTICS = frozenset(("mean", "sd", "min", "max"))
+_UNITS = {
+    "mm": ("mm", "UCUM", "millimeter"),
+    "mm²": ("mm2", "UCUM", "square millimeter"),
+    "px": ("{pixels}", "UCUM", "pixels"),
+    "px²": ("{pixels}", "UCUM", "pixels"),
+    "°": ("deg", "UCUM", "degree"),
+    "HU": ("[hnsf'U]", "UCUM", "Hounsfield unit"),
+    "Bq/ml": ("Bq/ml", "UCUM", "Becquerels/milliliter"),
+    "Gy": ("Gy", "UCUM", "Gray"),
+}
+
 #: What is assessed: a similar case, or the estimate for the query.
 CASE, ESTIMATE = ("similar-case", "Similar case"), ("estimate", "Estimate from similar cases")
 #: The code of its title.
@@ -70,6 +96,18 @@ class RegionOutline:
 
     header: Dataset
     polyline: Polyline
+    frame: int | None = None
+
+
+@dataclass(frozen=True)
+class ReportedMeasurement:
+    """A measured ``figure`` of the query with its results and tracking UID. ``header``, ``frame``: the image on which
+    it lies, as of :class:`RegionOutline`; ``None`` for one on no image of its own, such as a plane across slices."""
+
+    figure: Figure
+    measured: Measured
+    uid: str
+    header: Dataset | None = None
     frame: int | None = None
 
 
@@ -203,11 +241,13 @@ def structured_report(
     uids: Sequence[str],
     montage: SourceObject | None = None,
     regions: Sequence[Sequence[RegionOutline]] = (),
+    measurements: Sequence[ReportedMeasurement] = (),
 ) -> bytes:
     """The report as a file. ``query`` gives patient and study; ``cases`` are the sources of the ranking, ``None``
     where they must not be referred to or have none; ``uids`` are the tracking UIDs of the query and of the cases.
     ``montage`` shows the cases; it is listed in the image library (TID 1600). ``regions``: the outlines of the query's
-    region and of those of the cases, on images that may be referred to.
+    region and of those of the cases, on images that may be referred to. ``measurements``: what was measured on the
+    query.
 
     Raises:
         SemblanceError: highdicom is not installed.
@@ -234,6 +274,7 @@ def structured_report(
         _case_group(document, row, source, uid, region)
         for row, source, uid, region in zip(document.ranking, cases, uids[1:], case_regions, strict=True)
     ]
+    groups += [_measured_group(document, number, one) for number, one in enumerate(measurements, 1)]
     content = MeasurementReport(
         observation_context=ObservationContext(observer_device_context=device),
         procedure_reported=Code("363679005", "SCT", "Imaging procedure"),
@@ -244,6 +285,7 @@ def structured_report(
     content[0].ContentSequence.append(purpose_item())
     others = [source.header for source in (*cases, montage) if source is not None]
     others += [complete_header(one.header) for region in regions for one in region]
+    others += [complete_header(one.header) for one in measurements if one.header is not None]
     evidence = [complete_header(query.header), *others]
     report = EnhancedSR(
         evidence=evidence,
@@ -292,6 +334,62 @@ def _case_group(
     return _group(document, str(row.case_id), uid, kind, row.finding, measurements, source, region)
 
 
+def _measured_group(document: ReportDocument, number: int, one: ReportedMeasurement) -> Any:
+    """TID 1410 of a region, else TID 1501; each length, angle and value with its coordinates."""
+    figure, header = one.figure, one.header
+    found = results_of(one.measured)
+    results = [_result(result, _coordinates(one)) for result in found]
+    outlines: list[RegionOutline] = []
+    if figure.region is not None and header is not None:
+        rings = polylines(figure.region, int(header.Rows), int(header.Columns))
+        outlines = [RegionOutline(header, ring, one.frame) for ring in rings]
+    name = f"Measurement {number}"
+    source = None if header is None else SourceObject((header,))
+    kind = ("measurement", "Measurement by a person")
+    return _group(document, name, one.uid, kind, None, results, source, outlines, by_metric=False)
+
+
+def _result(result: Result, coordinates: list[Any] | None) -> Any:
+    """The measurement in UCUM; of Hounsfield units the attenuation coefficient, with what the number is of it."""
+    from highdicom.sr import Measurement
+    from pydicom.sr.coding import Code
+
+    name, derivation = Code(*_CODES[result.key]), None
+    unit = Code(*_UNITS.get(result.unit, ("1", "UCUM", "no units")))
+    if result.unit not in _UNITS and result.unit:
+        unit = Code("1", "UCUM", f"no units: {result.unit}"[:_LONGEST_MEANING])
+    if result.unit == "HU" and result.key in _STATISTICS:
+        name, derivation = Code("112031", "DCM", "Attenuation Coefficient"), name
+    elif result.unit == "HU":
+        name = Code("112031", "DCM", "Attenuation Coefficient")
+    return Measurement(
+        name=name,
+        value=float(f"{result.value:.8g}"),
+        unit=unit,
+        derivation=derivation,
+        referenced_coordinates=coordinates,
+    )
+
+
+def _coordinates(one: ReportedMeasurement) -> list[Any] | None:
+    """The lines or the point of a figure that is no region."""
+    from highdicom.sr import CoordinatesForMeasurement, GraphicTypeValues, SourceImageForRegion
+
+    points, header = one.figure.points, one.header
+    if header is None or not points:
+        return None
+    lines = [points[:2], points[2:]] if len(points) == 4 else [points]
+    frames = None if one.frame is None else [one.frame]
+    return [
+        CoordinatesForMeasurement(
+            GraphicTypeValues.POINT if len(line) == 1 else GraphicTypeValues.POLYLINE,
+            np.array(line, dtype=np.float64),
+            SourceImageForRegion(header.SOPClassUID, header.SOPInstanceUID, frames),
+        )
+        for line in lines
+    ]
+
+
 def _group(
     document: ReportDocument,
     name: str,
@@ -301,8 +399,11 @@ def _group(
     measurements: list[Any],
     source: SourceObject | None,
     region: Sequence[RegionOutline],
+    *,
+    by_metric: bool = True,
 ) -> Any:
-    """A TID 1501 group; with a ``region`` of one outline TID 1410, of several, as in a volume, TID 1411."""
+    """A TID 1501 group, of what the metric or a person found; with a ``region`` of one outline TID 1410, of several, as
+    in a volume, TID 1411."""
     from highdicom.sr import (
         MeasurementsAndQualitativeEvaluations,
         PlanarROIMeasurementsAndQualitativeEvaluations,
@@ -321,7 +422,7 @@ def _group(
     content = {
         "tracking_identifier": TrackingIdentifier(uid, name),
         "finding_category": coded(*kind),
-        "algorithm_id": _algorithm(document),
+        "algorithm_id": _algorithm(document) if by_metric else None,
         "measurements": measurements or None,
         "qualitative_evaluations": evaluations or None,
     }

@@ -316,7 +316,7 @@ def influences(
     without = LeaveOneOut(judgements, coordinates, len(query), strength, initial_weights).forms()
     for place, entry in enumerate(entries):
         reporter.check_cancelled()
-        reporter.progress(place, len(entries), "Influence of each judgement")
+        reporter.progress(place, len(entries), "Influence of each mark")
         out.append(influence_of(entry.id, now, _ranks(next(without), differences), k))
     return out
 

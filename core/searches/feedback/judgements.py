@@ -72,7 +72,7 @@ class Judgement:
         for case in (self.case, self.other):
             if case == self.query:
                 raise BadInput(
-                    tr_lazy("{case} cannot be judged against itself.", case=case), "Judge another case."
+                    tr_lazy("{case} cannot be marked against itself.", case=case), "Mark another case."
                 )
         if self.case == self.other:
             raise BadInput(
@@ -114,7 +114,7 @@ class Judgement:
             kind = JudgementKind(record.kind)
         except ValueError:
             raise BadInput(
-                tr_lazy("The library holds a judgement of the unknown kind '{kind}'.", kind=record.kind),
+                tr_lazy("The library holds a mark of the unknown kind '{kind}'.", kind=record.kind),
                 "Update Semblance to use it.",
             ) from None
         region = dict(record.region or {})

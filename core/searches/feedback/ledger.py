@@ -151,7 +151,7 @@ class Ledger:
         for key in judgements:
             if key not in self._entries:
                 raise BadArguments(
-                    tr_lazy("There is no judgement {key} in this ledger.", key=key), "Open the list again."
+                    tr_lazy("There is no mark {key} in this ledger.", key=key), "Open the list again."
                 )
         return judgements
 
@@ -178,10 +178,10 @@ def _statement_of_author(one: Judgement) -> tuple[str, ...]:
 class ContradictionReason(StrEnum):
     """Why judgements contradict each other."""
 
-    BOTH_WAYS = tr_lazy("the same pair was judged both ways")
+    BOTH_WAYS = tr_lazy("the same pair was marked both ways")
     CIRCLE = tr_lazy("these comparisons go round in a circle")
     OWN_PATIENT = tr_lazy("a case of the query's own patient was marked as less like the query")
-    ONE_PATIENT = tr_lazy("two cases of one patient were judged differently")
+    ONE_PATIENT = tr_lazy("two cases of one patient were marked differently")
 
 
 @dataclass(frozen=True)

@@ -139,7 +139,7 @@ def _add_near_duplicates(
         for content, encoded in library.thumbnails.get(new[start : start + _KEPT]).items():
             reporter.check_cancelled()
             made[content] = _outline_bytes(encoded)
-            reporter.progress(len(made), len(new), "Looking for near-duplicates")
+            reporter.progress(len(made), len(new), "Looking for the same lesions and copies")
     known |= made
     first: dict[str, int] = {}
     for row, content in contents.items():
@@ -215,7 +215,7 @@ class _Comparison:
             self._prepare(details.values())
             for number, (one, other) in enumerate(part):
                 reporter.check_cancelled()
-                reporter.progress(start + number, len(candidates), "Comparing near-duplicates")
+                reporter.progress(start + number, len(candidates), "Comparing possible copies")
                 a, b = group_of(one), group_of(other)
                 if a == b or self._images[one] == self._images[other]:
                     continue

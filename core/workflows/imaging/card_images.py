@@ -16,6 +16,7 @@ from semblance.core.imaging import ImageAddress, ImageReader, open_image
 from semblance.core.imaging.display import DisplayImage, display_image, grey_table
 from semblance.core.imaging.hide_text import TextHider
 from semblance.core.imaging.image import Curve
+from semblance.core.imaging.image import Image as SourceImage
 from semblance.core.imaging.raster import decode
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.thumbnail import LONGEST, thumbnail
@@ -86,7 +87,9 @@ def card_images(
             # A region says which slice of a volume is shown.
             case = replace(case, region=Region(0, 0, 1, 1, z=other_slice))
         try:
-            windowed = _windowed_image(case, window_level, longest) if window_level is not None else None
+            windowed = None
+            if window_level is not None and case.address is not None:
+                windowed = windowed_pixels(open_image(case.address, case.region), window_level, longest)
             if windowed is not None:
                 out.append(CardImage(int(row), windowed))
                 continue
@@ -173,13 +176,12 @@ def _new_thumbnail(case: CaseDetails, longest: int) -> bytes:
     return thumbnail(open_image(case.address, case.region), longest)
 
 
-def _windowed_image(
-    case: CaseDetails, window_level: WindowLevel, longest: int
+def windowed_pixels(
+    image: SourceImage, window_level: WindowLevel, longest: int
 ) -> npt.NDArray[np.uint8] | None:
-    """(h, w) the image of ``case`` with ``window_level``; ``None`` if that does not apply to it."""
-    if case.address is None:
-        return None
-    shown = display_image(open_image(case.address, case.region))
+    """(h, w) ``image`` with ``window_level``, its longest side ``longest`` pixels; ``None`` if that does not apply to
+    it."""
+    shown = display_image(image)
     if shown.is_colour or shown.unit != window_level.unit or shown.high <= shown.low:
         return None
     if not shown.unit and 8 * shown.levels[0].dtype.itemsize != window_level.bits:

@@ -7,13 +7,14 @@ import hashlib
 import io
 import json
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.files import make_folder, write_file
+from semblance.core.imaging import ImageAddress, ImageReader
 from semblance.core.imaging.deidentification.clean_pixels import (
     Boxes,
     has_overlay_bits,
@@ -175,6 +176,34 @@ def deidentify_files(
         log_export(library, "de-identified images", "dcm", files=len(result.files))
         if cleaner is not None:
             cleaner.log_review(library)
+    return result
+
+
+def deidentify_images(
+    library: LibraryLocation,
+    addresses: Sequence[ImageAddress],
+    out: Path,
+    *,
+    clean: bool = False,
+    reporter: Reporter = SILENT,
+) -> DeidentifiedFiles:
+    """Write the DICOM files at ``addresses`` of ``library`` into the folder ``out``, de-identified as by
+    :func:`deidentify_files`; ``clean``: text burnt into them is blacked out. Nothing is logged.
+
+    Raises:
+        SemblanceError: ``out`` cannot be written; what finds text is not installed.
+    """
+    result = DeidentifiedFiles(out, Profile(frozenset({Option.PIXELS} if clean else ())))
+    pseudonyms, cleaner = _library_pseudonyms(library), PixelCleaner() if clean else None
+    with ImageReader() as reader:
+        for address in addresses:
+            try:
+                with reader.dicom_file(address) as file:
+                    if file is None:
+                        raise BadInput("It is no DICOM file.", "Export it as png.")
+                    _deidentify_file(open_dicom(file, str(address)), result, pseudonyms, cleaner, reporter)
+            except BadInput as error:
+                result.add_failed(str(address), error.__str__())
     return result
 
 

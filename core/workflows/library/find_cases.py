@@ -1,4 +1,4 @@
-"""Find cases by words in their headers, ids, patients and findings."""
+"""Find cases by words in their findings, notes, reports and headers, ids and patients."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from semblance.core.library.case_columns import words
 from semblance.core.library.case_names import SHIFTED
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
+from semblance.core.library.text_query import TextHit, text_hit, text_terms
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 
@@ -38,6 +39,20 @@ def header_rows(
     """
     with open_library(library) as opened:
         return {word: opened.catalogue.rows_with_word(word) for word in searched}
+
+
+def text_hits(
+    library: LibraryLocation, rows: Sequence[int], text: str, *, reporter: Reporter = SILENT
+) -> dict[int, TextHit]:
+    """Row -> where the case has words of ``text``, of the cases at ``rows`` of the catalogue that have any.
+
+    Raises:
+        BadInput: not a library, or damaged.
+    """
+    terms = text_terms(text)
+    with open_library(library) as opened:
+        listed = opened.catalogue.texts(rows).items() if terms else ()
+        return {row: hit for row, texts in listed if (hit := text_hit(texts, terms)) is not None}
 
 
 def find_cases(library: LibraryLocation, text: str = "") -> FoundCases:

@@ -72,7 +72,7 @@ def verify_library(
         _verify_unused_files(opened, result, repairer)
         cases = len(opened.catalogue.all_cases())
         result.works.insert(
-            0, tr_lazy("{cases:,} cases with their findings and judgements can be used.", cases=cases)
+            0, tr_lazy("{cases:,} cases with their findings and marks can be used.", cases=cases)
         )
     _verify_access([library], result, repair=repair)
     if repairer is not None:
@@ -98,7 +98,7 @@ def _verify_on_server(library: ServerAddress, reporter: Reporter, *, repair: boo
         result.works.insert(
             0,
             tr_lazy(
-                "{cases:,} cases with their findings and judgements can be used.",
+                "{cases:,} cases with their findings and marks can be used.",
                 cases=len(opened.catalogue.all_cases()),
             ),
         )
@@ -528,7 +528,7 @@ def retraining_advice(record: MetricRecord, features: str = "") -> str:
     """How to train the metric of ``record`` again; ``features``: its feature set, if the library has several."""
     if record.learner == CLICKS:
         return tr_lazy(
-            "Restore a backup, or make it again from its judgements: save the metric of its search once "
+            "Restore a backup, or make it again from its marks: save the metric of its search once "
             "more. Its card is kept."
         )
     try:

@@ -75,7 +75,7 @@ def _fit(library: Library, record: MetricRecord, training: Ids, reporter: Report
     if record.learner == CLICKS:
         raise BadInput(
             tr_lazy(
-                "The metric '{name}' was refined by judgements, and these cannot be repeated.",
+                "The metric '{name}' was refined by marks, and these cannot be repeated.",
                 name=record.name,
             ),
             "Choose the metric that it was refined from, and rank by that without the case.",

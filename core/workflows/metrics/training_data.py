@@ -192,7 +192,7 @@ def training_supervision(
     y = train.y if from_findings else None
     if not ledger:
         if y is None and learner.accepts:
-            raise BadInput("Nothing to learn from is chosen.", "Learn from findings, judgements or both.")
+            raise BadInput("Nothing to learn from is chosen.", "Learn from findings, marks or both.")
         return Supervision(y)
     check_accepts_judgements(type(learner))
     judgements = _judgements_in_force(library, ledger)
@@ -202,7 +202,7 @@ def training_supervision(
     if not len(constraints):
         raise BadInput(
             tr_lazy(
-                "None of the {n} judgements is about training cases that {title} can use.",
+                "None of the {n} marks is about training cases that {title} can use.",
                 n=len(judgements),
                 title=learner.title,
             ),
@@ -222,7 +222,7 @@ def check_accepts_judgements(learner: type[LearnerDeclaration]) -> None:
     if not learner.accepts & {"pairs", "triplets"}:
         able = join_texts(as_lazy(one.title) for one in learners() if one.accepts & {"pairs", "triplets"})
         raise BadInput(
-            tr_lazy("{title} cannot learn from judgements.", title=learner.title),
+            tr_lazy("{title} cannot learn from marks.", title=learner.title),
             tr_lazy("These can: {able}. Or learn from findings alone.", able=able),
         )
 
@@ -240,10 +240,10 @@ def _judgements_in_force(library: Library, ledger: str) -> list[Judgement]:
 
     names = ", ".join(ledgers(library.catalogue))
     raise BadInput(
-        tr_lazy("The ledger '{judgements}' has no judgement in force.", judgements=ledger),
+        tr_lazy("The ledger '{judgements}' has no mark in force.", judgements=ledger),
         tr_lazy("Ledgers of this library: {there}.", there=names)
         if names
-        else tr_lazy("Judge some cases first."),
+        else tr_lazy("Mark some cases first."),
     )
 
 
@@ -262,7 +262,7 @@ def _judged_constraints(
 
 def _note(n: int, left_out: int, *, with_findings: bool) -> str:
     """The sentence on the card about the ``n`` judgements."""
-    count = tr_lazy_n("{n} judgement", "{n} judgements", n)
+    count = tr_lazy_n("{n} mark", "{n} marks", n)
     sources = tr_lazy("findings and {judgements}", judgements=count) if with_findings else count
     left = tr_lazy("; {left_out} of them about other cases were left out", left_out=left_out)
     return tr_lazy("Learnt from {sources}{left}.", sources=sources, left=left if left_out else "")

@@ -12,6 +12,7 @@ from semblance.core.evaluation.protocols.region import RegionSearchScore
 from semblance.core.imaging import ImageAddress, open_image
 from semblance.core.imaging.hide_text import TextHider
 from semblance.core.imaging.image import Image, ValueWindow
+from semblance.core.imaging.measurements import Figure, figures_from_json
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.thumbnail import framed, region_thumbnail, thumbnail
 from semblance.core.language import as_lazy, join_texts, tr_lazy, tr_lazy_n
@@ -29,6 +30,7 @@ from semblance.core.reports.document import (
     JudgementRow,
     LabelledImage,
     LabelledValue,
+    MeasuredImage,
     ReportDocument,
     ReportedCase,
     ReportedQuery,
@@ -57,11 +59,13 @@ from semblance.core.workflows.evaluation.scored_metrics import (
     roc_findings,
     scored_metrics,
 )
+from semblance.core.workflows.imaging.case_figures import figures_of_case
 from semblance.core.workflows.imaging.key_images import key_images_of, open_key_image
 from semblance.core.workflows.library.library_snapshot import LibrarySnapshot, read_snapshot
 from semblance.core.workflows.metrics.measure_places import REGION_SEARCH
 from semblance.core.workflows.reports.embedded_search import embedded_search
 from semblance.core.workflows.reports.export_plots import draw
+from semblance.core.workflows.reports.measured_images import MeasuredCase, measured_images, on_slice
 from semblance.core.workflows.reports.metric_cards import opening_text
 from semblance.core.workflows.searches.explain_distance import (
     MOVED,
@@ -160,6 +164,7 @@ def report_document(
         unclear=result.is_unclear,
         judgements=tuple(_judgement_row(one) for one in in_force),
         plots=() if scored is None else _plots(scored),
+        measured=_measured(loaded, ranked_search, ranking, details, images, identified=options.identified),
         order=_order(search, result, None if options.identified else names),
         notes=_notes(search, ranked_search),
         versions=card.versions,
@@ -224,6 +229,47 @@ def _ranking(
         )
         for case, reason, (small, large) in zip(result.ranked, why, case_images, strict=True)
     )
+
+
+def _measured(
+    loaded: LoadedMetric,
+    ranked_search: RankedSearch,
+    ranking: Sequence[ReportedCase],
+    details: Mapping[int, CaseDetails],
+    images: _Images,
+    *,
+    identified: bool,
+) -> tuple[MeasuredImage, ...]:
+    """What was measured on the query and on the cases that are shown large."""
+    cases = [measured_query(loaded, ranked_search.search)]
+    for row, case in zip(ranking, ranked_search.result.ranked, strict=True):
+        found = details[case.row]
+        if row.image is not None and found.address is not None:
+            figures = figures_of_case(loaded.library, case.case_id)
+            cases.append(MeasuredCase(found.address, figures, case.rank, case.case_id))
+
+    def shown(case: MeasuredCase, image: Image, where: Figure) -> Image | None:
+        if images.hides_text:
+            if where.plane is not None:
+                # Text is found in images as they are stored.
+                return None
+            image = images.open(case.address, on_slice(where))
+        return images.windowed(image, is_query=case.rank is None)
+
+    return measured_images([one for one in cases if one is not None], shown, IMAGE_SIDE)
+
+
+def measured_query(loaded: LoadedMetric, search: Search) -> MeasuredCase | None:
+    """What was measured on the query of ``search``; ``None`` without an image."""
+    query = search.query
+    if query.case is None:
+        figures = figures_from_json(search.measured)
+        return None if query.image is None else MeasuredCase(ImageAddress(query.image), figures)
+    row = loaded.cases.row_of(query.case)
+    case = loaded.library.catalogue.details([row])[row]
+    if case.address is None:
+        return None
+    return MeasuredCase(case.address, figures_of_case(loaded.library, query.case), None, query.case)
 
 
 def _judgement_row(one: Judgement) -> JudgementRow:
@@ -299,7 +345,7 @@ def _notes(search: Search, ranked_search: RankedSearch) -> tuple[str, ...]:
     if ranked_search.refused is None and is_refined:
         notes.append(
             tr_lazy(
-                "The judgements refined the metric by {strength:.0f} %; it was not measured again, "
+                "The marks refined the metric by {strength:.0f} %; it was not measured again, "
                 "so scores and plots are those of the metric they began with.",
                 strength=100 * search.strength * ranked_search.trust,
             )

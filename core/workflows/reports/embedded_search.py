@@ -104,7 +104,7 @@ def reopen_report(library: LibraryLocation, report: Path, *, reporter: Reporter 
         if not opened.writable:
             raise SemblanceError(
                 tr_lazy(
-                    "{opened} is open for looking only, so it cannot take up a report's judgements.",
+                    "{opened} is open for looking only, so it cannot take up a report's marks.",
                     opened=opened.name,
                 ),
                 "Copy it to a folder you may write to.",

@@ -56,14 +56,16 @@ def export_plots(
     theme: ThemeName = "print",
     titles: Mapping[str, str] | None = None,
     note: str = "",
+    whole_axis: bool = False,
     library: LibraryLocation | None = None,
     reporter: Reporter = SILENT,
 ) -> list[Path]:
     """Write plots as PNG, SVG, PDF or CSV, as the suffix of ``path`` says; returns the files written.
 
-    ``plots``: curves by kind; ``titles``: their titles by kind; ``note``: what they were measured on. The export is
-    logged in ``library``. One plot is written to ``path``, replacing what is there. Several plots are written beside
-    it under names of their own (``NAME-roc.png``) and replace nothing. Files are written atomically.
+    ``plots``: curves by kind; ``titles``: their titles by kind; ``note``: what they were measured on; ``whole_axis``:
+    accuracy from 0 to 1. The export is logged in ``library``. One plot is written to ``path``, replacing what is there.
+    Several plots are written beside it under names of their own (``NAME-roc.png``) and replace nothing. Files are
+    written atomically.
 
     Raises:
         BadArguments: another suffix, or nothing to write.
@@ -81,7 +83,9 @@ def export_plots(
         if format is None:
             content = curves_csv(kind, curves, measured_on=note).encode("utf-8-sig")
         else:
-            layout = PlotLayout(theme, SAVED_SIZE, SAVED_RATIO, format, title=title, note=note)
+            layout = PlotLayout(
+                theme, SAVED_SIZE, SAVED_RATIO, format, title=title, note=note, whole_axis=whole_axis
+            )
             content = draw(kind, curves, layout, reporter=reporter)
         target = path if len(plots) == 1 else _free(path, FILE_NAMES[kind])
         write_file(target, content, private=False)

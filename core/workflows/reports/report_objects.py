@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import io
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -31,6 +31,7 @@ from semblance.core.reports.dicom.structured_report import (
     TITLE,
     Assessment,
     RegionOutline,
+    ReportedMeasurement,
     assessment_report,
     polylines,
     structured_report,
@@ -44,7 +45,8 @@ from semblance.core.searches.query import Query
 from semblance.core.searches.similar_cases import MatchedPlace, RankedCase
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.imaging.key_images import key_images_of
-from semblance.core.workflows.reports.build_report_document import report_document
+from semblance.core.workflows.reports.build_report_document import measured_query, report_document
+from semblance.core.workflows.reports.measured_images import figures_by_image, image_of, results_on
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.rank_cases import RankedSearch
 
@@ -158,7 +160,34 @@ class _Objects:
         names = [self._query.key, *(case.case_id for case in self._result.ranked)]
         uids = [self._pseudonyms.uid(f"case {name}") for name in names]
         regions = [self._region_of_query(), *map(self._region_of_case, self._result.ranked)]
-        return [structured_report(self._document, query, cases, uids, self._montage, regions)]
+        return [
+            structured_report(
+                self._document, query, cases, uids, self._montage, regions, list(self._measurements())
+            )
+        ]
+
+    def _measurements(self) -> Iterator[ReportedMeasurement]:
+        """What was measured on the query, on its DICOM image where it is one."""
+        case = measured_query(self._loaded, self._search)
+        if case is None:
+            return
+        with ImageReader() as reader:
+            slices = case.address.slices or _frames(reader, case.address)
+            for where, figures in figures_by_image(case.figures).items():
+                place, header, frame = where.slice or 0, None, None
+                if where.plane is None and place < len(slices):
+                    header = self._header(reader, slices[place])
+                    frame = slices[place].frame
+                try:
+                    image = image_of(case.address, where)
+                except SemblanceError:
+                    # As in :meth:`_source_of`.
+                    continue
+                for number, (figure, measured) in enumerate(results_on(image, figures)):
+                    uid = self._pseudonyms.uid(f"measurement {self._query.key} {where} {number}")
+                    yield ReportedMeasurement(
+                        figure, measured, uid, header, None if frame is None else frame + 1
+                    )
 
     def _assessments(self) -> list[bytes]:
         """The assessment of each reader, and the structured report that they are about.

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 #: Reasons why there is no estimate, as texts for the user.
-TRAINED = tr_lazy("Used for training: the order is partly remembered.")
+TRAINED = tr_lazy("No estimate: this case trained the ranking.")
 NOT_CALIBRATED = tr_lazy(
     "The estimate of this metric was not calibrated: too few cases with a finding were held out."
 )

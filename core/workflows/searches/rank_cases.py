@@ -322,7 +322,7 @@ def _search_result(
         compared, text = order_by_text(compared, plain.search.text)
     loaded, search = compared.loaded, compared.search
     found = rank_candidates(compared, max(k, VOTERS))
-    if marked is None and compared.by_metric_alone:
+    if marked is None and text is None and compared.by_metric_alone:
         # A mark needs it again.
         MeasuredQuery.of(loaded, compared.query).keep(compared, found)
     # Marks may follow the findings on screen, so counts and estimate ignore them.

@@ -364,7 +364,8 @@ def reopen(library: LibraryLocation, name: str, *, reporter: Reporter = SILENT) 
 def last_search(library: LibraryLocation, *, reporter: Reporter = SILENT) -> ReopenedSearch | None:
     """The search that the window showed last, as far as it still exists; ``None`` if it cannot be read.
 
-    It is not ranked again. ``ranked_search`` is the stored ranking if the image of the query is missing.
+    It is not ranked again. ``ranked_search`` is the stored ranking if the image of the query is missing; where there is
+    none, the search has no query.
     """
     state = load_state(library)
     if state is None:
@@ -385,6 +386,8 @@ def last_search(library: LibraryLocation, *, reporter: Reporter = SILENT) -> Reo
         lines = () if _has_image(there.query) else _stored_cases(opened, stored)[0]
     is_complete = there.metric == search.metric and there.query == search.query
     ranked_search = _search_as_stored(there, lines, state, notes) if is_complete and lines else None
+    if ranked_search is None and not _has_image(there.query):
+        there, is_complete = replace(there, query=Query()), False
     return ReopenedSearch(
         name,
         there,
@@ -482,8 +485,8 @@ def _note_lost_judgements(library: Library, search: Search, notes: list[str]) ->
     if lost:
         notes.append(
             tr_lazy_n(
-                "{n} judgement refers to cases that no longer exist.",
-                "{n} judgements refer to cases that no longer exist.",
+                "{n} mark refers to cases that no longer exist.",
+                "{n} marks refer to cases that no longer exist.",
                 lost,
             )
         )

@@ -7,22 +7,25 @@ from dataclasses import dataclass
 from typing import Any
 
 from semblance.core.errors import BadArguments
-from semblance.core.imaging.region import Region
+from semblance.core.imaging.region import Box, Region
 from semblance.core.language import tr_lazy
 from semblance.core.library.collections import Collection, CollectionItem
 from semblance.core.library.library import Library
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
+from semblance.core.library.records import CaseDetails
 from semblance.core.tasks import SILENT, Reporter
 
 
 @dataclass(frozen=True)
 class ListedCollection:
-    """A collection with the rows of its cases in the catalogue, and their findings; ``None`` where they are gone."""
+    """A collection with the rows of its cases in the catalogue, and their findings; ``None`` where they are gone.
+    ``places``: left, top, right and bottom of the place of each, as shares of the image; ``None`` without one."""
 
     collection: Collection
     rows: tuple[int | None, ...]
     findings: tuple[str | None, ...]
+    places: tuple[Box | None, ...]
     may_change: bool
 
     def to_json(self) -> dict[str, Any]:
@@ -126,10 +129,74 @@ def remove_from_collection(library: LibraryLocation, name: str, cases: Sequence[
         return {"name": name, "removed": len(found.items) - len(kept), "deleted": False}
 
 
+def put_items(
+    library: LibraryLocation,
+    key: int | None,
+    name: str,
+    items: Sequence[CollectionItem],
+    *,
+    reporter: Reporter = SILENT,
+) -> int:
+    """Put ``items`` at the end of the collection with the id ``key``, or into a new one called ``name``; how many were
+    not in it.
+
+    Raises:
+        BadArguments, BadInput, SemblanceError: as :class:`semblance.core.library.collections.CollectionTable`.
+    """
+    with open_library(library, writable=True) as opened:
+        if key is not None:
+            return opened.collections.add(key, items)
+        opened.collections.make(name, items)
+        return len(items)
+
+
+def save_items(
+    library: LibraryLocation, key: int, items: Sequence[CollectionItem], *, reporter: Reporter = SILENT
+) -> None:
+    """Have exactly ``items`` in a collection, in this order; errors as :func:`put_items`."""
+    with open_library(library, writable=True) as opened:
+        opened.collections.set_items(key, items)
+
+
+def rename_collection(library: LibraryLocation, key: int, name: str, *, reporter: Reporter = SILENT) -> None:
+    """Give a collection another name; errors as :func:`put_items`."""
+    with open_library(library, writable=True) as opened:
+        opened.collections.change(key, name=name)
+
+
+def duplicate_collection(library: LibraryLocation, key: int, *, reporter: Reporter = SILENT) -> int:
+    """The id of a copy, which is the user's; errors as :func:`put_items`."""
+    with open_library(library, writable=True) as opened:
+        return opened.collections.duplicate(key)
+
+
+def delete_collection(library: LibraryLocation, key: int, *, reporter: Reporter = SILENT) -> Collection:
+    """Delete a collection; what :func:`restore_collection` brings back. Errors as :func:`put_items`."""
+    with open_library(library, writable=True) as opened:
+        return opened.collections.delete(key)
+
+
+def restore_collection(library: LibraryLocation, deleted: Collection, *, reporter: Reporter = SILENT) -> int:
+    """The id under which a deleted collection is back."""
+    with open_library(library, writable=True) as opened:
+        return opened.collections.restore(deleted)
+
+
 def _listed(library: Library, one: Collection) -> ListedCollection:
     rows = library.catalogue.rows_of(list(dict.fromkeys(item.case for item in one.items)))
     details = library.catalogue.details(list(rows.values()))
     numbers = tuple(rows.get(item.case) for item in one.items)
     findings = tuple(None if row is None or row not in details else details[row].finding for row in numbers)
     may_change = library.writable and library.catalogue.may_change(one.author)
-    return ListedCollection(one, numbers, findings, may_change)
+    places = tuple(
+        None if row is None or row not in details else _share(item.region, details[row])
+        for item, row in zip(one.items, numbers, strict=True)
+    )
+    return ListedCollection(one, numbers, findings, places, may_change)
+
+
+def _share(region: Region | None, case: CaseDetails) -> Box | None:
+    if region is None or not case.width or not case.height:
+        return None
+    right, bottom = region.x + region.width, region.y + region.height
+    return region.x / case.width, region.y / case.height, right / case.width, bottom / case.height

@@ -72,6 +72,8 @@ WHY_NOT = {
 }
 #: These concern the distances, not the estimate; see the strip.
 OF_DISTANCES = {reasons.NO_MATCH}
+#: Said where words change the order, whatever the vote is; test_order_by_text.py has it.
+OF_WORDS = {reasons.BY_TEXT}
 #: By place: a case of the query's patient, one of its lesion, two of one lesion, one of a finding never scored.
 FINDINGS = ("benign", "benign", "malignant", "malignant", "other")
 SCORES = (
@@ -139,7 +141,7 @@ def vote_of(one) -> Vote:
 
 def test_what_is_said_instead_of_an_estimate_is_true():
     constants = {one for one in vars(reasons).values() if isinstance(one, LazyText)}
-    assert constants == set(WHY_NOT) | OF_DISTANCES
+    assert constants == set(WHY_NOT) | OF_DISTANCES | OF_WORDS
     said = set()
     for one in searches():
         vote = vote_of(one)
@@ -169,7 +171,7 @@ def result(counts, **more) -> SearchResult:
 
 
 def test_the_strip_has_a_short_form_of_every_reason_and_says_it(qtbot):
-    assert set(SHORT_REASONS) == set(WHY_NOT)
+    assert set(SHORT_REASONS) == set(WHY_NOT) | OF_WORDS
     strip = show_widget(qtbot, SummaryStrip(), 700, 60)
     columns = snapshot(metric("m", 0.9)).columns
     made = result({"benign": 6, "malignant": 4})

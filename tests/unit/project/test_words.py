@@ -22,7 +22,6 @@ PLAIN_NAMES = {
     "mending": "repair",
     "upkeep": "maintenance",
     "salvage": "recover",
-    "teaching": "relevance feedback",
     "warming": "preload",
     "rail": "sidebar",
     "wording": "text",

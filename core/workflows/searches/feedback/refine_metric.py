@@ -211,7 +211,7 @@ def _influence_of_marks(
     ordered = [_ordered(compared, search, marking)]
     for place in range(len(marking)):
         reporter.check_cancelled()
-        reporter.progress(place, len(marking), "Influence of each judgement")
+        reporter.progress(place, len(marking), "Influence of each mark")
         ordered.append(_ordered(compared, search, [*marking[:place], *marking[place + 1 :]]))
     near = ordered[0].search(compared.query.embedded, NEAREST).rows
     ranks = [ranks_of(-index.scores[near]) for index in ordered]
@@ -302,7 +302,7 @@ def save_refined(
     session = open_search_refinement(library, search, reporter)
     entries = session.loaded.ledger(search.ledger).in_force
     if not entries:
-        raise BadInput("No judgement is in force: there is nothing to save.", "Judge some cases first.")
+        raise BadInput("No mark is in force: there is nothing to save.", "Mark some cases first.")
     name = checked_name(name, tr_lazy("A metric"))
     if name == search.metric:
         raise BadInput(

@@ -19,7 +19,7 @@ def test_doctor_says_what_is_missing_and_ends_with_1(run_command, library):
     status, out, err = run_command("doctor", library)
     assert status == 1
     assert "s: its images are missing (6 files)." in out
-    assert "Works: 6 cases with their findings and judgements can be used." in out
+    assert "Works: 6 cases with their findings and marks can be used." in out
     assert err == f"{library} has 1 thing damaged or missing. Add --repair to repair what can be repaired.\n"
     status, out, err = run_command("doctor", library, "--json")
     document = json.loads(out)

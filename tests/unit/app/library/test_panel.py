@@ -10,8 +10,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QLabel, QMenu, QScrollArea, QToolButton
 
 from semblance.app.library.panel import LISTED, LibraryPanel
+from semblance.app.shell import search_operations
 from semblance.app.shell.theme import set_theme
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
+from semblance.core.imaging.region import Region
 from semblance.core.library.case_columns import case_columns
 from semblance.core.library.case_headers import DATE, GROUPS, TEXTS, HeaderColumns, case_headers
 from semblance.core.searches.query import Query
@@ -174,11 +176,6 @@ def test_enter_without_a_current_case_does_not_search(qtbot, panel, context):
     assert context.state.query is None
 
 
-def test_a_double_click_searches(qtbot, panel, context):
-    qtbot.mouseDClick(panel.grid.viewport(), LEFT, pos=panel.grid.card_rect(1).center())
-    assert context.state.query == Query(case="c001")
-
-
 def test_the_current_case_follows_the_query(panel, context):
     context.state.set_query(Query(case="c077"))
     assert panel.current_case() == "c077"
@@ -200,9 +197,48 @@ def test_stepping_stays_inside_the_filtered_cases(qtbot, panel, context):
     for by, case in ((1, "c001"), (1, "c003"), (-1, "c001"), (-1, "c001"), (999, "c099")):
         panel.step(by)
         assert context.state.query == Query(case=case)
+        panel._search_timer.stop()
     tick(qtbot, panel, "malignant")
     panel.step(1)
     assert context.state.query == Query(case="c099")
+
+
+def test_while_a_key_is_held_only_the_first_and_the_last_case_are_searched_with(
+    qtbot, panel, context, monkeypatch
+):
+    searched = []
+    monkeypatch.setattr(search_operations, "submit_case", lambda _context, row: searched.append(row))
+    rows = [panel.grid.model().case_row(place) for place in range(6)]
+    panel.grid.set_current(rows[0])
+    for _ in range(5):
+        qtbot.keyClick(panel.grid, Qt.Key.Key_Down)
+    assert searched == [rows[1]]
+    panel._search_timer.timeout.emit()
+    assert searched == [rows[1], rows[5]] and panel.grid.current() == rows[5]
+
+
+def test_a_click_searches_ctrl_and_shift_only_select(qtbot, panel, context):
+    row = [panel.grid.model().case_row(place) for place in range(4)]
+    ids = context.state.columns.ids
+    click(qtbot, panel, 1)
+    assert context.state.query == Query(case=ids[1])
+    for place, held in ((2, Qt.KeyboardModifier.ControlModifier), (3, Qt.KeyboardModifier.ShiftModifier)):
+        click(qtbot, panel, place, held)
+        assert len(panel.grid.selected()) == 2 and context.state.query == Query(case=ids[1])
+    # A second click on the query keeps its region, and so does a double click.
+    region = Region(2, 2, 8, 8)
+    click(qtbot, panel, 1)
+    context.state.set_region(region)
+    click(qtbot, panel, 1)
+    panel.grid.activated.emit(row[1])
+    assert context.state.query == Query(case=ids[1], region=region)
+    # The right button selects for the menu.
+    qtbot.mouseClick(panel.grid.viewport(), Qt.MouseButton.RightButton, pos=panel.grid.card_rect(2).center())
+    assert context.state.query == Query(case=ids[1], region=region)
+
+
+def click(qtbot, panel, place, held=Qt.KeyboardModifier.NoModifier) -> None:
+    qtbot.mouseClick(panel.grid.viewport(), LEFT, held, panel.grid.card_rect(place).center())
 
 
 def test_grid_or_list_is_remembered(qtbot, open_panel, context):

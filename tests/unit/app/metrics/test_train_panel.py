@@ -401,7 +401,7 @@ def test_judgements_can_be_learnt_from(qtbot, panel, context, jobs, requests) ->
     set_judgements(
         context, Judgement(JudgementKind.ALIKE, "a", "b"), Judgement(JudgementKind.CLOSER, "a", "b", "c")
     )
-    assert sources.judgements.accessibleName() == "Learn from judgements, 2 pairs"
+    assert sources.judgements.accessibleName() == "Learn from marks, 2 pairs"
     sources.judgements.click()
     panel.train()
     jobs.run_pending()
@@ -436,7 +436,7 @@ def test_a_learner_that_takes_no_judgements_is_reported(panel, context) -> None:
     set_judgements(context, Judgement(JudgementKind.ALIKE, "a", "b"))
     panel.sources.judgements.setChecked(True)
     panel.set_learners(["lda"])
-    assert "cannot learn from judgements" in problem(panel)
+    assert "cannot learn from marks" in problem(panel)
 
 
 def test_another_search_unticks_judgements(panel, context) -> None:

@@ -86,7 +86,7 @@ def test_text_in_images_stays_only_by_choice_where_nothing_can_find_it(made, con
         dialog = made()
         # Who asked for it in the settings gets an error instead of a report with text, or unticks it.
         assert (dialog.clean_pixels.isEnabled(), dialog.clean_pixels.isChecked()) == (asked, asked)
-        assert "semblance-retrieval[ocr]" in dialog.clean_pixels.toolTip()
+        assert "help page Installation" in dialog.clean_pixels.toolTip()
 
 
 def test_enter_saves_under_a_free_name_that_names_nobody(dialog, tmp_path, qtbot):

@@ -1,4 +1,4 @@
-"""The dialog of agreement: coefficients by subject, and the cases that were judged differently."""
+"""The dialog of agreement: coefficients by subject, and the cases that were marked differently."""
 
 from __future__ import annotations
 

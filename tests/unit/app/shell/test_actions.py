@@ -19,6 +19,7 @@ KNOWN = {
     "scores", "query", "ranking", "training",
     "can judge", "judgements", "own judgements", "undone judgements", "two metrics",
     "edits", "undone edits", "can add concepts",
+    "earlier queries", "later queries",
     "concepts", "concepts changed", "can save search", "can save metric",
 }  # fmt: skip
 
@@ -99,7 +100,7 @@ def test_the_palette_lists_every_command_but_itself(actions):
         ("print a pdf", "Create report…"),
         ("backup", "Back up library…"),
         ("repair the library", "Verify library…"),
-        ("undo the judgement", "Undo judgement"),
+        ("undo the judgement", "Undo mark"),
         ("tutorial", "Tutorial"),
         ("window level", "Reset the query's window / level"),
         ("finding", "Findings…"),

@@ -25,6 +25,8 @@ from semblance.app.viewer.window_level import Window
 from semblance.core.imaging import text_detector
 from semblance.core.imaging.display import display_image
 from semblance.core.imaging.image import Image, ValueScale
+from semblance.core.imaging.measurements import Figure
+from semblance.core.imaging.region import Region
 from tests.helpers.burnt_in_words import BurntInImage, burnt_in_image
 from tests.helpers.contexts import make_context
 from tests.helpers.prompt_jobs import PromptJobs
@@ -219,3 +221,18 @@ def test_where_nothing_can_find_text_nothing_is_copied_or_saved(
         assert (shown.level, "semblance-retrieval[ocr]" in shown.hint) == ("error", True)
     assert QGuiApplication.clipboard().image() == before
     assert not (tmp_path / "displayed.png").exists()
+
+
+def test_a_measured_region_becomes_that_of_the_search_and_the_reverse(view, context):
+    region = Region(10, 12, 30, 20)
+    view.measure.add(Figure.of_region(region))
+    entries = {one.text(): one for one in image_menu(view, context, view).actions()}
+    entries["Search with this measured region"].trigger()
+    assert view.region.region == region
+    view.measure.remove_all()
+    measure = next(one for one in image_menu(view, context, view).actions() if one.text() == "Measure").menu()
+    next(one for one in measure.actions() if one.text() == "Measure the region to search with").trigger()
+    assert [one.region for one in view.measure.figures] == [region]
+    removed = next(one for one in image_menu(view, context, view).actions() if "Remove this" in one.text())
+    removed.trigger()
+    assert view.measure.figures == ()

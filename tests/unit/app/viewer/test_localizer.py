@@ -22,7 +22,8 @@ pytestmark = pytest.mark.usefixtures("forget_volumes")
 @pytest.fixture
 def series(qtbot, jobs, tmp_path):
     """A pane with six slices, 2 mm from each other, and its localizer."""
-    paths = ct_series(tmp_path / "series", FrameOfReferenceUID="1.2.3")
+    # Wider than the smallest level of an image, and that of a slice.
+    paths = ct_series(tmp_path / "series", size=(24, 600), FrameOfReferenceUID="1.2.3")
     slices = ImageAddress(paths[0], slices=tuple(ImageAddress(path) for path in paths))
     pane = show_widget(qtbot, ImagePane(jobs), 300, 300)
     localizer = show_widget(qtbot, LocalizerView(jobs, pane), 92, 100)

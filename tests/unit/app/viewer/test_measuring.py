@@ -163,6 +163,19 @@ def test_figures_stay_on_their_slice_and_arrow_keys_move_the_selected_one(view):
     assert len(view.measure.shown) == 1
 
 
+def test_a_region_is_measured_without_a_mouse(view):
+    view.setFocus()
+    QTest.keyClick(view, "E", SHIFT)
+    QTest.keyClick(view, Qt.Key.Key_Return)
+    (placed,) = view.measure.figures
+    assert (placed.kind, placed.region.width, placed.region.height) == ("ellipse", 100, 80)
+    QTest.keyClick(view, Qt.Key.Key_Right, Qt.KeyboardModifier.ControlModifier)
+    grown = view.measure.figures[0].region
+    assert (grown.x, grown.y) == (placed.region.x, placed.region.y)
+    assert abs(grown.width - 100) + abs(grown.height - 80) == 1
+    assert view.emitted[-1] == view.measure.figures
+
+
 def test_text_lies_over_no_figure_and_no_other_text(view):
     for figure in (
         Figure("line", ((20, 20), (100, 90))),

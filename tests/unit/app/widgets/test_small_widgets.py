@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from semblance.app.shell.actions import Actions
+from semblance.app.shell.settings import RecentLibrary
 from semblance.app.widgets import focus_ring
 from semblance.app.widgets.badge import KINDS, Badge
 from semblance.app.widgets.buttons import Segmented, ViewSwitch
@@ -27,7 +28,7 @@ from semblance.app.widgets.panel import PanelHeader, TabHeader
 from semblance.app.widgets.progress_line import ProgressLine, time_left
 from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.tables import FactList
-from semblance.app.window.start_page import StartPage
+from semblance.app.window.start_page import RecentLine, StartPage
 from tests.helpers.gallery import PAGES, page
 from tests.helpers.widgets import show_widget
 
@@ -269,18 +270,29 @@ def test_the_start_page_leads_on(qtbot) -> None:
             qtbot.mouseClick(button(start, text), Qt.MouseButton.LeftButton)
 
 
-def test_recent_libraries_open_and_lost_ones_say_so(qtbot, tmp_path) -> None:
+def test_who_comes_back_sees_recent_libraries_first_and_lost_ones_can_be_removed(qtbot, tmp_path) -> None:
     start = StartPage(Actions())
     qtbot.addWidget(start)
+    start.show()
+    assert start.demo_button.property("primary") and start._title.text() == "Open a library"
     there = tmp_path / "Breast.semblance"
     there.mkdir()
-    start.set_recent([there, tmp_path / "Gone.semblance"])
-    assert not button(start, "Gone").isEnabled()
-    with qtbot.waitSignal(start.recent_requested) as signal:
-        qtbot.mouseClick(button(start, "Breast"), Qt.MouseButton.LeftButton)
-    assert signal.args == [str(there)]
+    known = RecentLibrary(there, "12 cases", "mammogram", "2026-11-28")
+    start.set_recent([known, RecentLibrary(tmp_path / "Gone.semblance", "", "", "")])
+    assert start._title.text() == "Recent" and not start.demo_button.property("primary")
+    first, lost = start.findChildren(RecentLine)
+    assert first.button.accessibleName().startswith("Breast, 12 cases · mammogram · opened 28 Nov 2026")
+    assert "(not found)" in lost.button.accessibleName() and not lost.forget.isHidden()
+    assert first.forget.isHidden()
+    for clicked, signal, library in (
+        (first.button, start.recent_requested, there),
+        (lost.forget, start.forget_requested, tmp_path / "Gone.semblance"),
+    ):
+        with qtbot.waitSignal(signal) as emitted:
+            qtbot.mouseClick(clicked, Qt.MouseButton.LeftButton)
+        assert emitted.args == [str(library)]
     start.set_recent([])
-    assert any(label.text() == "Libraries you open appear here." for label in start.findChildren(QLabel))
+    assert start._title.text() == "Open a library"
 
 
 def test_a_dropped_path_is_emitted(qtbot, tmp_path) -> None:

@@ -4,7 +4,9 @@ import shutil
 
 import numpy as np
 import pytest
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication, QImage
+from PySide6.QtTest import QTest
 
 from semblance.app.shell import search_operations
 from semblance.core.imaging import open_image
@@ -43,7 +45,7 @@ def test_an_image_on_the_clipboard_is_searched_with_and_stays_in_the_library(tmp
         pasted = window.state.query.image
         assert pasted.is_relative_to(library)
         np.testing.assert_array_equal(open_image(pasted).pixels, pixels)
-        nothing = "There is no image on the clipboard."
+        nothing = "There is no image and no case ID of this library on the clipboard."
         for empty in (
             lambda: QGuiApplication.clipboard().setText("no image"),
             QGuiApplication.clipboard().clear,
@@ -52,3 +54,15 @@ def test_an_image_on_the_clipboard_is_searched_with_and_stays_in_the_library(tmp
             window.context.actions["paste_image"].trigger()
             assert window.state.query.image == pasted
             assert window.context.messages.history.pop().what == nothing
+        case = window.state.columns.ids[3]
+        QGuiApplication.clipboard().setText(f" {case}\n")
+        window.context.actions["paste_image"].trigger()
+        assert window.state.query == Query(case=case)
+        # Back to the image, and on to the case, by the buttons of the mouse.
+        for button, query in (
+            (Qt.MouseButton.BackButton, Query(image=pasted)),
+            (Qt.MouseButton.ForwardButton, Query(case=case)),
+        ):
+            QTest.mouseClick(window.windowHandle(), button, pos=QPoint(700, 400))
+            wait_for(window, lambda: window.state.ranking is not None)
+            assert window.state.query == query

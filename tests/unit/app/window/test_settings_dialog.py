@@ -113,7 +113,7 @@ def test_text_in_images_that_leave_can_only_be_left_as_it_is_where_nothing_finds
     dialog = SettingsDialog(context)
     qtbot.addWidget(dialog)
     assert not dialog.hide_text.isEnabled()
-    assert any("semblance-retrieval[ocr]" in label.text() for label in dialog.findChildren(WrappedLabel))
+    assert any("help page Installation" in label.text() for label in dialog.findChildren(WrappedLabel))
     context.settings.blacks_out_text = True
     dialog = SettingsDialog(context)
     qtbot.addWidget(dialog)

@@ -14,6 +14,7 @@ from semblance.core.library.case_columns import (
     case_columns,
     file_stems,
     no_cases,
+    short_codes,
 )
 from semblance.core.library.findings import finding_letters
 from semblance.core.library.packed_texts import PackedTexts
@@ -178,3 +179,26 @@ def test_a_stem_is_the_file_without_folders_and_ending_and_its_first_case_is_kno
     expected = [stem(case_id) for case_id in ids]
     assert (list(stems), len(stems)) == (expected, len(ids))
     assert is_first.tolist() == [expected.index(name) == place for place, name in enumerate(expected)]
+
+
+def test_short_codes_are_as_short_as_they_can_be_and_different():
+    for names, codes in (
+        (["3ed03fdb", "98c1aa20"], ["3ed0", "98c1"]),
+        (["3ed03fdb", "3ed1aa20", "98c1aa20"], ["3ed0", "3ed1", "98c1"]),
+        (["P-3ed03fdb", "P-3e000000", "P-98c1aa2f"], ["3fdb", "0000", "aa2f"]),
+        (["patient 0001", "patient 0002", "patient 0013"], ["0001", "0002", "0013"]),
+        (["P1", "P10", "P100000", "P100001"], ["P1", "P10", "0000", "0001"]),
+        (["Müller^Anna"], ["Müll"]),
+        ([], []),
+    ):
+        assert short_codes(names) == codes, names
+
+
+@given(st.lists(st.text(max_size=8), unique=True, max_size=30))
+def test_short_codes_of_any_names_are_different(names):
+    codes = short_codes(names)
+    assert len(set(codes)) == len(names)
+    assert all(
+        len(code) == min(4, len(name)) or len(code) > 4 for code, name in zip(codes, names, strict=True)
+    )
+    assert all(name.startswith(code) or name.endswith(code) for code, name in zip(codes, names, strict=True))

@@ -250,13 +250,18 @@ def test_names_that_have_no_room_are_counted(drawn_texts):
 
 
 def test_reference_lines_are_drawn_and_named(drawn_texts):
-    def texts(kind, *curves):
-        content = figure_file(kind, curves, PlotLayout(size=(350, 180), format="svg")).decode()
+    def texts(kind, *curves, **more):
+        content = figure_file(kind, curves, PlotLayout(size=(350, 180), format="svg", **more)).decode()
         return {text for text, _ in drawn_texts[-1][0]}, content.count("stroke-dasharray")
 
     ceiling = tuple(min(1.0, 12 / k) for k in K)
-    words, dashed = texts(ACCURACY, accuracy("current", 0.4, current=True, ceiling=ceiling, chance=0.1))
-    assert {"ceiling", "chance", "1"} <= words
+    known = accuracy("current", 0.4, current=True, ceiling=ceiling, chance=0.1)
+    words, dashed = texts(ACCURACY, known, whole_axis=True)
+    assert {"ceiling", "chance", "1", "accuracy"} <= words
+    # By default the axis is that of the curves, and says where it begins and what lies below.
+    near, _ = texts(ACCURACY, known)
+    assert "chance 0.1, below the axis" in near
+    assert any(word.startswith("accuracy, from 0.") for word in near)
     # Scores of other kinds do not know them.
     plain, without = texts(ACCURACY, accuracy("current", 0.4, current=True))
     assert not {"ceiling", "chance"} & plain

@@ -38,7 +38,7 @@ def test_text_can_be_searched_and_pages_are_numbered() -> None:
         "4 nearest: 2 malignant, 2 benign",
         "No estimate. Not calibrated",
         "Not for decisions about a patient.",
-        "Hidden: 1 of the same patient and 2 near-duplicates.",
+        "Hidden: 1 of the same patient and 2 of the same lesion or copies.",
         "BDM+V, 200 rounds",
         "held-out patients",
         "30 × 20 px at 4, 5",

@@ -177,7 +177,7 @@ def test_html_report_contains_the_estimate_the_privacy_note_and_hidden_cases() -
         "No estimate. Not calibrated on held-out cases.",
         "Not for decisions about a patient.",
         "2026-03-01 14:05 UTC",
-        "Hidden: 1 of the same patient and 2 near-duplicates.",
+        "Hidden: 1 of the same patient and 2 of the same lesion or copies.",
         "−0.050",
         "held-out patients",
     ):

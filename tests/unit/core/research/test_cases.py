@@ -268,7 +268,7 @@ def test_near_duplicates_in_no_group_are_noted_if_patients_are_unknown(tmp_path)
     extract_features(library, "pixels", settings={"size": 8})
     (note,) = notes_on(library)
     assert note.startswith("2 cases of ")
-    assert "are near-duplicates of cases" in note
+    assert "show the same lesion as cases" in note
     with Library.open(library) as opened:
         frames = [r.case_id for r in opened.catalogue.all_cases() if "frame" in r.case_id]
     join_lesions(library, frames)

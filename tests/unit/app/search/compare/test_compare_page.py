@@ -8,6 +8,7 @@ import pytest
 from PIL import Image
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QImage
+from PySide6.QtWidgets import QLabel
 
 from semblance.app.search.compare import compared_pair
 from semblance.app.search.compare.compare_page import ComparePage
@@ -75,17 +76,66 @@ def test_keys_step_through_the_ranks_and_go_back(panel, jobs, qtbot):
         qtbot.keyClick(panel, Qt.Key.Key_Escape)
 
 
-def test_the_cards_show_which_cases_are_marked(panel):
-    state, (first, second, *_) = panel.state, panel.state.ranking.ranked
-    unmarked = panel.strip.grab().toImage()
-    kinds = (JudgementKind.ALIKE, JudgementKind.NOT_ALIKE)
+def marked(state, *, order: list[int], **kinds: JudgementKind):
+    """The ranking after marks of these cases, with the ranked cases at other ranks."""
+    search, ranked = state.ranked_search, state.ranking.ranked
     entries = tuple(
-        LedgerEntry(number, Judgement(kind, state.query.case, case.case_id))
-        for number, (kind, case) in enumerate(zip(kinds, (first, second), strict=True))
+        LedgerEntry(number, Judgement(kind, state.query.case, ranked[int(place[1:])].case_id))
+        for number, (place, kind) in enumerate(kinds.items())
     )
-    state.set_ranked_search(replace(state.ranked_search, entries=entries))
-    assert panel.strip.model().judgements == {first.row: 1, second.row: -1}
+    cases = tuple(replace(ranked[place], rank=number + 1) for number, place in enumerate(order))
+    return replace(search, entries=entries, result=replace(search.result, ranked=cases))
+
+
+def test_the_order_stays_while_one_compares_and_only_the_marks_change(panel, jobs, qtbot):
+    state, ranked = panel.state, panel.state.ranking.ranked
+    unmarked, shown = panel.strip.grab().toImage(), panel.current_case()
+    assert panel.acts.text.text() == "No marks yet."
+    places = {one: one.geometry() for one in (panel.strip, panel.acts, panel.place_line, *panel.panes)}
+    state.set_ranked_search(
+        marked(
+            state,
+            order=[1, 0, 2, 4, 3, 5, 6, 7],
+            _0=JudgementKind.ALIKE,
+            _2=JudgementKind.NOT_ALIKE,
+        )
+    )
+    jobs.run_pending()
+    assert panel.strip.model().judgements == {ranked[0].row: 1, ranked[2].row: -1}
     assert panel.strip.grab().toImage() != unmarked
+    assert (panel.current_case(), panel.acts.text.text()) == (shown, "Marked. 4 cases move")
+    assert [panel.strip.model().case_row(place) for place in range(8)] == [case.row for case in ranked]
+    qtbot.keyClick(panel.strip, Qt.Key.Key_Left)
+    jobs.run_pending()
+    assert panel.current_case() == ranked[1].case_id
+    assert {one: one.geometry() for one in places} == places
+    # The next time it is opened it has the order that the similar cases have.
+    panel.compare(ranked[1].row)
+    assert [panel.strip.model().case_row(place) for place in range(2)] == [ranked[1].row, ranked[0].row]
+    assert panel.acts.text.text() == "2 marks"
+
+
+def test_the_buttons_mark_and_their_keys_work_wherever_the_focus_is(panel, qtbot, monkeypatch):
+    monkeypatch.setattr(type(panel.state), "can_judge", property(lambda _state: True))
+    panel.feedback.show_case(panel.current_case())
+    marks = []
+    panel.judged.connect(lambda row, mark: marks.append(mark))
+    more, less = panel.feedback._buttons.values()
+    assert (more.text(), less.text(), less.width(), less.height()) == ("More like this", "Less", 96, 32)
+    qtbot.mouseClick(more, Qt.MouseButton.LeftButton)
+    assert more.isChecked()
+    for target in (panel.strip, panel.in_report, panel.panes[0].view, panel.next, panel.linked):
+        target.setFocus()
+        qtbot.keyClick(target, Qt.Key.Key_D)
+        assert (more.isChecked(), less.isChecked()) == (False, True)
+    assert marks == [1, -1, -1, -1, -1, -1]
+    qtbot.keyClick(panel.next, Qt.Key.Key_A)
+    assert panel.in_report.text() == "In the report"
+
+
+def test_no_distance_is_shown(panel):
+    texts = [label.text() for label in panel.findChildren(QLabel)] + panel.strip.drawn_texts()
+    assert not any("distance" in text for text in texts)
 
 
 def test_the_header_says_that_marks_order_the_cases(panel, jobs):

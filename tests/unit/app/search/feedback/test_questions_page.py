@@ -210,8 +210,7 @@ def test_learning_curve_and_its_badge(qtbot, page, context, jobs) -> None:
     assert page.progress.value.text().startswith("0.") or page.progress.value.text().startswith("1.")
     assert page.progress.badge.isVisible()
     assert (
-        "without judgements. Tested on 10 cases of patients not used for training"
-        in page.progress.before.text()
+        "without marks. Tested on 10 cases of patients not used for training" in page.progress.before.text()
     )
 
 
@@ -369,7 +368,7 @@ def test_curve_describes_its_last_point(curve) -> None:
     one = curve.grab().toImage()
     curve.add(4, score(0.7))
     assert sorted(curve.points) == [2, 4]
-    assert "0.70 (0.65–0.75) after 4 judgements, 0.60 before any" in curve.accessibleDescription()
+    assert "0.70 (0.65–0.75) after 4 marks, 0.60 before any" in curve.accessibleDescription()
     assert curve.grab().toImage() != one != empty
 
 

@@ -194,7 +194,7 @@ def test_contradiction_shows_both_judgements(qtbot, ranked_panel, context, jobs)
     qtbot.mouseClick(ranked_panel.list.viewport(), LEFT, pos=at)
     assert newest.sentence in ranked_panel.detail.text()
     assert oldest.sentence in ranked_panel.detail.text()
-    assert "the same pair was judged both ways" in ranked_panel.detail.text()
+    assert "the same pair was marked both ways" in ranked_panel.detail.text()
     assert ranked_panel.list.contradicting == {oldest.id}
     assert oldest.sentence in ranked_panel.list.tip(newest)
     operations.undo(context, [oldest.id])
@@ -209,7 +209,7 @@ def test_patient_in_training_and_query_is_flagged(ranked_panel, context, jobs):
     reasons = {one.reason for row in ranked_panel.rows.rows for one in row.against}
     assert {str(reason) for reason in reasons} == {
         "a case of the query's own patient was marked as less like the query",
-        "two cases of one patient were judged differently",
+        "two cases of one patient were marked differently",
     }
 
 
@@ -233,7 +233,7 @@ def test_score_shows_what_it_was_tested_on(ranked_panel, context, jobs):
     judge(context, jobs, ranked_panel, (4, True), (5, False))
     score = refine_metric.held_out_score(context.state.location, context.state.search)
     assert ranked_panel.scores.accuracy.text().startswith(f"{score.accuracy:.2f} (")
-    assert f"{score.before:.2f} without judgements" in ranked_panel.scores.note.text()
+    assert f"{score.before:.2f} without marks" in ranked_panel.scores.note.text()
     assert f"{score.cases} cases" in ranked_panel.scores.note.text()
     assert ranked_panel.scores.badge.kind == "held-out"
     assert "2 marks rarely change this score" in ranked_panel.scores.note.text()

@@ -137,7 +137,7 @@ def test_the_plot_has_a_text_description(view):
 
 
 def test_an_empty_plot_can_neither_be_saved_nor_copied(view, context):
-    assert [action.isEnabled() for action in view.menu().actions()] == [False, False]
+    assert [action.isEnabled() for action in view.menu().actions()] == [False, False, True]
     view.save_as()
     assert "nothing in this plot" in context.messages.history[-1].what
 

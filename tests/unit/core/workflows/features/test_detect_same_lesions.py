@@ -70,7 +70,7 @@ def test_a_later_import_is_compared_with_all_and_leaves_what_was_split_by_hand(f
         assert read_groups(opened.catalogue)[again].source == BY_HAND
 
 
-@pytest.mark.parametrize("during", ["Looking for near-duplicates", "Comparing near-duplicates"])
+@pytest.mark.parametrize("during", ["Looking for the same lesions and copies", "Comparing possible copies"])
 def test_the_next_import_completes_a_cancelled_detection(folder, tmp_path, during):
     class Cancelling(Reporter):
         def progress(self, done, total, what):

@@ -60,7 +60,7 @@ def test_a_sound_library_is_reported_sound_and_not_written(library):
         "prepared metrics": 1,
     }
     assert result.counted.startswith("1 catalogue, 24 images, 1 feature set, 1 metric")
-    assert f"{CASES:,} cases with their findings and judgements can be used." in result.works
+    assert f"{CASES:,} cases with their findings and marks can be used." in result.works
     assert "Metric 'plain'." in result.works
     assert verify_library(library, repair=True).findings == []
     assert tables_of(library) == before
@@ -437,7 +437,7 @@ def record_of(card: dict, learner: str = "bdm_v") -> MetricRecord:
 
 def test_a_metric_no_command_can_train_gets_other_advice():
     for card, learner, says in [
-        ({}, "clicks", "make it again from its judgements"),
+        ({}, "clicks", "make it again from its marks"),
         ({}, "from tomorrow", "this version has no learner 'from tomorrow'"),
         ({}, "bdm_v", "If it was imported, import its file again. Otherwise train it again with"),
         ({"asked": {}}, "bdm_v", r"\(semblance train LIB --learner bdm_v --name 'mine 30 %'\)"),

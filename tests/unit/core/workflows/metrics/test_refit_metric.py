@@ -80,5 +80,5 @@ def test_a_metric_refined_by_judgements_cannot_be_trained_again(tmp_path):
         library, search, [likeness_judgement(search, f"t/c{n}", n % 3 == 0) for n in range(20, 30)]
     )
     save_refined(library, Search("plain", Query("t/c0"), "mine"), "refined")
-    with Library.open(library) as opened, pytest.raises(BadInput, match="refined by judgements"):
+    with Library.open(library) as opened, pytest.raises(BadInput, match="refined by marks"):
         refit_metric(opened, opened.metric("refined"), NOTHING)

@@ -49,7 +49,7 @@ def test_batch_learners_learn_from_findings_and_judgements(library, learner, cou
     plain = train_metric(library, TrainRequest(learner, "findings"))
     assert result.card["constraints"]["judged"] == count
     assert "judged" not in plain.card["constraints"]
-    assert result.card["notes"][-1] == "Learnt from findings and 8 judgements."
+    assert result.card["notes"][-1] == "Learnt from findings and 8 marks."
     assert result.scores["measured_on"] == "held-out patients"
 
 
@@ -66,7 +66,7 @@ def test_judgements_alone_are_learnt_from(library):
     request = TrainRequest("bdm", "clicked", judgements="mine", from_findings=False)
     card = train_metric(library, request).card
     assert card["constraints"]["similar"] == card["constraints"]["dissimilar"] == 4
-    assert card["notes"][-1] == "Learnt from 8 judgements."
+    assert card["notes"][-1] == "Learnt from 8 marks."
 
 
 def test_judgements_about_held_out_cases_are_left_out_and_reported(library):
@@ -78,7 +78,7 @@ def test_judgements_about_held_out_cases_are_left_out_and_reported(library):
     card = train_metric(library, TrainRequest("bdm", "both", judgements="mine")).card
     assert card["constraints"]["judged"] == 8
     assert card["notes"][-1] == (
-        "Learnt from findings and 10 judgements; 2 of them about other cases were left out."
+        "Learnt from findings and 10 marks; 2 of them about other cases were left out."
     )
 
 
@@ -96,9 +96,9 @@ def test_comparisons_are_triplets(library):
 @pytest.mark.parametrize(
     ("request_", "match"),
     [
-        (TrainRequest("bdm", "m", judgements="nobody"), "no judgement in force"),
+        (TrainRequest("bdm", "m", judgements="nobody"), "no mark in force"),
         (TrainRequest("bdm", "m", from_findings=False), "Nothing to learn from"),
-        (TrainRequest("lda", "m", judgements="mine"), "cannot learn from judgements"),
+        (TrainRequest("lda", "m", judgements="mine"), "cannot learn from marks"),
     ],
 )
 def test_what_cannot_be_learnt_says_so(library, request_, match):

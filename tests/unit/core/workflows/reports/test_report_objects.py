@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import shutil
 import subprocess
 from dataclasses import replace
@@ -14,7 +15,10 @@ from pypdf import PdfReader
 
 from semblance import resources
 from semblance.core.errors import BadArguments, BadInput
+from semblance.core.imaging.measurements import Figure
+from semblance.core.imaging.outline import Ellipse
 from semblance.core.imaging.region import Region
+from semblance.core.library.annotations import Annotation
 from semblance.core.library.catalogue import Catalogue
 from semblance.core.library.library import Library
 from semblance.core.purpose import NOT_FOR_PATIENTS, PURPOSE
@@ -32,6 +36,8 @@ from tests.helpers.dicom_files import ROOT, save
 from tests.helpers.images import striped_folder
 from tests.helpers.mammogram_library import PATIENTS, mammogram, mammogram_library
 from tests.helpers.tables import table_library
+
+ELLIPSE = Region(2, 3, 12, 10, Ellipse.filling(12, 10))
 
 
 @pytest.fixture(scope="module")
@@ -133,6 +139,57 @@ def test_a_structured_report_has_a_group_for_the_query_and_each_case(library, tm
     assert [float(case["99SEMBLANCE", "rank"]) for case in cases] == list(range(1, PATIENTS))
     assert all(case["DCM", "111001"] == "plain" for case in cases)
     assert all(case["DCM", "112039"].startswith("Case ") for case in cases)
+
+
+def test_what_was_measured_is_printed_with_units_and_codes(library, tmp_path):
+    with Library.open(library) as opened:
+        case = next(row.case_id for row in opened.catalogue.all_cases())
+        opened.annotations.replace(
+            case,
+            [
+                Annotation("ellipse", Figure.of_region(ELLIPSE).to_json()),
+                Annotation("line", {"points": [[1.0, 2.0], [4.0, 6.0]]}),
+                Annotation("angle", {"points": [[9, 0], [0, 0], [0, 9], [9, 9]]}),
+                Annotation("probe", {"points": [[3.5, 3.5]]}),
+            ],
+        )
+    try:
+        _, (report,) = written(library, tmp_path, "sr")
+        search, _ = written(library, tmp_path, "kos")
+        json_file, html, pdf, table = (tmp_path / f"r.{kind}" for kind in ("json", "html", "pdf", "csv"))
+        for out in (json_file, html, pdf, table):
+            write_report_files(library, search, out)
+    finally:
+        with Library.open(library) as opened:
+            opened.annotations.replace(case, [])
+    drawn = groups(dcmread(report))[-4:]
+    ellipse, line, angle, probe = map(values, drawn)
+    assert set(ellipse) >= {("SCT", "42798000"), ("SCT", "373098007"), ("SCT", "386136009")}
+    assert set(line) >= {("SCT", "410668003")}
+    assert float(angle["SCT", "1483009"]) == 0
+    assert ("99SEMBLANCE", "value") in probe
+    # Each lies on the image of the query.
+    graphics = [
+        found
+        for group in drawn
+        for found in [
+            *group.ContentSequence,
+            *(i for n in group.ContentSequence for i in n.get("ContentSequence", ())),
+        ]
+        if found.ValueType == "SCOORD"
+    ]
+    assert [one.GraphicType for one in graphics] == ["POLYLINE"] * 4 + ["POINT"]
+    assert list(graphics[1].GraphicData) == [1, 2, 4, 6]
+    (image,) = json.loads(json_file.read_text(encoding="utf-8"))["measured"]
+    assert image["rank"] is None
+    results = {one["key"]: one for row in image["measurements"] for one in row["results"]}
+    assert set(results) == {"mean", "sd", "min", "max", "area", "length", "angle", "value"}
+    assert results["mean"]["value"] == pytest.approx(float(ellipse["SCT", "373098007"]))
+    assert "4 Value" in table.read_text(encoding="utf-8")
+    assert html.read_text(encoding="utf-8").count("<h2>Measurements</h2>") == 1
+    text = "".join(page.extract_text() for page in PdfReader(pdf).pages)
+    assert "Measurements" in text
+    assert "Ellipse" in text
 
 
 def test_an_object_for_a_record_refers_to_its_own_patient_only(library, tmp_path):

@@ -11,10 +11,12 @@ import pytest
 from highdicom.sr import srread
 from PIL import Image
 from pydicom import dcmread
+from pypdf import PdfReader
 from skimage.draw import polygon2mask
 
 from semblance.core.imaging.outline import Ellipse, Polygon
 from semblance.core.imaging.region import Region, region_of_mask
+from semblance.core.imaging.slab import Slab, SlabMode
 from semblance.core.library.catalogue import Catalogue
 from semblance.core.library.library import Library
 from semblance.core.reports.options import ReportOptions
@@ -23,6 +25,8 @@ from semblance.core.searches.search import Search
 from semblance.core.searches.similar_cases import MatchedPlace
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.imaging.deidentify_files import deidentify_files
+from semblance.core.workflows.imaging.key_images import KeyImage, mark_key_image
+from semblance.core.workflows.imaging.library_cache import close_libraries
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
@@ -350,3 +354,31 @@ def test_on_an_image_that_is_in_no_dicom_file_the_coordinates_are_those_of_its_c
     inside = grey[int(top) + 3 : int(bottom) - 3, int(left) + 3 : int(right) - 3]
     outside = np.concatenate([grey[: int(top) - 3].ravel(), grey[int(bottom) + 3 :].ravel()])
     assert inside.min() > 200 and outside.max() < 50
+
+
+def test_key_images_are_printed_and_are_the_key_objects(tmp_path):
+    """As they were marked, and those slices in place of the whole series."""
+    library = made_library(tmp_path, "series", {})
+    query = first_patient(library)
+    with Library.open(library) as opened:
+        row = opened.catalogue.row_of(query)
+    for key in (KeyImage(1), KeyImage(3, (0.0, 100.0), slab=Slab(SlabMode.MAXIMUM, 4.0))):
+        mark_key_image(library, row, key, is_marked=True)
+    close_libraries()
+    search = Search("plain", Query(case=query))
+    page, *_ = write_report_files(library, search, tmp_path / "r.html")
+    text = page.read_text(encoding="utf-8")
+    assert "Key images" in text
+    assert text.index("Slice 2") < text.index("Slice 4, MIP 4 mm") < text.index("Similar cases</h2>")
+    paper, *_ = write_report_files(library, search, tmp_path / "r.pdf")
+    assert "Slice 4, MIP 4 mm" in "".join(page.extract_text() for page in PdfReader(paper).pages)
+    options = ReportOptions(identified=True, dicom="kos")
+    objects, *_ = write_report_files(library, search, tmp_path / "kos.dcm", options)
+    named = {
+        str(item.ReferencedSOPSequence[0].ReferencedSOPInstanceUID)
+        for item in dcmread(objects).ContentSequence
+        if item.ValueType == "IMAGE"
+    }
+    # Slices count from the head: the second lies fourth.
+    assert {f"{ROOT}.7.0.{place + 1}" for place in (LAST - 1, LAST - 3)} <= named
+    assert not {f"{ROOT}.7.0.{place + 1}" for place in (LAST, LAST - 2, LAST - 4)} & named

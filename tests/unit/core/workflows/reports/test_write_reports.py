@@ -76,7 +76,7 @@ def test_judgements_and_ranking_settings_are_reported(table, tmp_path):
     assert [one["verdict"] for one in document["judgements"]] == ["alike", "closer to the query"]
     assert document["judgements"][1]["c"].endswith("c4")
     assert document["order"].startswith("Ordered by 2 marks (2 more like the query, 0 less)")
-    assert "judgements refined" in document["notes"][0]
+    assert "marks refined" in document["notes"][0]
     assert document["order"].endswith("More like the query: t/c5, t/c9.")
     assert [line["case_id"] for line in document["results"]] == [
         line.case_id for line in rank_cases(table, search).result.ranked
@@ -212,7 +212,7 @@ def test_a_json_report_reopens_as_the_search_it_was(table, tmp_path, identified)
 def test_a_report_says_that_the_metric_knew_the_query(table, tmp_path):
     train_metric(table, TrainRequest("lda", "trained"))
     fresh = held_out_cases(table, "trained")
-    remembered = "Used for training: the order is partly remembered."
+    remembered = "No estimate: this case trained the ranking."
     for case in (next(case for case in all_cases(table) if case not in fresh), fresh[0]):
         search, known = Search("trained", Query(case=case)), case not in fresh
         document = json.loads(write_search_report(table, search, tmp_path / "r.json").read_text())

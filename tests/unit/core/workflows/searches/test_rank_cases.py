@@ -100,7 +100,7 @@ def test_the_shape_of_the_json(table):
     assert (vote["calibrated"], vote["probability"], vote["interval"]) == (False, None, None)
     assert sum(vote["counts"].values()) == 10
     assert vote["finding"] == "kind 0"
-    assert vote["why_not"] == "Used for training: the order is partly remembered."
+    assert vote["why_not"] == "No estimate: this case trained the ranking."
     assert set(document["seconds"]) == {"features", "search"}
 
 

@@ -150,7 +150,7 @@ def test_deleted_ranked_and_judged_cases_are_reported(library):
     _forget_case(library, cases[4])
     found = saved_searches.reopen(library, "mine")
     words = " ".join(found.notes)
-    assert "1 judgement refers to cases that no longer exist" in words
+    assert "1 mark refers to cases that no longer exist" in words
     assert "1 ranked case no longer exists" in words
     assert cases[4] not in ranked(found.ranked_search)
     assert len(found.ranked_search.result.ranked) == len(ranked_search.result.ranked) - 1

@@ -99,7 +99,7 @@ def test_any_click_is_undone_and_made_again(table):
     assert ranked(refine_metric.undo_judgements(table, request)) == ranked(one)
     assert ranked(refine_metric.redo_judgements(table, request)) == ranked(two)
     assert ranked(refine_metric.undo_all_judgements(table, request)) == start
-    with pytest.raises(BadArguments, match="no judgement 999"):
+    with pytest.raises(BadArguments, match="no mark 999"):
         refine_metric.undo_judgements(table, request, [999])
 
 
@@ -230,7 +230,7 @@ def test_it_is_saved_as_a_metric_with_its_card(table):
     card = refine_metric.save_refined(table, request, "better")
     assert card["learner"] == "clicks"
     assert card["constraints"]["judgements"] == 2
-    assert "2 judgements on the metric 'plain'" in card["notes"][-1]
+    assert "2 marks on the metric 'plain'" in card["notes"][-1]
     assert card["authors"] == ["ann"]
     # Notes stand in reports, names may not.
     assert "ann" not in [
@@ -309,7 +309,7 @@ def test_a_second_click_on_a_case_replaces_the_first(table):
         (JudgementKind.ALIKE, False),
         (JudgementKind.NOT_ALIKE, True),
     ]
-    with pytest.raises(BadArguments, match="no judgement 999"):
+    with pytest.raises(BadArguments, match="no mark 999"):
         refine_metric.add_judgements(
             table, search, [likeness_judgement(search, "t/c8", True)], replaced=[999]
         )

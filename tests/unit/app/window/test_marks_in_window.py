@@ -1,4 +1,4 @@
-"""Marks by key, by menu and dropped under the query, on cases and on images from outside, in a real window."""
+"""Marks by key, by menu and dropped on Refine, on cases and on images from outside, in a real window."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from semblance.app.search.feedback import mark_cards
 from semblance.app.search.similar.ranking_panel import adjustments_text
 from semblance.app.shell import search_operations
 from semblance.app.shell.state import Change
+from semblance.app.widgets import menus
 from semblance.app.widgets.cards.case_drag import CASE_MIME
-from semblance.app.window import parts
 from semblance.core.language import translate
 from semblance.core.library.library import Library
 from semblance.core.metrics.relevance_feedback.feedback_space import no_coordinates_error
@@ -87,39 +87,35 @@ def test_keys_mark_cases_of_the_library(qtbot, window):
     wait_for_marks(window, [name(window, 9)], [name(window, 5)])
     assert sorted(ranked(window)) == sorted(before)
     assert ranked(window)[-1] == window.state.columns.ids[5]
-    strip = window.panels.judgements
-    assert f"{window.state.columns.name(9)} is like the query" in strip.images.accessibleName()
     # The same key again removes the mark.
     qtbot.keyClick(grid, Qt.Key.Key_D)
     wait_for_marks(window, [name(window, 9)], [])
-    strip.header.action_requested.emit()
+    window.panels.side.refine.undo.click()
     wait_for_marks(window, [], [])
     assert ranked(window) == before
-    assert strip.images.isHidden()
 
 
-def test_cases_and_files_are_dropped_on_either_half(qtbot, window, tmp_path):
-    strip, mime = window.panels.judgements, QMimeData()
+def test_cases_and_files_are_dropped_on_either_half(window, tmp_path):
+    window.parts.layout.show_side("refine")
+    panel, mime = window.panels.side.refine, QMimeData()
     mime.setData(CASE_MIME, str(row(window, 6)).encode())
-    drop(strip, mime, 0.2)
+    drop(panel, mime, 0.2)
     wait_for_marks(window, [name(window, 6)], [])
     with Library.open(window.state.location) as opened:
         source = opened.catalogue.sources()[0].path
     image = Path(shutil.copy(next(source.rglob("*.png")), tmp_path / "outside.png"))
     file = QMimeData()
     file.setUrls([QUrl.fromLocalFile(str(image))])
-    drop(strip, file, 0.8)
+    drop(panel, file, 0.8)
     wait_for_marks(window, [name(window, 6)], ["outside.png"])
-    assert "outside.png is not like the query" in strip.images.accessibleName()
-    drop(strip, file, 0.2)
+    wait_for(window, lambda: panel.rows.rows[0].sentence == "outside.png is not like the query")
+    drop(panel, file, 0.2)
     wait_for_marks(window, [name(window, 6), "outside.png"], [])
-    with qtbot.waitSignal(strip.list_requested):
-        qtbot.mouseClick(strip.images, LEFT)
     # Its file is read for the ranking: without it the mark does not count.
     image.unlink()
     search_operations.rank(window.context)
     wait_for(window, lambda: bool(window.state.ranked_search.left_out))
-    assert "outside.png" in strip.note.text()
+    wait_for(window, lambda: "outside.png" in panel.note.text())
 
 
 def test_a_file_that_cannot_be_read_is_not_marked(window, monkeypatch, tmp_path):
@@ -134,7 +130,7 @@ def test_a_file_that_cannot_be_read_is_not_marked(window, monkeypatch, tmp_path)
 def test_the_query_itself_is_not_marked(window):
     case = window.state.query.case
     assert mark_cards.mark_cases(window.context, [case], positive=True) is None
-    assert [m.what for m in window.context.messages.history] == [f"{case} cannot be judged against itself."]
+    assert [m.what for m in window.context.messages.history] == [f"{case} cannot be marked against itself."]
 
 
 def test_marks_stay_with_their_query(window):
@@ -152,12 +148,13 @@ def test_metric_without_coordinates_shows_a_notice(window):
     window.state.change_search(concepts=(("round", 0.5),))
     search_operations.rank(window.context)
     wait_for(window, lambda: window.state.ranked_search.refused is not None)
-    strip = window.panels.judgements
-    assert "The search continues without concepts." in strip.note.text()
+    window.parts.layout.show_side("refine")
+    panel = window.panels.side.refine
+    wait_for(window, lambda: "The search continues without concepts." in panel.note.text())
     with use_language("de"):
         window.state.changed.emit(Change.RANKING)
-        assert translate(no_coordinates_error().message) in strip.note.text()
-        assert no_coordinates_error().message not in strip.note.text()
+        wait_for(window, lambda: translate(no_coordinates_error().message) in panel.note.text())
+        assert no_coordinates_error().message not in panel.note.text()
 
 
 def test_the_menu_of_a_case_offers_both_marks(window, monkeypatch):
@@ -168,7 +165,7 @@ def test_the_menu_of_a_case_offers_both_marks(window, monkeypatch):
         chosen.extend(texts)
         texts["Less like this"].trigger()
 
-    monkeypatch.setattr(parts, "Menu", type("Taken", (QMenu,), {"exec": take}))
+    monkeypatch.setattr(menus, "Menu", type("Taken", (QMenu,), {"popup": take}))
     window.parts.show_case_menu(row(window, 8), QPoint())
     assert "More like this" in chosen
     wait_for_marks(window, [], [name(window, 8)])

@@ -1,0 +1,1 @@
+"""Teaching collections in the window: their list, their commands, and the quiz."""

@@ -1,0 +1,232 @@
+"""The commands on teaching collections: put cases into them, list them, export them, and the quiz."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QInputDialog, QMenu, QWidget
+
+from semblance.app.shell.context import Context
+from semblance.app.shell.file_dialogs import choose_target
+from semblance.app.shell.state import Change
+from semblance.app.teaching.collections_panel import CollectionsPanel
+from semblance.app.teaching.quiz_page import QuizPage
+from semblance.app.widgets.thumbnail_loader import ThumbnailSource
+from semblance.core.language import format_number, tr, tr_n, visible
+from semblance.core.library.case_columns import Rows
+from semblance.core.library.collections import CollectionItem
+from semblance.core.workflows.teaching import edit_collections, export_collection
+from semblance.core.workflows.teaching.edit_collections import ListedCollection
+
+_SLIDES, _SET, _KEY_OBJECTS = ".pdf", ".zip", ".dcm"
+
+
+class TeachingCommands(QObject):
+    """``selected_cases`` returns the catalogue rows of the selected cases. ``list_requested(name, panel)``: show a list
+    beside the images · ``page_requested(name, page)``: show a page on the whole window."""
+
+    list_requested = Signal(str, object)
+    page_requested = Signal(str, object)
+
+    def __init__(
+        self,
+        context: Context,
+        parent: QWidget,
+        thumbnails: ThumbnailSource,
+        selected_cases: Callable[[], Rows],
+    ) -> None:
+        super().__init__(parent)
+        self._context, self._parent, self._thumbnails = context, parent, thumbnails
+        self._selected_cases = selected_cases
+        self._panel: CollectionsPanel | None = None
+        self._quiz: QuizPage | None = None
+        self._listed: tuple[ListedCollection, ...] = ()
+        self.commands: dict[str, Callable[[], object]] = {
+            "collections": self.show_collections,
+            "add_to_collection": self.ask_collection,
+        }
+        context.state.on_change(Change.LIBRARY | Change.CASES, self, self.read)
+
+    def read(self, then: Callable[[], object] | None = None) -> None:
+        """Read the collections of the library again."""
+        if self._context.state.location is None:
+            self._show((), None)
+            return
+        job = self._context.jobs.run(
+            tr("Reading the collections"),
+            edit_collections.read_collections,
+            self._context.state.location,
+            channel="collections",
+            quiet=True,
+        )
+        job.done.connect(lambda listed: self._show(listed, then))
+
+    def _show(self, listed: tuple[ListedCollection, ...], then: Callable[[], object] | None) -> None:
+        self._listed = listed
+        if self._panel is not None:
+            self._panel.show_collections(listed)
+        if then is not None:
+            then()
+
+    def show_collections(self) -> None:
+        """Show the list of the collections."""
+        if self._panel is None:
+            self._panel = made = CollectionsPanel(self._context, self._thumbnails)
+            made.put_requested.connect(self.put)
+            made.export_requested.connect(self.export)
+            made.quiz_requested.connect(self.start_quiz)
+            made.changed.connect(self.read)
+            made.destroyed.connect(self._forget)
+        self._panel.show_collections(self._listed)
+        self.list_requested.emit("collections", self._panel)
+        self.read()
+
+    def _cover(self, covered: bool) -> None:
+        if self._panel is not None:
+            self._panel.set_covered(covered)
+
+    def _forget(self) -> None:
+        self._panel = None
+
+    def fill_menu(self, menu: QMenu, case_row: int) -> None:
+        """Add the collections that the case of the menu, and those selected with it, can be put into."""
+        if not self._context.state.can_write:
+            return
+        rows = self._selected_cases().tolist()
+        rows = rows if case_row in rows else [case_row]
+        text = tr("Add to a collection")
+        if len(rows) > 1:
+            text = tr("Add {n} cases to a collection", n=format_number(len(rows), ","))
+        inner = menu.addMenu(text)
+        for one in self._listed:
+            if one.may_change:
+                name = visible(one.collection.name).replace("&", "&&")
+                inner.addAction(name, partial(self.put, rows, one))
+        inner.addSeparator()
+        inner.addAction(tr("New collection…"), partial(self.put, rows, None))
+
+    def ask_collection(self) -> None:
+        """Ask into which collection the selected cases are to be put: one of the list, or a new name."""
+        rows = self._selected_cases().tolist()
+        if not rows:
+            self._context.messages.info(tr("Select the cases first."))
+            return
+        names = [one.collection.name for one in self._listed if one.may_change]
+        name, ok = QInputDialog.getItem(
+            self._parent,
+            tr("Add to a collection"),
+            tr("Collection, or the name of a new one"),
+            names,
+            0,
+            True,
+        )
+        if ok and name.strip():
+            known = {one.collection.name: one for one in self._listed}
+            self._put(rows, known.get(name), name)
+
+    def put(self, rows: Sequence[int], listed: ListedCollection | None) -> None:
+        """Put cases, or the place searched for in one, into a collection; ``None``: ask for the name of a new one."""
+        name = "" if listed is None else listed.collection.name
+        if listed is None:
+            name, ok = QInputDialog.getText(self._parent, tr("New collection"), tr("Name"))
+            if not ok or not name.strip():
+                return
+        self._put(rows, listed, name)
+
+    def _put(self, rows: Sequence[int], listed: ListedCollection | None, name: str) -> None:
+        items = [item for row in rows if (item := self._item(row)) is not None]
+        key = None if listed is None else listed.collection.id
+
+        def tell(added: int) -> None:
+            text = (
+                tr_n("{n} case was put into “{name}”.", "{n} cases were put into “{name}”.", added, name=name)
+                if added
+                else tr("“{name}” has them already.", name=name)
+            )
+            actions = [(tr("Show"), self.show_collections)]
+            if added and listed is not None:
+                actions.insert(0, (tr("Undo"), partial(self._save, listed, listed.collection.items)))
+            self._context.messages.info(text, actions=actions, topic="collection")
+            self.read()
+
+        job = self._context.jobs.run(
+            tr("Changing a collection"),
+            edit_collections.put_items,
+            self._context.state.location,
+            key,
+            name,
+            items,
+            quiet=True,
+        )
+        self._context.follow(job, tell)
+
+    def _save(self, listed: ListedCollection, items: tuple[CollectionItem, ...]) -> None:
+        job = self._context.jobs.run(
+            tr("Changing a collection"),
+            edit_collections.save_items,
+            self._context.state.location,
+            listed.collection.id,
+            items,
+            quiet=True,
+        )
+        self._context.follow(job, lambda _none: self.read())
+
+    def _item(self, row: int) -> CollectionItem | None:
+        """The case with the region that is searched with, or the place that was found in it."""
+        state = self._context.state
+        index = state.columns.index_of_row(row)
+        if index < 0:
+            return None
+        case, region = state.columns.ids[index], None
+        if state.query is not None and state.query.case == case:
+            region = state.query.region
+        elif state.ranking is not None:
+            place = next((one.place for one in state.ranking.ranked if one.row == row), None)
+            region = None if place is None or place.is_whole else place.region
+        return CollectionItem(case, region, None if region is None else region.middle_slice)
+
+    def export(self, listed: ListedCollection) -> None:
+        """Ask for a file, and write the collection to it, de-identified."""
+        filters = {
+            tr("Slides (PDF)"): _SLIDES,
+            tr("Teaching set, findings covered"): _SET,
+            tr("DICOM key objects"): _KEY_OBJECTS,
+        }
+        file, chosen = choose_target(
+            self._parent,
+            tr("Export the collection, de-identified"),
+            f"{tr('collection')}{_SLIDES}",
+            ";;".join(f"{name} (*{ending})" for name, ending in filters.items()),
+        )
+        if file is None:
+            return
+        ending = next((one for name, one in filters.items() if chosen.startswith(name)), _SLIDES)
+        if file.suffix.lower() not in filters.values():
+            file = file.with_name(file.name + ending)
+        job = self._context.jobs.run(
+            tr("Exporting {name}", name=listed.collection.name),
+            export_collection.export_collection,
+            self._context.state.location,
+            listed.collection.name,
+            file,
+        )
+        self._context.follow(job, self._tell_export)
+
+    def _tell_export(self, files: Sequence[Path]) -> None:
+        self._context.messages.info(
+            tr("The collection was written to {file}.", file=files[0].name),
+            tr("Without names, ids and notes. `semblance collections export` can include them."),
+        )
+
+    def start_quiz(self, listed: ListedCollection) -> None:
+        """Show the cases of the collection with their findings covered."""
+        if self._quiz is None:
+            self._quiz = QuizPage(self._context)
+            self._quiz.running.connect(self._cover)
+        if self._quiz.start(listed):
+            self.page_requested.emit("collections", self._quiz)
+        else:
+            self._context.messages.info(tr("No case of this collection has a finding to ask for."))
