@@ -25,6 +25,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QApplication, QComboBox, QLabel, QWidget
 
 from semblance.app.screenshot import process_events, wait_until_idle
+from semblance.app.search.compare.compare_page import ComparePage
 from semblance.app.search.query.query_panel import QueryPanel
 from semblance.app.search.similar.summary_strip import SummaryStrip
 from semblance.app.shell import library_operations, search_operations
@@ -37,6 +38,7 @@ from semblance.app.window.top_bar import ChoiceButton
 from semblance.core.imaging.region import Region
 from semblance.core.library.case_columns import CaseColumns
 from semblance.core.workflows.searches.rank_cases import nearest_cases
+from semblance.core.workflows.searches.search_result import SearchResult
 from tests.helpers.long_run import LONG
 from tests.helpers.named_images import (
     NAME,
@@ -417,7 +419,7 @@ class ScreenMachine(RuleBasedStateMachine):
                 where = f"{text!r} in {path_of(widget)}"
                 for owner in _OWNER.findall(text):
                     assert owner == library, f"of another library: {where}"
-                self._check_ranks(text, where)
+                self._check_ranks(widget, text, where)
                 if (shown := _QUERY.search(text)) is not None:
                     assert shown[1] == self._query_name(), f"of another query: {where}"
                 if "torn" in text:
@@ -440,8 +442,18 @@ class ScreenMachine(RuleBasedStateMachine):
         found = None if query is None else NAME.search(str(query.case or query.image.name))
         return "" if found is None else found[0]
 
-    def _check_ranks(self, text: str, where: str) -> None:
-        ranked = () if self.state.ranking is None else self.state.ranking.ranked
+    def _ranking_on(self, widget: QWidget) -> SearchResult | None:
+        """The ranking of the search. Compare keeps its order while one marks: there it is the one before the marks."""
+        pair = self.compare_page._pair if _ancestor(widget, ComparePage) is not None else None
+        if pair is None or pair.latest is None:
+            return self.state.ranking
+        assert pair.latest is self.state.ranked_search, f"marks of another ranking: {_path(widget)}"
+        assert pair.query == self.state.query
+        return pair.ranked_search.result
+
+    def _check_ranks(self, widget: QWidget, text: str, where: str) -> None:
+        ranking = self._ranking_on(widget)
+        ranked = () if ranking is None else ranking.ranked
         for rank, name in _RANKED.findall(text):
             assert int(rank) <= len(ranked), f"no such rank: {where}"
             grouped = [ranked[int(rank) - 1].case_id]
@@ -466,7 +478,7 @@ class ScreenMachine(RuleBasedStateMachine):
     def _check_grid(self, grid: CaseGrid) -> None:
         model, columns = grid.model(), self.state.columns
         shown = [(model.case_row(place), model.rank(place)) for place in range(len(model))]
-        ranking = self.state.ranking
+        ranking = self._ranking_on(grid)
         expected = [(case.row, case.rank) for case in (() if ranking is None else ranking.ranked)]
         assert [one for one in shown if one in expected] == expected, f"another ranking: {path_of(grid)}"
         marks = self.state.marks

@@ -19,11 +19,16 @@ from tests.helpers.prompt_jobs import PromptJobs
 LINE, OTHER = (Figure("line", ((0.0, 0.0), (end, 4.0))) for end in (3.0, 8.0))
 
 
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    return make_library(tmp_path_factory.mktemp("figures") / "l")
+
+
 @pytest.fixture
-def context(qtbot, private_home, tmp_path):
+def context(qtbot, private_home, library):
     jobs = PromptJobs()
     context = make_context(jobs)
-    context.state.set_library(read_snapshot(make_library(tmp_path / "l")))
+    context.state.set_library(read_snapshot(library))
     yield context
     close_libraries()
     jobs.shutdown()

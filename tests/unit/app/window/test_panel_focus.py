@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QApplication, QMenu, QToolButton
 
 from semblance.app.screenshot import wait_until_idle
 from semblance.app.shell import search_operations
+from semblance.app.widgets.cards.card_view import NONE
 from semblance.core.searches.query import Query
 from tests.helpers.striped_library import striped_library
 from tests.helpers.windows import open_window, wait_for
@@ -30,7 +31,7 @@ def test_the_cases_of_a_library_that_opens_have_the_keyboard(trained):
     with open_window(trained) as window:
         window.activateWindow()
         assert window.focusWidget() is window.panels.library.grid
-        assert window.panels.library.grid.current() == window.panels.library.grid.model().case_row(0)
+        assert window.panels.library.grid.current() == window.panels.library.query_row() != NONE
 
 
 def test_a_key_leads_to_each_panel_shown_or_not(qtbot, trained):
