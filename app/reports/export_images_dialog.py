@@ -75,7 +75,7 @@ class ExportImagesDialog(Dialog):
         self.clean_pixels.setChecked(context.settings.blacks_out_text)
         if not is_text_detector_installed():
             self.clean_pixels.setEnabled(self.clean_pixels.isChecked())
-            self.clean_pixels.setToolTip(tr('Not installed. Run pip install "semblance-retrieval[ocr]"'))
+            self.clean_pixels.setToolTip(tr("Not installed. The help page Installation says how it is."))
         self.identified = QCheckBox(tr("Include patient identifiers"))
         self.note = WrappedLabel(role="small")
         stem = Path(target_folder()) / f"{tr('images')} {datetime.now():%Y-%m-%d %H.%M.%S}"

@@ -43,7 +43,7 @@ def test_the_frozen_metric_is_the_form_and_explains_itself(base: object, tmp_pat
     assert again.card.parameters["base"] == "start"
     assert "3 marks on the metric 'start'" in again.card.notes[-1]
     assert again.card.authors == ("ann",)
-    assert again.card.constraints == {"judgements": 3, "marked triplets": 3}
+    assert again.card.constraints == {"judgements": 3, "judged triplets": 3}
 
 
 def test_a_refined_metric_can_be_refined() -> None:

@@ -61,7 +61,7 @@ def test_judgements_are_undone_and_redone_in_any_order() -> None:
     assert ledger.redo_last() == []
     assert cases_in_force(ledger) == ["a", "b", "c", "d"]
     assert ledger.undo_last() == [ids[3]]
-    with pytest.raises(BadArguments, match="no judgement 99"):
+    with pytest.raises(BadArguments, match="no mark 99"):
         ledger.undo([99])
 
 
