@@ -447,7 +447,7 @@ class ScreenMachine(RuleBasedStateMachine):
         pair = self.compare_page._pair if _ancestor(widget, ComparePage) is not None else None
         if pair is None or pair.latest is None:
             return self.state.ranking
-        assert pair.latest is self.state.ranked_search, f"marks of another ranking: {_path(widget)}"
+        assert pair.latest is self.state.ranked_search, f"marks of another ranking: {path_of(widget)}"
         assert pair.query == self.state.query
         return pair.ranked_search.result
 
