@@ -218,7 +218,7 @@ class TeachingCommands(QObject):
     def _tell_export(self, files: Sequence[Path]) -> None:
         self._context.messages.info(
             tr("The collection was written to {file}.", file=files[0].name),
-            tr("Without names, ids and notes. `semblance collections export` can include them."),
+            tr("Without names, ids and notes."),
         )
 
     def start_quiz(self, listed: ListedCollection) -> None:

@@ -294,8 +294,8 @@ class FullPages:
         if not self.open:
             return
         self._leave_large()
-        if self._is_shown("compare"):
-            self._select_compared()
+        if self._is_shown("compare") and (case_row := self._panels.compare.row_after_leaving()) >= 0:
+            self._panels.ranking.grid.set_current(case_row)
         back, self._return_to = self._return_to, None
         has_library = self._context.state.library is not None
         if back is not None and has_library:

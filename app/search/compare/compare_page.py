@@ -34,7 +34,7 @@ from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.viewer.key_images import KeyImages
 from semblance.app.viewer.linked_panes import LinkedPanes
 from semblance.app.viewer.tool_row import MeasureButton
-from semblance.app.viewer.tools import RECTANGLE, SELECT
+from semblance.app.viewer.tools import KINDS, RECTANGLE, SELECT
 from semblance.app.widgets.buttons import KeyTip
 from semblance.app.widgets.cards.card_layout import STRIP_CARDS
 from semblance.app.widgets.cards.card_view import NONE
@@ -221,7 +221,7 @@ class ComparePage(FullPage):
             KeyImages(self._context, pane)
             attach_menu(pane.view, partial(self._menu_of, side))
             pane.view.pointed_at.connect(lambda at, side=side: self.reason.point(side, at))
-            pane.view.tool_changed.connect(self.measure.show_tool)
+            pane.view.tool_changed.connect(self._share_tool)
         self.panes[1].view.tool_changed.connect(lambda name: self.draw.setChecked(name == RECTANGLE))
         query = self.panes[0]
         for changed in (query.view.window_changed, query.view.inverted_changed, query.slice_changed):
@@ -293,6 +293,15 @@ class ComparePage(FullPage):
     def current_row(self) -> int:
         """The catalogue row of the ranked case, -1 for none."""
         return NONE if self._pair is None else self._pair.case.row
+
+    def row_after_leaving(self) -> int:
+        """The catalogue row to go on with in the ranking, -1 for none: the ranked case, or the one that takes its place
+        if it was marked as less alike. Such a case goes last, where nobody wants to follow it."""
+        pair, now = self._pair, self._state.ranking
+        if pair is None or now is None or pair.case.case_id not in pair.marks.disliked:
+            return self.current_row()
+        ranked = now.ranked
+        return ranked[min(pair.place, len(ranked) - 1)].row if ranked else NONE
 
     def _pair_with(self, case_row: int) -> ComparedPair | None:
         """The query and the ranked case ``case_row``, or the nearest if that is not ranked; ``None`` without one."""
@@ -588,6 +597,14 @@ class ComparePage(FullPage):
         is_on = self.panes[1].view.tool == name
         for pane in self.panes:
             pane.view.set_tool(SELECT if is_on else name)
+
+    def _share_tool(self, name: str) -> None:
+        """A tool that a key chose measures both images, as the button says. A region is drawn on the ranked case."""
+        self.measure.show_tool(name)
+        tool = name if self.measure.isChecked() else SELECT
+        for pane in self.panes:
+            if pane.view.tool != tool and (tool != SELECT or pane.view.tool in KINDS):
+                pane.view.set_tool(tool)
 
     # A region of the ranked case
 

@@ -244,8 +244,8 @@ class RankingPanel(Panel):
         self._thumbnails.show_slices(slices)
         animate = is_same_query and self._context.settings.flag(ANIMATE_REORDERING, default=True)
         self.grid.set_model(self._case_model(ranking, columns), keep_scroll=is_same_query, animate=animate)
-        if not is_same_query and self.grid.current_place() not in self.grid.visible_places():
-            # What was compared with the query before is far down now. The nearest cases are of interest.
+        if not is_same_query:
+            # Who asks anew wants to see the nearest cases, and why the first of them, whatever was current before.
             self.grid.set_current(NONE)
         self.summary.show_ranking(
             ranking, columns, stale=self._is_stale(), no_match_rate=self._state.no_match_rate
@@ -461,8 +461,8 @@ def _nearest_mark_notes(ranking: SearchResult, columns: CaseColumns) -> dict[int
         return columns.name(index) if index >= 0 else case
 
     def rank(case: str) -> str:
-        # A marked case may be grouped or hidden. Its name would be too long for a card.
-        return ranks.get(case) or ("+" if case in liked else "\N{EN DASH}")
+        # A marked case that is grouped or hidden has no number, and its name would be too long for a card.
+        return ranks.get(case, "")
 
     def note(case: RankedCase) -> tuple[str, str]:
         if case.case_id in liked or case.case_id in disliked:
@@ -484,12 +484,11 @@ def _nearest_mark_notes(ranking: SearchResult, columns: CaseColumns) -> dict[int
 def _near_text(
     liked: str | None, disliked: str | None, nearer_to_liked: bool, name: Callable[[str], str]
 ) -> str:
-    """ "near 1, far from 9" for the marked cases that a case is nearest to."""
-    if liked is None or disliked is None:
-        marked = liked or disliked
-        return tr("near {case}", case=name(marked)) if marked and nearer_to_liked == (marked == liked) else ""
-    near, far = (liked, disliked) if nearer_to_liked else (disliked, liked)
-    return tr("near {case}, far from {other}", case=name(near), other=name(far))
+    """ "near 1, far from 9" for the marked cases that a case is nearest to, without those that ``name`` leaves out."""
+    near, far = (name(case) if case else "" for case in (liked, disliked)[:: 1 if nearer_to_liked else -1])
+    if not near:
+        return tr("far from {other}", other=far) if far else ""
+    return tr("near {case}, far from {other}", case=near, other=far) if far else tr("near {case}", case=near)
 
 
 def adjustments_text(ranked: RankedSearch | None) -> str:

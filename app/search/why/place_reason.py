@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QEnterEvent, QFocusEvent, QImage, QKeyEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QEnterEvent, QFocusEvent, QImage, QKeyEvent, QPainter, QPaintEvent, QPen, QShowEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from semblance.app.shell.theme import colour, font, plain_tip, theme, theme_signals
-from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
+from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.place_marks import LetteredPoint, PlaceMarks, draw_letter
 from semblance.app.widgets.thumbnail_loader import as_image
@@ -33,8 +33,9 @@ class PlaceReason(QWidget):
         self.sentence = WrappedLabel()
         self.rows: list[PlaceRow] = []
         self.summary = WrappedLabel(role="small")
-        #: What the place under the pointer matches. Its line is always there, so that nothing moves.
-        self.pointed = ElidedLabel(role="third")
+        #: What the place under the pointer matches. Its two lines are always there, so that nothing moves.
+        self.pointed = WrappedLabel(role="third")
+        self.pointed.setAlignment(Qt.AlignmentFlag.AlignTop)
         self._rows = vbox(spacing=0)
         column = vbox(self, spacing=6)
         column.addWidget(self.sentence)
@@ -42,6 +43,19 @@ class PlaceReason(QWidget):
         column.addWidget(self.pointed)
         column.addWidget(self.summary)
         self.show_comparison(None)
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self._reserve()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._reserve()
+
+    def _reserve(self) -> None:
+        self.pointed.ensurePolished()
+        self.pointed.setMinimumHeight(2 * self.pointed.fontMetrics().lineSpacing())
 
     def show_comparison(self, found: ImageComparison | None) -> None:
         """Show the pairs of ``found``; nothing without places."""

@@ -150,6 +150,23 @@ def test_compare_shows_the_next_case_after_less_like_this(qtbot, library):
         assert window.panels.compare.facts.texts()[0] == ["Query", "Rank 2"]
 
 
+def test_the_ranking_does_not_follow_a_case_that_was_marked_less_to_its_end(qtbot, library):
+    with open_window(library) as window:
+        search_first_case(window)
+        grid, compare = window.panels.ranking.grid, window.panels.compare
+        window.parts.full.compare(window.state.ranking.ranked[1].row)
+        wait_until_idle(window)
+        less, scrolled = compare.current_case(), grid.verticalScrollBar().value()
+        qtbot.keyClick(compare.panes[1].view, Qt.Key.Key_D)
+        wait_until_idle(window)
+        assert compare.current_case() == less
+        window.parts.full.leave()
+        wait_until_idle(window)
+        ranked = window.state.ranking.ranked
+        assert ranked[-1].case_id == less
+        assert (grid.current(), grid.verticalScrollBar().value()) == (ranked[1].row, scrolled)
+
+
 def test_the_query_itself_cannot_be_marked_in_full_size(qtbot, library):
     with open_window(library) as window:
         search_first_case(window)

@@ -57,6 +57,17 @@ def test_query_is_shown_beside_the_ranked_case(panel):
     assert len(texts[1]) == 3
 
 
+def test_a_tool_that_a_key_chose_measures_both_images(panel, qtbot):
+    views = [pane.view for pane in panel.panes]
+    for measured, other in (views, views[::-1]):
+        qtbot.keyClick(measured, Qt.Key.Key_E, Qt.KeyboardModifier.ShiftModifier)
+        assert (measured.tool, other.tool, panel.measure.isChecked()) == ("roi-ellipse", "roi-ellipse", True)
+        measured.set_tool("select")
+        assert (measured.tool, other.tool, panel.measure.isChecked()) == ("select", "select", False)
+    panel.draw.click()
+    assert [view.tool for view in views] == ["select", "rectangle"]
+
+
 def test_keys_step_through_the_ranks_and_go_back(panel, jobs, qtbot):
     left = panel.panes[1].view.viewport.x
     qtbot.keyClick(panel.panes[1].view, Qt.Key.Key_Right)

@@ -13,6 +13,7 @@ from semblance.app.shell import search_operations
 from semblance.app.shell.state import TrainingRun
 from semblance.app.shell.theme import set_theme
 from semblance.app.widgets.cards.card_layout import LARGE_CARDS, SMALL_CARDS, card_feedback_buttons
+from semblance.app.widgets.cards.card_view import NONE
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.core.errors import BadInput
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
@@ -218,6 +219,17 @@ def test_search_current_searches_with_the_ranked_case(qtbot, ranked, context, jo
     jobs.run_pending()
     assert context.state.query == Query(case="c001")
     assert [query.case for query, *_ in searches] == ["c001"]
+
+
+def test_another_query_begins_without_a_current_case(ranked, context):
+    """Why tells of the nearest case then, not of one that was near another query."""
+    ranked.grid.set_current(2)
+    context.state.set_ranked_search(unrefined_search(ranking()))
+    assert ranked.grid.current() == 2
+    other = replace(ranking(), query=Query(case="c004"))
+    context.state.set_query(other.query)
+    context.state.set_ranked_search(unrefined_search(other))
+    assert ranked.grid.current() == NONE
 
 
 def test_enter_and_double_click_compare_with_the_query(qtbot, ranked, context, jobs, searches):
