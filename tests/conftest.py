@@ -101,7 +101,8 @@ def private_home(
     # `mktemp` would number it, and look for the last number among thousands of folders.
     home = Path(tempfile.mkdtemp(prefix="home-", dir=tmp_path_factory.getbasetemp()))
     redirect_user_folders(monkeypatch, home)
-    model_folder = None if request.config.cache is None else request.config.cache.mkdir("encoder")
+    cache: pytest.Cache | None = getattr(request.config, "cache", None)
+    model_folder = None if cache is None else cache.mkdir("encoder")
     if model_folder is not None:
         link_cached_encoder(model_folder)
     yield home

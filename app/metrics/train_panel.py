@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtWidgets import (
     QCheckBox,
     QFormLayout,
@@ -37,7 +37,7 @@ from semblance.core.language import as_lazy, tr, tr_n, tr_name
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.records import unique_name
 from semblance.core.metrics.declarations import LearnerDeclaration
-from semblance.core.metrics.registry import grouped_learners, learners, plugin_learners
+from semblance.core.metrics.registry import declared_learner, grouped_learners, learners, plugin_learners
 from semblance.core.metrics.steps.sequence import chosen_steps, default_steps, parse_steps, steps_text
 from semblance.core.parameters import Parameter, Value
 from semblance.core.plugins import origin_text
@@ -85,26 +85,23 @@ class TrainPanel(Panel):
 
     slider_requested = Signal()
 
-    def __init__(self, context: Context) -> None:
-        super().__init__(tr("Train"))
+    def __init__(self, context: Context, parent: QWidget | None = None) -> None:
+        super().__init__(tr("Train"), parent)
         self._context, self._state = context, context.state
-        self.learner_rows = {learner.name: _LearnerRow(learner) for learner in learners()}
+        #: Those of the papers and of plug-ins, and of the others those that were shown or ticked: there are many.
+        self.learner_rows = _LearnerRows(self, self._update_learners)
         #: The parameters of learners that were ticked, by name.
         self.forms: dict[str, ParameterForm] = {}
         #: The library and the metric's name of each running training.
         self._running: dict[Job, tuple[LibraryLocation | None, str]] = {}
         #: The learner that was ticked for the open library, until others are ticked.
-        self._default_learner = DEFAULT_LEARNER
+        self._default_learner = self._suitable_learner()
         self._make_data_fields()
         self._make_buttons()
         self._make_layout()
-        for learner_row in self.learner_rows.values():
-            learner_row.box.toggled.connect(self._update_learners)
-        self.learner_rows[DEFAULT_LEARNER].box.setChecked(True)
-        self._state.changed.connect(self._follow_state)
-        self._choose_default_learner()
-        self._update_learners()
+        self.set_learners([self._default_learner])
         self._update_features()
+        self._state.changed.connect(self._follow_state)
 
     @lazy_part
     def curve(self) -> LiveCurve:
@@ -161,9 +158,13 @@ class TrainPanel(Panel):
         self.cancel_button.clicked.connect(self.cancel)
 
     def _make_layout(self) -> None:
-        content = QWidget()
+        # From the outside in: each widget is styled again when one around it gets a parent.
+        content, bottom_bar = QWidget(), QFrame()
+        column = vbox(self)
+        column.addWidget(PanelScrollArea(content, tr("Train")), 1)
+        column.addWidget(bottom_bar)
         content_layout = vbox(content, spacing=8, margins=(12, 8, 12, 8))
-        papers, compared = grouped_learners()
+        papers = grouped_learners()[0]
         content_layout.addWidget(SectionHeader(tr("Learners")))
         for paper, group in groupby(papers, key=lambda learner: learner.paper):
             content_layout.addWidget(ElidedLabel(paper, role="third"))
@@ -177,9 +178,8 @@ class TrainPanel(Panel):
         self.compared_header.expanded.connect(self._show_compared_learners)
         self.compared_header.set_expanded(False)
         content_layout.addWidget(self.compared_header)
-        for learner in compared:
-            content_layout.addWidget(self.learner_rows[learner.name])
-        self._show_compared_learners(False)
+        self._compared_layout = vbox(spacing=8)
+        content_layout.addLayout(self._compared_layout)
         self._forms_layout = vbox(spacing=8)
         content_layout.addLayout(self._forms_layout)
         content_layout.addWidget(self.sources)
@@ -199,7 +199,6 @@ class TrainPanel(Panel):
         content_layout.addWidget(self.split_form)
         content_layout.addWidget(self.split_label)
         content_layout.addStretch(1)
-        bottom_bar = QFrame()
         set_look(bottom_bar, role="bar")
         buttons = hbox(spacing=8)
         stop_buttons = hbox(spacing=8)
@@ -215,15 +214,16 @@ class TrainPanel(Panel):
         bottom.addLayout(stop_buttons)
         bottom.addLayout(buttons)
         self._bottom_layout = bottom
-        column = vbox(self)
-        column.addWidget(PanelScrollArea(content, tr("Train")), 1)
-        column.addWidget(bottom_bar)
 
     def _show_compared_learners(self, is_expanded: bool) -> None:
         """Show all learners to compare with, or only the ticked ones."""
+        place = 0
         for learner in grouped_learners()[1]:
-            learner_row = self.learner_rows[learner.name]
-            learner_row.setVisible(is_expanded or learner_row.box.isChecked())
+            if is_expanded or learner.name in self.learner_rows:
+                row = self.learner_rows[learner.name]
+                self._compared_layout.insertWidget(place, row)
+                row.setVisible(is_expanded or row.box.isChecked())
+                place += 1
 
     def features(self) -> str:
         """The chosen feature set, or several as on the command line, in the order of the library."""
@@ -235,15 +235,20 @@ class TrainPanel(Panel):
 
     def chosen_learners(self) -> list[str]:
         """Names of the ticked learners."""
-        return [name for name, learner_row in self.learner_rows.items() if learner_row.box.isChecked()]
+        rows = self.learner_rows
+        return [one.name for one in learners() if one.name in rows and rows[one.name].box.isChecked()]
 
     def _learner_classes(self) -> list[type[LearnerDeclaration]]:
         return [self.learner_rows[name].learner for name in self.chosen_learners()]
 
     def set_learners(self, names: Sequence[str]) -> None:
         """Tick these learners and untick all others."""
-        for name, learner_row in self.learner_rows.items():
-            learner_row.box.setChecked(name in names)
+        for name in (*names, *self.learner_rows):
+            box = self.learner_rows[name].box
+            # Each tick would check all that was entered.
+            with QSignalBlocker(box):
+                box.setChecked(name in names)
+        self._update_learners()
 
     def train(self) -> None:
         """Train every ticked learner. They are trained one after another."""
@@ -310,7 +315,7 @@ class TrainPanel(Panel):
             return
         form = ParameterForm(learner.parameters, title=tr_name(learner.title))
         form.valuesChanged.connect(self._update_buttons)
-        order = list(self.learner_rows)
+        order = [one.name for one in learners()]
         index = sum(order.index(other) < order.index(name) for other in self.forms)
         self.forms[name] = form
         self._forms_layout.insertWidget(index, form)
@@ -318,9 +323,13 @@ class TrainPanel(Panel):
     def _choose_default_learner(self) -> None:
         """Tick the learner that fits the findings of the open library, unless others were ticked."""
         if self._state.library is not None and self.chosen_learners() == [self._default_learner]:
-            counts = self._state.columns.finding_counts[:-1]
-            self._default_learner = DEFAULT_LEARNER if (counts > 1).sum() > 1 else UNSUPERVISED_LEARNER
+            self._default_learner = self._suitable_learner()
             self.set_learners([self._default_learner])
+
+    def _suitable_learner(self) -> str:
+        """The first learner to try with the findings of the open library, if there is one."""
+        few = self._state.library is not None and (self._state.columns.finding_counts[:-1] > 1).sum() < 2
+        return UNSUPERVISED_LEARNER if few else DEFAULT_LEARNER
 
     def _follow_features(self) -> None:
         self._offer_further_sets()
@@ -455,11 +464,25 @@ class TrainPanel(Panel):
         return not problem and all(form.is_valid() for form in forms)
 
 
+class _LearnerRows(dict[str, "_LearnerRow"]):
+    """The row of each learner, by name, made when it is asked for. ``toggled``: called when one is ticked or
+    unticked."""
+
+    def __init__(self, parent: QWidget, toggled: Callable[[], None]) -> None:
+        super().__init__()
+        self._parent, self._toggled = parent, toggled
+
+    def __missing__(self, name: str) -> _LearnerRow:
+        row = self[name] = _LearnerRow(declared_learner(name), self._parent)
+        row.box.toggled.connect(self._toggled)
+        return row
+
+
 class _LearnerRow(QWidget):
     """A check box for a learner, with a summary below."""
 
-    def __init__(self, learner: type[LearnerDeclaration]) -> None:
-        super().__init__()
+    def __init__(self, learner: type[LearnerDeclaration], parent: QWidget) -> None:
+        super().__init__(parent)
         self.learner = learner
         self.box = QCheckBox(tr_name(learner.title))
         about = (tr_name(learner.summary), learner.paper, origin_text("learner", learner.name))

@@ -34,8 +34,8 @@ BACK_TO_SIMILAR_CASES = (tr("Similar cases"), tr("Back to the similar cases (Esc
 class Panel(QWidget):
     """``name``: the accessible name."""
 
-    def __init__(self, name: str = "") -> None:
-        super().__init__()
+    def __init__(self, name: str = "", parent: QWidget | None = None) -> None:
+        super().__init__(parent)
         self.setAccessibleName(name)
         set_look(self, role="panel")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)

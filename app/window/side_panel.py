@@ -79,7 +79,7 @@ class SidePanel(QWidget):
 
     @lazy_part
     def train(self) -> TrainPanel:
-        panel = TrainPanel(self._context)
+        panel = TrainPanel(self._context, self._pages)
         panel.slider_requested.connect(self.slider_requested)
         self._add(panel)
         return panel

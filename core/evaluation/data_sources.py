@@ -110,10 +110,6 @@ def library_data(
     side of a split.
     """
     rows, numbers = library.features.read(feature_set)
-    # Cases may be removed while a job reads them.
-    present = np.isin(rows, library.catalogue.case_rows())
-    if not present.all():
-        rows, numbers = rows[present], numbers[present]
     if not with_sealed:
         rows, numbers = _unsealed(library, rows, numbers)
     made_by = {"version": feature_set.version, **feature_set.extractor_settings}
@@ -198,6 +194,10 @@ def read_case_data(
     from semblance.core.library.lesion_groups import lesion_codes, read_groups
 
     by_row = {int(r.id): r for r in library.catalogue.all_cases()}
+    # Cases may be removed while a job reads them.
+    present = np.array([row in by_row for row in rows.tolist()], dtype=np.bool_)
+    if not present.all():
+        rows, X = rows[present], X[present]
     cases = [by_row[row] for row in rows.tolist()]
     patients = [r.patient or "" for r in cases]
     groups = read_groups(library.catalogue)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 import shutil
 from collections.abc import Iterator
@@ -10,8 +9,6 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
-import numpy.typing as npt
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
@@ -23,9 +20,7 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-from PIL import Image
 from PySide6.QtCore import QAbstractListModel, QCoreApplication, QEvent, QModelIndex, QSettings, Qt
-from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QApplication, QComboBox, QLabel, QWidget
 
@@ -36,34 +31,29 @@ from semblance.app.search.similar.summary_strip import SummaryStrip
 from semblance.app.shell import library_operations, search_operations
 from semblance.app.shell.settings import Settings
 from semblance.app.viewer.image_view import ImageView
-from semblance.app.widgets.cards.card_view import CardView
 from semblance.app.widgets.cards.case_grid import CaseGrid
 from semblance.app.widgets.panel import FullPage
 from semblance.app.window.main_window import MainWindow
 from semblance.app.window.top_bar import ChoiceButton
 from semblance.core.imaging.region import Region
 from semblance.core.library.case_columns import CaseColumns
-from semblance.core.workflows.features.extract_features import extract_features
-from semblance.core.workflows.library.import_source import import_source
-from semblance.core.workflows.metrics.train_metric import train_metric
-from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.rank_cases import nearest_cases
 from semblance.core.workflows.searches.search_result import SearchResult
-from tests.helpers.images import stripes
 from tests.helpers.long_run import LONG
+from tests.helpers.named_images import (
+    NAME,
+    name_in,
+    named_library,
+    path_of,
+    visible_widgets,
+    write_named,
+    wrong_images,
+)
 from tests.helpers.prompt_jobs import PromptJobs
 from tests.helpers.windows import flush
 
 #: Rows of a table that are read.
 _ROWS = 60
-
-
-def visible_widgets() -> Iterator[QWidget]:
-    """Every widget of which a part can be seen."""
-    for window in QApplication.topLevelWidgets():
-        if window.isVisible():
-            yield window
-            yield from (one for one in window.findChildren(QWidget) if not one.visibleRegion().isEmpty())
 
 
 def texts_of(widget: QWidget) -> Iterator[str]:
@@ -88,80 +78,6 @@ def texts_of(widget: QWidget) -> Iterator[str]:
     drawn = getattr(widget, "drawn_texts", None)
     if drawn is not None:
         yield from drawn()
-
-
-def images_of(widget: QWidget) -> Iterator[tuple[str, npt.NDArray[np.uint8]]]:
-    """The images that ``widget`` shows, each with the text that names it."""
-    if isinstance(widget, ImageView) and widget.image is not None and widget.second is None:
-        yield widget.accessibleName(), widget.image.levels[0]
-    if isinstance(widget, CardView) and widget._source is not None:
-        model = widget.model()
-        for place in widget.visible_places():
-            image = widget._source.get(model.case_row(place))
-            if image is not None:
-                yield model.describe(place), _grey(image)
-
-
-def _grey(image: QImage) -> npt.NDArray[np.uint8]:
-    plain = image.convertToFormat(QImage.Format.Format_Grayscale8)
-    lines = np.frombuffer(plain.constBits(), np.uint8).reshape(plain.height(), plain.bytesPerLine())
-    return lines[:, : plain.width()]
-
-
-#: Kind of image -> its code in the pixels. Two libraries, and images from outside.
-KINDS = ("ant", "bee", "out")
-#: A name of a case or of an image from outside.
-NAME = re.compile(r"\b(ant|bee|out)(\d\d)\b")
-_BITS, _SIDE = 7, 6
-
-
-def named_image(kind: str, number: int, *, size: int = 48) -> npt.NDArray[np.uint8]:
-    """Stripes below a row of black and white squares that :func:`name_in` reads."""
-    code = KINDS.index(kind) * 32 + number
-    pixels = stripes(np.random.default_rng(code), upright=number // 2 % 2 == 1, size=size)
-    for bit in range(_BITS):
-        pixels[:_SIDE, bit * _SIDE : (bit + 1) * _SIDE] = 255 if code >> bit & 1 else 0
-    return pixels
-
-
-def name_in(pixels: npt.NDArray[np.uint8]) -> str:
-    """The name that :func:`named_image` wrote into ``pixels``."""
-    scale = pixels.shape[0] / 48
-    at = [pixels[round(3 * scale), round((bit * _SIDE + 3) * scale)] for bit in range(_BITS)]
-    code = sum(1 << bit for bit, value in enumerate(at) if value > 127)
-    return f"{KINDS[code // 32]}{code % 32:02d}"
-
-
-def write_named(folder: Path, kind: str, number: int) -> Path:
-    """The image as a file of ``folder``."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{kind}{number:02d}.png"
-    Image.fromarray(named_image(kind, number)).save(path)
-    return path
-
-
-def named_library(folder: Path, kind: str, n: int, name: str, *, large_patient: int = 0) -> Path:
-    """The library ``name`` of ``n`` cases in ``folder``: two a patient, but the last one has ``large_patient`` of them.
-
-    It has two feature sets and a metric of each.
-    """
-    lines, source = [], folder / f"{kind} images"
-    for number in range(n):
-        finding = f"{kind}{'upright' if number // 2 % 2 else 'level'}"
-        path = write_named(source / finding, kind, number)
-        patient = n if number >= n - large_patient else number // 2
-        lines.append((f"{finding}/{path.name}", finding, f"{kind}patient{patient:02d}"))
-    with (source / "labels.csv").open("w", newline="", encoding="utf-8") as out:
-        writer = csv.writer(out)
-        writer.writerow(("path", "label", "patient_id"))
-        writer.writerows(lines)
-    library = folder / name
-    import_source(source, library)
-    for extractor in ("colour_edge_texture", "gabor"):
-        extract_features(library, extractor)
-    train_metric(library, TrainRequest("euclidean", f"{kind}plain", features="colour_edge_texture"))
-    train_metric(library, TrainRequest("lda", f"{kind}learned", features="gabor"))
-    return library
 
 
 FIRST, SECOND = "First.semblance", "Second.semblance"
@@ -490,11 +406,7 @@ class ScreenMachine(RuleBasedStateMachine):
     @invariant()
     def names_are_those_of_the_pixels(self) -> None:
         """At any moment: an image and the text that names it are of one case."""
-        for widget in visible_widgets():
-            for text, pixels in images_of(widget):
-                named = NAME.search(text)
-                if named is not None:
-                    assert named[0] == name_in(pixels), f"{text!r} shows {name_in(pixels)}: {_path(widget)}"
+        assert not wrong_images()
 
     @invariant()
     def everything_belongs_to_the_search(self) -> None:
@@ -504,7 +416,7 @@ class ScreenMachine(RuleBasedStateMachine):
         library = {FIRST: "ant", SECOND: "bee"}.get(state.location.name if state.location else "", "")
         for widget in visible_widgets():
             for text in texts_of(widget):
-                where = f"{text!r} in {_path(widget)}"
+                where = f"{text!r} in {path_of(widget)}"
                 for owner in _OWNER.findall(text):
                     assert owner == library, f"of another library: {where}"
                 self._check_ranks(widget, text, where)
@@ -535,7 +447,7 @@ class ScreenMachine(RuleBasedStateMachine):
         pair = self.compare_page._pair if _ancestor(widget, ComparePage) is not None else None
         if pair is None or pair.latest is None:
             return self.state.ranking
-        assert pair.latest is self.state.ranked_search, f"marks of another ranking: {_path(widget)}"
+        assert pair.latest is self.state.ranked_search, f"marks of another ranking: {path_of(widget)}"
         assert pair.query == self.state.query
         return pair.ranked_search.result
 
@@ -561,14 +473,14 @@ class ScreenMachine(RuleBasedStateMachine):
         in_panel = _ancestor(view, QueryPanel) is not None
         if in_panel or view.accessibleName() == "Query":
             shown = name_in(view.image.levels[0])  # type: ignore[union-attr]
-            assert shown == self._query_name(), f"image of another query: {_path(view)} shows {shown}"
+            assert shown == self._query_name(), f"image of another query: {path_of(view)} shows {shown}"
 
     def _check_grid(self, grid: CaseGrid) -> None:
         model, columns = grid.model(), self.state.columns
         shown = [(model.case_row(place), model.rank(place)) for place in range(len(model))]
         ranking = self._ranking_on(grid)
         expected = [(case.row, case.rank) for case in (() if ranking is None else ranking.ranked)]
-        assert [one for one in shown if one in expected] == expected, f"another ranking: {_path(grid)}"
+        assert [one for one in shown if one in expected] == expected, f"another ranking: {path_of(grid)}"
         marks = self.state.marks
         expected_marks = {
             int(columns.case_row[columns.index_of_id(case)]): mark
@@ -578,7 +490,7 @@ class ScreenMachine(RuleBasedStateMachine):
         assert {row: mark for row, mark in model.judgements.items() if mark} == expected_marks
         if any(model.shift(place) for place in range(len(model))):
             search = self.state.search
-            assert ranking.marks or getattr(search, "refined", False), f"moved by nothing: {_path(grid)}"
+            assert ranking.marks or getattr(search, "refined", False), f"moved by nothing: {path_of(grid)}"
 
     def _check_summary(self, strip: SummaryStrip) -> None:
         assert self.state.ranking is not None, "an estimate without a ranking"
@@ -641,15 +553,6 @@ def _ancestor(widget: QWidget, kind: type) -> QWidget | None:
     while here is not None and not isinstance(here, kind):
         here = here.parentWidget()
     return here
-
-
-def _path(widget: QWidget) -> str:
-    names: list[str] = []
-    here: QWidget | None = widget
-    while here is not None:
-        names.append(type(here).__name__)
-        here = here.parentWidget()
-    return " < ".join(names[:6])
 
 
 def test_all_on_screen_belongs_to_the_search(

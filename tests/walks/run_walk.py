@@ -16,30 +16,26 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QApplication
 
-IMAGES = 40
+#: Cases whose pixels say which they are: at most 32.
+NAMED = 32
 
 
 def make_library(folder: Path) -> Path:
     """``folder`` with a trained library, its images and files to drop and choose."""
-    from semblance.core.workflows.features.extract_features import extract_features
-    from semblance.core.workflows.library.import_source import import_source
     from semblance.core.workflows.metrics.train_metric import train_metric
     from semblance.core.workflows.metrics.train_request import TrainRequest
     from tests.helpers.images import striped_folder
+    from tests.helpers.named_images import named_library, write_named
     from tests.helpers.tables import write_table
 
     folder.mkdir(exist_ok=True)
-    images = striped_folder(folder / "images", n=IMAGES)
-    library = folder / "Walk.semblance"
-    import_source(images, library)
-    extract_features(library, "colour_edge_texture", workers=1)
-    train_metric(library, TrainRequest("euclidean", "plain"))
-    train_metric(library, TrainRequest("bdm_v", "learned", settings={"rounds": 20}))
+    library = named_library(folder, "ant", NAMED, "Walk.semblance")
+    train_metric(library, TrainRequest("bdm_v", "learned", features="gabor", settings={"rounds": 20}))
     files = folder / "files"
     files.mkdir()
-    shutil.copy(images / "level" / "p000.png", files / "image.png")
+    image = write_named(files, "out", 1)
     write_table(files / "table.csv")
-    (files / "broken.png").write_bytes((images / "level" / "p001.png").read_bytes()[:200])
+    (files / "broken.png").write_bytes(image.read_bytes()[:120])
     (files / "letter.txt").write_text("Dear aunt")
     (files / "empty.dcm").write_bytes(b"")
     striped_folder(folder / "more", n=4, seed=3)
@@ -54,6 +50,7 @@ def walk(made: Path, seed: int, actions: int, stall_ms: float, trace: bool = Fal
     from semblance.app.library import library_commands
     from semblance.app.open_window import SWITCH_INTERVAL_S, freeze_garbage_collector
     from semblance.app.screenshot import wait_until_idle
+    from tests.helpers.named_images import wrong_images
     from tests.walks.failure_monitor import Watch
     from tests.walks.random_user import Walker, stub_dialogs
 
@@ -64,12 +61,12 @@ def walk(made: Path, seed: int, actions: int, stall_ms: float, trace: bool = Fal
 
     with tempfile.TemporaryDirectory() as place, trace_file(Path.home()).open("w", buffering=1) as trace_log:
         folder = Path(place)
-        for name in ("Walk.semblance", "files", "more", "images"):
+        for name in ("Walk.semblance", "files", "more", "ant images"):
             shutil.copytree(made / name, folder / name)
         library, out = folder / "Walk.semblance", folder / "out"
         out.mkdir()
         files = [*sorted((folder / "files").iterdir()), folder / "not there.png"]
-        folders = [folder / "more", folder / "files", folder / "images", library, folder / "nowhere"]
+        folders = [folder / "more", folder / "files", folder / "ant images", library, folder / "nowhere"]
         stub_dialogs(random.Random(seed), files, folders, out)
         library_commands.open_demo = lambda context: None
         window = MainWindow()
@@ -83,6 +80,9 @@ def walk(made: Path, seed: int, actions: int, stall_ms: float, trace: bool = Fal
         watch = Watch(stall_ms)
 
         def say(what: str) -> None:
+            # The time of looking is no stall of the window.
+            if not watch.problems and (wrong := watch.apart(wrong_images)):
+                watch.problems.append(f"{watch.doing}: images of other cases: {'; '.join(wrong)}")
             watch.doing = what
             trace_log.write(f"{what}\n")
             if trace:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -161,15 +162,23 @@ def read_snapshot(library: LibraryLocation, *, reporter: Reporter = SILENT) -> L
         current = opened.current_metric()
         styles = all_styles(stored_styles(catalogue), set(findings) - {None})
         by_id = {feature_set.id: feature_set.name for feature_set in sets}
-        columns = case_columns(
-            case_rows,
-            ids,
-            findings,
-            patients,
-            _states(catalogue, case_rows),
-            [style.name for style in styles],
-            case_headers(catalogue.headers(), case_rows),
-        )
+        with ThreadPoolExecutor(1) as beside:
+            # The database reads on meanwhile: of a million cases each takes half a second and more.
+            made = beside.submit(
+                case_columns,
+                case_rows,
+                ids,
+                findings,
+                patients,
+                np.zeros(len(case_rows)),
+                [style.name for style in styles],
+            )
+            states, headers = _states(catalogue, case_rows), case_headers(catalogue.headers(), case_rows)
+            suitable, without_cases = (
+                extractor_suitabilities(opened, case_rows),
+                tuple(catalogue.files_without_cases()),
+            )
+            columns = replace(made.result(), state=states, headers=headers)
         snapshot = LibrarySnapshot(
             opened.location,
             opened.name,
@@ -193,9 +202,9 @@ def read_snapshot(library: LibraryLocation, *, reporter: Reporter = SILENT) -> L
                 MetricFacts(m.name, m.learner, by_id.get(m.feature_set, ""), m.card, m.scores, m.training)
                 for m in opened.metrics()
             ),
-            tuple(catalogue.files_without_cases()),
+            without_cases,
             len(columns.patients),
-            extractor_suitabilities(opened, case_rows),
+            suitable,
             "" if current is None else current.name,
             tuple(style.colour for style in styles),
             tuple(read_edits(opened)),

@@ -283,12 +283,12 @@ def test_the_report_says_what_the_vote_is():
             hidden = replace(report, hidden={"same_patient": same, "near_duplicates": copies}).hidden_text()
             assert bool(hidden) == bool(same or copies)
             assert ("same patient" in hidden) == bool(same)
-            assert ("near-duplicate" in hidden) == bool(copies)
+            assert ("of the same lesion or cop" in hidden) == bool(copies)
 
 
 #: A part of each note of a report -> when it is true, of (search, ranked search).
 NOTES = {
-    "judgements refined the metric by": lambda search, ranked: (
+    "marks refined the metric by": lambda search, ranked: (
         search.strength > 0
         and ranked.refused is None
         and any(e.judgement.query != "c000" for e in ranked.entries)

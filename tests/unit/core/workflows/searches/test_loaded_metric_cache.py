@@ -28,7 +28,7 @@ from semblance.core.workflows.searches import embedding_cache, loaded_metric
 from semblance.core.workflows.searches import open_metrics as open_metrics_module
 from semblance.core.workflows.searches.embedding_cache import load_embedding
 from semblance.core.workflows.searches.explain_distance import explain_distance
-from semblance.core.workflows.searches.open_metrics import close_loaded_metrics, open_metric
+from semblance.core.workflows.searches.open_metrics import close_loaded_metrics, open_metric, prepare_searches
 from semblance.core.workflows.searches.rank_cases import nearest_cases
 from tests.helpers.ranked_searches import ids
 from tests.helpers.recording_reporter import RecordingReporter
@@ -112,6 +112,23 @@ def test_a_later_start_reads_the_stored_results(table, monkeypatch):
     monkeypatch.setattr(embedding_cache, "_embedded", None)
     assert nearest_cases(table, "learnt", Query("t/c0")).ranked == before.ranked
     assert derived(table) == [file]
+
+
+def test_the_first_search_of_a_new_metric_of_many_cases_computes_nothing(table, monkeypatch):
+    expected = nearest_cases(table, "learnt", Query("t/c0"))
+    close_loaded_metrics()
+    for file in derived(table):
+        file.unlink()
+    prepare_searches(table, "learnt")
+    assert derived(table) == [], "few cases are as fast without"
+    for module in (embedding_cache, loaded_metric, open_metrics_module):
+        monkeypatch.setattr(module, "FEWEST_KEPT", 1)
+    monkeypatch.setattr(catalogue, "_SETTLED_S", -1e9)
+    prepare_searches(table, "learnt")
+    monkeypatch.setattr(embedding_cache, "_embedded", None)
+    monkeypatch.setattr(loaded_metric.Neighbourhoods, "sampled", None)
+    monkeypatch.setattr(loaded_metric, "IdentityIndex", None)
+    assert nearest_cases(table, "learnt", Query("t/c0")).ranked == expected.ranked
 
 
 def test_a_later_start_in_a_large_library_reads_the_index_and_who_is_related_to_training_cases(
