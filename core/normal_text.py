@@ -45,6 +45,11 @@ def composed(text: str) -> str:
     return unicodedata.normalize("NFC", text)
 
 
+def storable(text: str) -> str:
+    """``text`` without what no database stores: NUL and halves of characters."""
+    return text.replace("\0", "").encode("utf-8", "ignore").decode()
+
+
 def spellings(text: str) -> tuple[str, ...]:
     """``text``, and the same with its letters composed and decomposed where that differs."""
     if text.isascii():

@@ -14,6 +14,7 @@ from semblance.core.library.catalogue import Catalogue
 from semblance.core.library.database import in_batches, upsert
 from semblance.core.library.records import account
 from semblance.core.library.schema import case_annotations, case_notes, cases
+from semblance.core.normal_text import storable
 
 #: What is drawn or marked.
 LINE, ANGLE, RECTANGLE, ELLIPSE, OUTLINE, PROBE, KEY_IMAGE = KINDS = (
@@ -139,7 +140,7 @@ class CaseNoteTable:
             SemblanceError: the note is another person's, and the user may not change it.
         """
         row = self._catalogue.row_of(case_id)
-        text = text.strip()
+        text = storable(text).strip()
         before = self.of_cases([case_id]).get(case_id)
         if text == (before.text if before else ""):
             return

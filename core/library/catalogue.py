@@ -607,8 +607,8 @@ class Catalogue:
         """(m,) ascending rows of the cases with a text in which a word begins with ``word``: in the finding, the header
         with imported texts, or the notes.
 
-        Letter case and accents do not matter. Punctuation inside ``word`` separates words that follow each other: "2.0"
-        is found in "2.0 lung". Nothing is found by punctuation alone.
+        Letter case and accents of Latin letters do not matter. Punctuation inside ``word`` separates words that follow
+        each other: "2.0" is found in "2.0 lung". Nothing is found by punctuation alone.
         """
         words = tuple(folded(word).split())
         if not words:

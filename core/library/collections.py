@@ -15,6 +15,7 @@ from semblance.core.library.annotations import refuse_others
 from semblance.core.library.catalogue import Catalogue
 from semblance.core.library.records import account, unique_name
 from semblance.core.library.schema import collection_items, collections
+from semblance.core.normal_text import storable
 
 #: Longer names do not fit where they are shown.
 MAX_NAME_LENGTH = 80
@@ -98,7 +99,12 @@ class CollectionTable:
         """
         checked = self._check_name(name)
         author = self._catalogue.author(account())
-        values = {"name": checked, "notes": notes, "author": author, "created": self._catalogue.now()}
+        values = {
+            "name": checked,
+            "notes": storable(notes),
+            "author": author,
+            "created": self._catalogue.now(),
+        }
         with self._catalogue.transaction() as connection:
             made = connection.execute(collections.insert().values(**values))
             key = int(made.inserted_primary_key[0])
@@ -128,7 +134,7 @@ class CollectionTable:
         if name is not None and name != one.name:
             values["name"] = self._check_name(name, key)
         if notes is not None and notes != one.notes:
-            values["notes"] = notes
+            values["notes"] = storable(notes)
         if values:
             with self._catalogue.transaction() as connection:
                 connection.execute(collections.update().where(collections.c.id == key).values(**values))
@@ -162,7 +168,7 @@ class CollectionTable:
             for position, item in enumerate(items):
                 if item.id in kept and before[item.id] != (position, item):
                     changed = t.update().where(t.c.id == item.id)
-                    connection.execute(changed.values(position=position, notes=item.notes))
+                    connection.execute(changed.values(**_values(item), position=position))
             new = {position: item for position, item in enumerate(items) if item.id not in kept}
             _insert(connection, key, new.values(), self._catalogue.author(account()), new.keys())
 
@@ -201,7 +207,7 @@ class CollectionTable:
         return one
 
     def _check_name(self, name: str, own: int | None = None) -> str:
-        short = " ".join(name.split())
+        short = " ".join(storable(name).split())
         if not short:
             raise BadInput("A collection needs a name.", "Type a word or two, such as 'spiculated masses'.")
         if len(short) > MAX_NAME_LENGTH:
@@ -235,13 +241,19 @@ def _insert(
         {
             "collection": key,
             "position": position,
-            "case": item.case,
-            "slice": item.slice,
-            "region": None if item.region is None else item.region.to_json(),
-            "notes": item.notes,
             "author": author,
+            **_values(item),
         }
         for position, item in zip(range(len(listed)) if positions is None else positions, listed, strict=True)
     ]
     if rows:
         connection.execute(collection_items.insert(), rows)
+
+
+def _values(item: CollectionItem) -> dict[str, Any]:
+    return {
+        "case": item.case,
+        "slice": item.slice,
+        "region": None if item.region is None else item.region.to_json(),
+        "notes": storable(item.notes),
+    }

@@ -17,12 +17,13 @@ from semblance.core.json_document import JsonDocument, JsonKeys
 #: A text in them is found anywhere in another. The function ``words_of`` of the server has the same.
 UNSPACED = "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff]"
 _TERM = re.compile(r'"([^"]*)(?:"|$)|([^\s"]+)')
-_ACCENTS = re.compile("[\u0300-\u036f]")
+#: Of Latin letters alone: elsewhere, as in Cyrillic, they make another letter, and the index of SQLite keeps them.
+_ACCENTS = re.compile("(?<=[A-Za-z])[\u0300-\u036f]+")
 
 
 @dataclass(frozen=True)
 class TextTerm:
-    """``words`` (lower case, without accents) that follow each other; ``is_prefix``: the last may go on."""
+    """``words`` (as :func:`folded` gives them) that follow each other; ``is_prefix``: the last may go on."""
 
     words: tuple[str, ...]
     is_prefix: bool
@@ -31,8 +32,8 @@ class TextTerm:
 def text_terms(text: str) -> tuple[TextTerm, ...]:
     """The terms of ``text``, all of which a case must have; none where it holds no letter and no digit.
 
-    Letter case and accents do not matter. Punctuation separates words that follow each other, so that nothing typed is
-    an operator of a database.
+    Letter case and accents of Latin letters do not matter. Punctuation separates words that follow each other, so that
+    nothing typed is an operator of a database.
     """
     found = []
     for quoted, plain in _TERM.findall(
@@ -45,10 +46,10 @@ def text_terms(text: str) -> tuple[TextTerm, ...]:
 
 
 def folded(text: str) -> str:
-    """The words of ``text`` in lower case and without accents, with one space between; a letter of :data:`UNSPACED` is
-    a word."""
+    """The words of ``text`` in lower case and without accents of Latin letters, with one space between; a letter of
+    :data:`UNSPACED` is a word."""
     plain = _ACCENTS.sub("", unicodedata.normalize("NFD", text))
-    spaced = re.sub(UNSPACED, r" \g<0> ", unicodedata.normalize("NFC", plain.lower()))
+    spaced = re.sub(UNSPACED, r" \g<0> ", unicodedata.normalize("NFC", plain.lower().replace("ς", "σ")))
     return re.sub(r"[\W_]+", " ", spaced).strip()
 
 
@@ -87,7 +88,8 @@ class TextHit(JsonDocument):
 def text_hit(texts: Sequence[tuple[str, str]], terms: Sequence[TextTerm]) -> TextHit | None:
     """The first of ``texts`` (name, text) that has one of ``terms``, cut to what is around it."""
     for name, text in texts:
-        plain = unicodedata.normalize("NFC", text)
+        # The cut marks its place with this character.
+        plain = unicodedata.normalize("NFC", text).replace("\0", " ")
         words = [(found.span(), folded(found[0])) for found in _WORD.finditer(plain)]
         for term in terms:
             for at in range(len(words) - len(term.words) + 1):

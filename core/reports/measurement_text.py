@@ -56,7 +56,7 @@ def _rounded(key: str, value: float) -> str:
     if key in ("length", "angle"):
         return f"{value:.1f}"
     size = abs(value)
-    if abs(value - round(value)) < 1e-9 and size < 1e9:
+    if size < 1e9 and abs(value - round(value)) < 1e-9:
         return f"{value:.0f}"
     if size >= 1e6 or 0 < size < 0.01:
         return f"{value:.4g}"

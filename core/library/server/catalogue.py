@@ -7,6 +7,7 @@ import datetime
 import json
 from collections.abc import Iterator, Sequence
 from typing import Any
+from unicodedata import category
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +32,9 @@ from semblance.core.library.server.projects import check_open
 from semblance.core.library.server.set_up import check_revision
 from semblance.core.library.server.tables import LOBBY, library_state, thumbnails
 from semblance.core.library.text_query import TextTerm, ranked_texts
+
+#: Characters of a word in the index of the server, at most.
+_LONGEST_WORD = 500
 
 
 class ServerCatalogue(Catalogue):
@@ -192,9 +196,14 @@ class ServerCatalogue(Catalogue):
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """See :meth:`semblance.core.library.catalogue.Catalogue.find_text`."""
         # Only letters and digits are left in the words, so that nothing in them is an operator.
-        query = " & ".join(
-            " <-> ".join([*term.words[:-1], term.words[-1] + ":*" * term.is_prefix]) for term in terms
-        )
+        phrases = []
+        for term in terms:
+            listed = [part[:_LONGEST_WORD] for word in term.words for part in _server_words(word)]
+            if listed:
+                phrases.append(" <-> ".join([*listed[:-1], listed[-1] + ":*" * term.is_prefix]))
+        if not phrases:
+            return ranked_texts(np.empty(0, dtype=np.int64), np.empty(0))
+        query = " & ".join(phrases)
         words = sa.table("case_words", sa.column("case"), sa.column("words"))
         typed = sa.cast(query, TSQUERY)
         matches = words.c.words.op("@@", is_comparison=True)(typed)
@@ -206,6 +215,12 @@ class ServerCatalogue(Catalogue):
         found = self.read(sa.select(words.c.case, score.label("score")).where(matches))
         rows, scores = [r[0] for r in found], [-float(r.score) for r in found]
         return ranked_texts(np.array(rows, dtype=np.int64), np.array(scores, dtype=np.float64))
+
+
+def _server_words(word: str) -> list[str]:
+    """The parts of ``word`` in the index of the server, to which digits other than 0 to 9, as in "mm²", separate."""
+    kept = (one if one.isalpha() or one in "0123456789" or category(one) == "Nl" else " " for one in word)
+    return "".join(kept).split()
 
 
 def note_change(connection: sa.Connection, *, of_cases: bool = False) -> None:

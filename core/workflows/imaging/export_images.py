@@ -178,7 +178,9 @@ def _check(cases: Sequence[str], out: Path) -> None:
 def _stem(number: int, count: int, case_id: str, options: ImageExportOptions) -> str:
     """The name of a file without its ending."""
     stem = f"image-{number:0{max(4, len(str(count)))}d}"
-    return f"{stem}-{_UNSAFE.sub('_', case_id)[-80:]}" if options.identified else stem
+    # File systems allow 255 bytes.
+    name = _UNSAFE.sub("_", case_id).encode()[-160:].decode(errors="ignore")
+    return f"{stem}-{name}" if options.identified else stem
 
 
 def _write_image(

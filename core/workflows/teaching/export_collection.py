@@ -98,7 +98,7 @@ def teaching_set(
         options.identified,
         {case.patient for case in cases.values() if case.patient},
         {str(case.address): key for key, case in cases.items() if case.address is not None}
-        | {key: key for key in cases},
+        | {item.case: item.case for item in collection.items},
         names,
     )
     hider = TextHider(reporter) if options.clean_pixels else None

@@ -21,6 +21,8 @@ def test_words_begin_words_and_quotes_hold_phrases():
     }.items():
         assert list(text_terms(text)) == expected, text
     assert folded("폐 がん") == "폐 が ん"
+    # The index of SQLite has letters of other scripts with their accents, and one sigma.
+    assert folded("Йод ΟΔΌΣ") == "йод οδόσ"
 
 
 def test_where_words_stand_is_shown():
@@ -35,6 +37,7 @@ def test_where_words_stand_is_shown():
     }.items():
         hit = text_hit(texts, text_terms(typed))
         assert (None if hit is None else hit.text[hit.start : hit.stop]) == shown, typed
+    assert text_hit([("notes", "a\0b mass")], text_terms("mass")).text == "a b mass"
     hit = text_hit(texts, text_terms("rundherde"))
     assert (hit.text[0], hit.text[-1], len(hit.text) < 110) == ("…", "…", True)
 

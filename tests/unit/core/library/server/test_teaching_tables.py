@@ -73,7 +73,11 @@ def test_others_read_and_duplicate(opened):
 
 
 def test_words_are_found_and_ranked_as_in_a_folder(opened, tmp_path):
-    texts = {"s/a": "spiculated mass, 右肺肿瘤", "s/b": "a mass that is large and spiculated", "s/c": "mass"}
+    texts = {
+        "s/a": "spiculated mass, 右肺肿瘤",
+        "s/b": "a mass that is large and spiculated",
+        "s/c": "mass Йод οδός 12 mm²\0\ud800 " + "x" * 5000,
+    }
     with Library.create(tmp_path / "l") as folder:
         source = folder.catalogue.add_source("folder", "s", Path("/images"))
         names = [case[2:] for case in texts]
@@ -89,7 +93,9 @@ def test_words_are_found_and_ranked_as_in_a_folder(opened, tmp_path):
             "肺肿": ["s/a"],
             "肿 mass": ["s/a"],
             "large' OR '1'='1": [],
-            "mas": ["s/c", "s/a", "s/b"],
+            "mas": ["s/a", "s/c", "s/b"],
+            "йод ΟΔΌΣ mm²": ["s/c"],
+            "x" * 5000: ["s/c"],
         }.items():
             for library in (folder, opened("anna")):
                 rows, ranks = library.catalogue.find_text(text_terms(typed))
