@@ -1,10 +1,11 @@
 """``python -m tests.walks --walks 100 --actions 500 --seed 1``: users who do anything to the real window.
 
 Each walk is a process of its own on a small library. It must end without an exception, a warning of Qt or
-Python, a defect reported in the window, or a stall of the event loop over 200 ms (without the time in which
-others had the processor: other programs or, where it is a virtual machine that tells, its host). Beside a
-stall stands how long the window's thread itself computed; in the end, where the walks were, and which
-commands none of them ran. Exit status 1 if any failed.
+Python, a defect reported in the window, an image or, while the window is at rest, a text that is not of its
+search, or a stall of the event loop over 200 ms (without the time in which others had the processor: other
+programs or, where it is a virtual machine that tells, its host). Beside a stall stands how long the window's
+thread itself computed; in the end, where the walks were, and which commands none of them ran. Exit status 1
+if any failed.
 
 A walk whose only stalls are ones of which the host had a processor for a fifth or more is reported and walked
 again, three times at most: what a processor computes that is taken away again and again takes longer as well,
@@ -90,7 +91,8 @@ def _print_walk(seed: int, verdict: str, outcome: dict) -> None:
     print(
         f"walk {seed}: {verdict}, {sum(outcome.get('done', {}).values())} actions, longest stall "
         f"{outcome.get('longest_ms', 0):.0f} ms ({outcome.get('longest_busy_ms', 0):.0f} ms computing), "
-        f"{errors} errors shown to the user, closed in {outcome.get('closing_s', 0):.1f} s",
+        f"{errors} errors shown to the user, at rest {outcome.get('looked', 0)} times, "
+        f"closed in {outcome.get('closing_s', 0):.1f} s",
         flush=True,
     )
     for problem in outcome["problems"]:

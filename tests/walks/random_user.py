@@ -6,7 +6,7 @@ import random
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from PySide6.QtCore import QEvent, QMimeData, QPoint, QPointF, QSize, Qt, QTimer, QUrl
 from PySide6.QtGui import QAction, QDragEnterEvent, QDropEvent, QMouseEvent, QWheelEvent
@@ -25,6 +25,7 @@ from shiboken6 import isValid
 from semblance.app.evaluation.map_page import MapPage
 from semblance.app.library.panel import LibraryPanel
 from semblance.app.metrics.train_panel import TrainPanel
+from semblance.app.reports.export_images_dialog import ExportImagesDialog
 from semblance.app.research.data_check_page import DataCheckPage
 from semblance.app.research.two_metrics_page import TwoMetricsPage
 from semblance.app.search.compare.compare_page import ComparePage
@@ -33,10 +34,15 @@ from semblance.app.search.feedback.questions_page import QuestionsPage
 from semblance.app.search.feedback.refine_panel import RefinePanel
 from semblance.app.search.hanging_page import HangingPage
 from semblance.app.search.query.full_size_page import FullSizePage
+from semblance.app.search.query.query_panel import QueryPanel
 from semblance.app.search.similar.ranking_panel import RankingPanel
 from semblance.app.search.why.why_panel import WhyPanel
-from semblance.app.widgets.panel import Panel
+from semblance.app.teaching.collections_panel import CollectionsPanel
+from semblance.app.viewer.image_view import ImageView
+from semblance.app.viewer.tools import MEASURING
+from semblance.app.widgets.panel import FullPage, Panel
 
+Some = TypeVar("Some", bound=QWidget)
 LEFT, RIGHT, MIDDLE = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton, Qt.MouseButton.MiddleButton
 NONE, SHIFT, CTRL = (
     Qt.KeyboardModifier.NoModifier,
@@ -72,15 +78,25 @@ PLACES: dict[str, tuple[type[QWidget], tuple[str, ...]]] = {
     "ask_next": (QuestionsPage, ("undo_judgement",)),
     "two_metrics": (TwoMetricsPage, ()),
     "map": (MapPage, ()),
-    "compare": (ComparePage, ()),
+    "compare": (
+        ComparePage,
+        ("judge_alike", "judge_not_alike", "undo_judgement", "redo_judgement", "previous_query", "next_case"),
+    ),
     "view_large": (FullSizePage, ()),
     "hang": (HangingPage, ()),
     "data_check": (DataCheckPage, ("set_finding", "undo_edit")),
     "find_case": (LibraryPanel, ("set_finding", "remove_cases", "undo_edit", "redo_edit")),
     "train": (TrainPanel, ("stop_training",)),
+    "previous_query": (QueryPanel, ("previous_query", "next_query", "next_case", "judge_alike")),
+    "collections": (CollectionsPanel, ("add_to_collection", "next_case")),
+    "export_images": (ExportImagesDialog, ()),
     "searches": (RankingPanel, ("save_search", "branch_search", "rank_again", "next_case")),
 }  # fmt: skip
 STAY, THERE = 15, 0.7
+#: Words that the library is searched for, and the similar cases ordered by.
+WORDS = ("ant", "level", "upright", "ant07", "nothing has this")
+#: The user waits until the window is at rest, and looks at it; no longer than this.
+LOOKS, LOOK_MS = 300, 10
 #: So often a command of the panel that is visited is run.
 OWN = 0.3
 #: What to run where a panel cannot be opened yet: another case becomes the query.
@@ -88,7 +104,10 @@ BEFORE = "next_case"
 
 
 class Walker:
-    """Does ``actions`` things to ``window``, one from each turn of the event loop, then calls ``over``."""
+    """Does ``actions`` things to ``window``, one from each turn of the event loop, then calls ``over``.
+
+    ``look()`` is called now and then, and again until it returns that the window was at rest.
+    """
 
     def __init__(
         self,
@@ -98,9 +117,12 @@ class Walker:
         files: list[Path],
         say: Callable[[str], None],
         over: Callable[[], None],
+        look: Callable[[], bool] = lambda: True,
     ) -> None:
         self._window, self._rng, self._files = window, random.Random(seed), files
-        self._left, self._say, self._over = actions, say, over
+        self._left, self._say, self._over, self._look = actions, say, over, look
+        #: How often the user still looks for the window to be at rest.
+        self._looks = 0
         self._inside = 0
         self.done: dict[str, int] = {}
         #: How often something was done in each panel and dialog, by its class, and each command run.
@@ -119,6 +141,12 @@ class Walker:
             (1, self._drop),
             (2, self._hover),
             (2, self._visit),
+            (2, self._rest),
+            (2, self._measure),
+            (1, self._mark_key_image),
+            (1, self._order_by_text),
+            (1, self._detach),
+            (1, self._go_through_queries),
         ]
         #: The command of the panel that is visited, and for how many steps more.
         self._visiting, self._stay = "", 0
@@ -131,6 +159,10 @@ class Walker:
             return
         if self._left <= 0 and self._top() is self._window:
             self._over()
+            return
+        if self._looks > 0 and self._top() is self._window:
+            self._looks = 0 if self._look() else self._looks - 1
+            QTimer.singleShot(LOOK_MS, self._window, self._step)
             return
         # Before the action: a dialog it opens runs a loop of its own, in which the walk goes on.
         QTimer.singleShot(self._rng.choice(PAUSES_MS), self._window, self._step)
@@ -239,6 +271,69 @@ class Walker:
                 self._run(action)
                 return
 
+    def _rest(self) -> None:
+        """Wait until the window is at rest, and look at it."""
+        self._looks = LOOKS
+
+    def _visible(self, kind: type[Some]) -> Some | None:
+        """Any visible widget of the window or its other windows; none while a menu or dialog is open."""
+        if self._top() is not self._window:
+            return None
+        every = [
+            one
+            for window in QApplication.topLevelWidgets()
+            if window.isVisible()
+            for one in window.findChildren(kind)
+            if one.isVisible()
+        ]
+        return self._rng.choice(every) if every else None
+
+    def _measure(self) -> None:
+        """Draw a figure on an image; undo it every other time."""
+        view, tool = self._visible(ImageView), self._rng.choice(MEASURING)
+        if view is None or view.image is None:
+            return
+        self._say(f"{tool.name} in {_name(view)}")
+        QTest.keyClick(view, tool.key[-1], SHIFT if tool.key.startswith("Shift") else NONE)
+        if isValid(view):
+            self._drag_in(view, LEFT, NONE)
+        if isValid(view) and self._rng.random() < 0.5:
+            key, modifier = self._rng.choice(((Qt.Key.Key_Z, CTRL), (Qt.Key.Key_Delete, NONE)))
+            QTest.keyClick(view, key, modifier)
+
+    def _mark_key_image(self) -> None:
+        view = self._visible(ImageView)
+        if view is not None:
+            self._say(f"key image in {_name(view)}")
+            QTest.keyClick(view, Qt.Key.Key_J, self._rng.choice((NONE, NONE, SHIFT)))
+
+    def _order_by_text(self) -> None:
+        """Search the library for words, and order the similar cases by them."""
+        panel = self._visible(LibraryPanel)
+        if panel is not None:
+            words = self._rng.choice(WORDS)
+            self._say(f"search for {words!r}")
+            panel.search.setText(words)
+            if panel.order_button.isVisible():
+                panel.order_button.click()
+
+    def _detach(self) -> None:
+        """Put a page into a window of its own, or back."""
+        page = self._visible(FullPage)
+        button = getattr(page, "detach", None)
+        if page is not None and button is not None:
+            self._say(f"detach {_name(page)}")
+            button.click()
+
+    def _go_through_queries(self) -> None:
+        if self._top() is self._window:
+            key = self._rng.choice((Qt.Key.Key_Left, Qt.Key.Key_Left, Qt.Key.Key_Right))
+            target = QApplication.focusWidget() or self._window
+            for _ in range(self._rng.randrange(1, 4)):
+                self._say(f"Alt and {key.name}")
+                if isValid(target):
+                    QTest.keyClick(target, key, Qt.KeyboardModifier.AltModifier)
+
     def _click(self) -> None:
         widget = self._widget()
         if widget is not None:
@@ -310,9 +405,12 @@ class Walker:
         if widget is None or not _may_be_dragged_in(widget):
             return
         button = self._rng.choices((LEFT, RIGHT, MIDDLE), (6, 2, 1))[0]
-        first, last = self._place(widget), self._place(widget)
         self._say(f"drag in {_name(widget)}")
-        QTest.mousePress(widget, button, self._modifier(), first)
+        self._drag_in(widget, button, self._modifier())
+
+    def _drag_in(self, widget: QWidget, button: Qt.MouseButton, modifier: Qt.KeyboardModifier) -> None:
+        first, last = self._place(widget), self._place(widget)
+        QTest.mousePress(widget, button, modifier, first)
         for part in range(1, 5):
             if not isValid(widget):
                 return
@@ -390,7 +488,8 @@ def stub_dialogs(rng: random.Random, files: list[Path], folders: list[Path], out
         setattr(QInputDialog, name, staticmethod(words))
 
     def item(*args: Any, **_kwargs: Any) -> tuple[str, bool]:
-        return rng.choice(args[3]), rng.random() < 0.8
+        # Where another answer may be typed, none may be offered.
+        return rng.choice([*args[3], *(TEXTS if args[5:] == (True,) else ())]), rng.random() < 0.8
 
     QInputDialog.getItem = staticmethod(item)
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 #: Cases whose pixels say which they are: at most 32.
 NAMED = 32
+#: The window is at rest when it has nothing to do so often.
+IDLE_CHECKS = 4
 
 
 def make_library(folder: Path) -> Path:
@@ -49,8 +51,10 @@ def walk(made: Path, seed: int, actions: int, stall_ms: float, trace: bool = Fal
     from semblance.app.application import make_application
     from semblance.app.library import library_commands
     from semblance.app.open_window import SWITCH_INTERVAL_S, freeze_garbage_collector
-    from semblance.app.screenshot import wait_until_idle
+    from semblance.app.screenshot import _delayed_work, wait_until_idle
+    from semblance.app.shell.theme import is_styled
     from tests.helpers.named_images import wrong_images
+    from tests.helpers.screen_of_search import ScreenOfSearch
     from tests.walks.failure_monitor import Watch
     from tests.walks.random_user import Walker, stub_dialogs
 
@@ -88,7 +92,29 @@ def walk(made: Path, seed: int, actions: int, stall_ms: float, trace: bool = Fal
             if trace:
                 print(what, file=sys.stderr, flush=True)
 
-        walker = Walker(window, seed, actions, [*files, folder / "more"], say, lambda: over.append(True))
+        screen, rests, looked = ScreenOfSearch(window), 0, 0
+
+        def check() -> None:
+            try:
+                screen.check()
+            except AssertionError as error:
+                watch.problems.append(f"at rest after {watch.doing}: {error}")
+
+        def look() -> bool:
+            """Whether the window is at rest; if so, all it shows is compared with its search."""
+            nonlocal rests, looked
+            busy = window.jobs.active or not window.built or not is_styled() or _delayed_work(window)
+            rests = 0 if busy else rests + 1
+            if rests < IDLE_CHECKS:
+                return False
+            rests, looked = 0, looked + 1
+            if not watch.problems:
+                watch.apart(check)
+            return True
+
+        walker = Walker(
+            window, seed, actions, [*files, folder / "more"], say, lambda: over.append(True), look
+        )
         # What the last steps set off may open a dialog when nobody walks any more to close it.
         leftover = QTimer(interval=50)
         leftover.timeout.connect(lambda: over and _close_dialog(application))
@@ -126,6 +152,7 @@ def walk(made: Path, seed: int, actions: int, stall_ms: float, trace: bool = Fal
         "longest_busy_ms": busy,
         "closing_s": closing,
         "done": walker.done,
+        "looked": looked,
         "reached": dict(walker.reached),
         "commands": dict(walker.commands),
         "errors": dict(errors),
