@@ -6,11 +6,13 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QSignalBlocker
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QAbstractButton, QCheckBox, QPlainTextEdit, QPushButton, QStackedWidget, QWidget
+from PySide6.QtWidgets import QAbstractButton, QCheckBox, QPlainTextEdit, QStackedWidget, QWidget
 
 from semblance.app.shell.context import Context
 from semblance.app.shell.state import Change, WindowState
+from semblance.app.shell.theme import plain_tip
 from semblance.app.viewer.header_view import HeaderView
+from semblance.app.widgets.dialog import dialog_button
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.finding_chips import FindingChip
 from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
@@ -20,6 +22,9 @@ from semblance.core.language import tr, visible_lines
 from semblance.core.library.annotations import CaseNote
 from semblance.core.searches.similar_cases import RankedCase
 from semblance.core.workflows.library import case_notes
+
+#: A longer note is cut where it is shown below the box, and whole in the tooltip.
+_LONGEST_NOTE = 240
 
 
 class _RankedCasePanel(Panel):
@@ -113,18 +118,10 @@ class NotesPanel(_RankedCasePanel):
         )
         self.in_report = QCheckBox(tr("Show this case in the report"))
         self.notes = CaseNotes(context.state, self.in_report)
-        #: What is kept with the case, in whatever search it is found.
-        self.kept = WrappedLabel(role="second")
-        self.keep_button = QPushButton(tr("Keep with the case"))
-        self.keep_button.setToolTip(
-            tr(
-                "The note belongs to the case then. Everybody who opens the library reads it, and searching finds it."
-            )
-        )
-        self.keep_button.clicked.connect(self._keep_note)
+        self.kept = KeptNote(context, self.notes, "case note")
         row = hbox(spacing=8)
         row.addWidget(self.in_report, 1)
-        row.addWidget(self.keep_button)
+        row.addWidget(self.kept.button)
         self._column.addWidget(self.notes, 1)
         self._column.addLayout(row)
         self._column.addWidget(self.kept)
@@ -132,26 +129,63 @@ class NotesPanel(_RankedCasePanel):
 
     def _show_case(self, case: RankedCase) -> None:
         self.notes.show_case(case.case_id)
-        self.keep_button.setEnabled(self._state.can_write)
-        self.kept.hide()
-        self._run_on_note(case.case_id, case_notes.read_note, case.case_id)
+        self.kept.show_case(case.case_id)
 
-    def _keep_note(self) -> None:
-        if (case := self.case) is not None:
-            text = self.notes.toPlainText().strip()
-            self._run_on_note(case.case_id, case_notes.keep_note, case.case_id, text)
 
-    def _run_on_note(self, case: str, work: Callable[..., CaseNote | None], *values: str) -> None:
-        def show(note: CaseNote | None) -> None:
-            if self.case is not None and self.case.case_id == case:
-                self.kept.setVisible(note is not None)
-                if note is not None:
-                    self.kept.setText(tr("Kept with the case: {note}", note=visible_lines(note.text)))
+class KeptNote(WrappedLabel):
+    """What is kept with a case, in whatever search it is found, and the ``button`` that keeps what is in ``notes``.
+
+    ``channel``: of the jobs that read it.
+    """
+
+    def __init__(self, context: Context, notes: CaseNotes, channel: str) -> None:
+        super().__init__(role="second")
+        self._context, self._state, self._notes, self._channel = context, context.state, notes, channel
+        #: The library and the case.
+        self._shown: tuple[object, str] | None = None
+        self.button = dialog_button(
+            tr("Keep with the case"),
+            self.keep,
+            tr(
+                "The note belongs to the case then. Everybody who opens the library reads it, and searching finds it."
+            ),
+        )
+        self.hide()
+        self._state.on_change(Change.REPORT, self, self._refresh)
+
+    def show_case(self, case: str | None) -> None:
+        """Show the note that is kept with the case with this id."""
+        shown = None if case is None else (self._state.location, case)
+        self.button.setEnabled(case is not None and self._state.can_write)
+        if shown != self._shown:
+            self._shown = shown
+            self._refresh()
+            if case is not None:
+                self._run(case, case_notes.read_note)
+
+    def keep(self) -> None:
+        """Keep the text of the box with the case; an empty one removes the note."""
+        if self._shown is not None:
+            self._run(self._shown[1], case_notes.keep_note, self._notes.toPlainText().strip())
+
+    def _run(self, case: str, work: Callable[..., CaseNote | None], *values: str) -> None:
+        location = self._state.location
+
+        def tell(note: CaseNote | None) -> None:
+            if self._state.location == location:
+                self._state.set_kept_note(case, "" if note is None else note.text)
 
         job = self._context.jobs.run(
-            tr("Notes"), work, self._state.location, *values, channel="case note", quiet=True
+            tr("Notes"), work, location, case, *values, channel=self._channel, quiet=True
         )
-        self._context.follow(job, show)
+        self._context.follow(job, tell)
+
+    def _refresh(self) -> None:
+        text = "" if self._shown is None else self._state.kept_notes.get(self._shown[1], "")
+        short = text if len(text) <= _LONGEST_NOTE else f"{text[:_LONGEST_NOTE]}…"
+        self.setVisible(bool(text))
+        self.setText(tr("Kept with the case: {note}", note=visible_lines(short)) if text else "")
+        self.setToolTip(plain_tip(visible_lines(text)) if short != text else "")
 
 
 class CaseNotes(QPlainTextEdit):

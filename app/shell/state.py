@@ -125,6 +125,8 @@ class WindowState(QObject):
         self.seen_searches: list[Mapping[str, Any]] = []
         #: Slice and window of the images that were shown.
         self.last_views = LastViews()
+        #: Case -> the note that is kept with it, "" for none, as far as it was read.
+        self.kept_notes: dict[str, str] = {}
         #: The queries since the library was opened.
         self.history = QueryHistory()
         #: The library in which it was offered to measure places.
@@ -258,6 +260,7 @@ class WindowState(QObject):
         self._search = Search("", _NO_QUERY, new_ledger(), refined=False, **self.options)
         self.features, self.search_name, self.view = "", "", {}
         self.last_views.clear()
+        self.kept_notes.clear()
         set_finding_colours(library.finding_colours if library is not None else ())
         if library is not None:
             self._choose_defaults()
@@ -403,6 +406,12 @@ class WindowState(QObject):
         kept = tuple((case, text) for case, text in notes.items() if text.strip())
         self._search = replace(self._search, notes=kept)
         self._notify(Change.REPORT)
+
+    def set_kept_note(self, case: str, text: str) -> None:
+        """``text`` is kept with a case in the library; "" if nothing is."""
+        if self.kept_notes.get(case, "") != text:
+            self.kept_notes[case] = text
+            self._notify(Change.REPORT)
 
     def is_in_report(self, case: str) -> bool:
         """Whether a case was chosen for the report of the present search."""

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QLineEdit, QListWidget, QListWidgetItem, QStackedW
 
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
+from semblance.app.shell.last_views import LastView
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import colour, plain_tip, set_look, theme
 from semblance.app.widgets.dialog import dialog_button
@@ -36,11 +37,13 @@ _LIST_WIDTH = 240
 class CollectionsPanel(Panel):
     """Enter or a double click searches with a case, F2 renames, Delete removes; items are dragged into another order,
     and cases are dropped onto a collection. ``put_requested(rows, collection)`` · ``export_requested(collection)`` ·
-    ``quiz_requested(collection)`` · ``changed``: the collections have to be read again."""
+    ``quiz_requested(collection)`` · ``compare_requested(row)``: show the case beside the query · ``changed``: the
+    collections have to be read again."""
 
     put_requested = Signal(object, object)
     export_requested = Signal(object)
     quiz_requested = Signal(object)
+    compare_requested = Signal(int)
     changed = Signal()
 
     def __init__(self, context: Context, thumbnails: ThumbnailSource) -> None:
@@ -62,6 +65,7 @@ class CollectionsPanel(Panel):
         self.items.currentRowChanged.connect(lambda _row: self._show_note())
         self.items.reordered.connect(self._save_order)
         self.items.delete_pressed.connect(self.remove)
+        self.items.compare_pressed.connect(self.compare_current)
         self.notes = QLineEdit()
         self.notes.setAccessibleName(tr("Note on this case in the collection"))
         self.notes.setPlaceholderText(tr("Note on this case in the collection"))
@@ -74,6 +78,11 @@ class CollectionsPanel(Panel):
             context.actions["add_to_collection"].trigger,
         )
         self.search_button = dialog_button(tr("Search with this case"), self.search_with_current)
+        self.compare_button = dialog_button(
+            tr("Compare"),
+            self.compare_current,
+            tr("Show this case beside the query, at its place (Ctrl+Enter)"),
+        )
         self.remove_button = dialog_button(tr("Remove"), self.remove)
         self.quiz_button = dialog_button(tr("Quiz"), self._with_collection(self.quiz_requested.emit))
         self.export_button = dialog_button(tr("Export…"), self._with_collection(self.export_requested.emit))
@@ -86,6 +95,7 @@ class CollectionsPanel(Panel):
         self._drop.case_dropped.connect(self._put_dropped)
         thumbnails.ready.connect(self._show_images)
         self._state.on_change(Change.CASES | Change.LIBRARY, self, self._show_items)
+        self._state.on_change(Change.RANKING, self, self._show_compare)
         self.show_collections(())
 
     def _make_layout(self) -> None:
@@ -95,7 +105,7 @@ class CollectionsPanel(Panel):
         head.addWidget(self.name, 1)
         for button in (self.quiz_button, self.export_button, self.duplicate_button, self.delete_button):
             head.addWidget(button)
-        for widget in (self.search_button, self.remove_button):
+        for widget in (self.search_button, self.compare_button, self.remove_button):
             buttons.addWidget(widget)
         buttons.addWidget(self.notes, 1)
         right.addLayout(head)
@@ -179,8 +189,13 @@ class CollectionsPanel(Panel):
             widget.setEnabled(may_change)
         self.notes.setEnabled(may_change and not self._is_covered)
         self.duplicate_button.setEnabled(self._state.can_write)
+        self._show_compare()
         self._show_images(None)
         self._show_note()
+
+    def _show_compare(self) -> None:
+        """Whether there is a query to compare with."""
+        self.compare_button.setEnabled(self._state.ranking is not None and self.items.count() > 0)
 
     def _show_images(self, _rows: object) -> None:
         """Give the items the images that there are, with their places."""
@@ -211,16 +226,33 @@ class CollectionsPanel(Panel):
 
     def search_with_current(self) -> None:
         """Search with the case of the current item, or with its place."""
-        item, shown = self._current_item(), self.current
-        if item is None or shown is None:
-            return
-        if shown.rows[self.items.currentRow()] is None:
-            self._context.messages.info(tr("This case is no longer in the library."))
+        item, row = self._current_item(), self._current_row()
+        if item is None or row is None:
             return
         region = item.region
         if region is not None and item.slice is not None:
             region = replace(region, z=item.slice)
         search_operations.submit_query(self._context, Query(case=item.case, region=region))
+
+    def compare_current(self) -> None:
+        """Show the case of the current item beside the query, at its slice."""
+        row = self._current_row()
+        if row is not None:
+            self.compare_requested.emit(row)
+
+    def _current_row(self) -> int | None:
+        """The row of the current item's case, whose image opens at the item's slice from now on; ``None`` and a message
+        where it is gone."""
+        item, shown = self._current_item(), self.current
+        if item is None or shown is None:
+            return None
+        row = shown.rows[self.items.currentRow()]
+        if row is None:
+            self._context.messages.info(tr("This case is no longer in the library."))
+        elif item.slice is not None:
+            views, key = self._state.last_views, (self._state.location, row)
+            views.store(key, replace(views.get(key) or LastView(), place=item.slice))
+        return row
 
     def remove(self) -> None:
         """Take the current item out of the collection; a message undoes it."""
@@ -313,9 +345,11 @@ def _draw_place(pixmap: QPixmap, place: Box) -> None:
 
 
 class _ItemList(QListWidget):
-    """``reordered(order)``: the numbers of the items after one was dragged. ``delete_pressed``."""
+    """``reordered(order)``: the numbers of the items after one was dragged. ``delete_pressed`` · ``compare_pressed``:
+    Control and Enter."""
 
     reordered = Signal(list)
+    compare_pressed = Signal()
     delete_pressed = Signal()
 
     def __init__(self) -> None:
@@ -331,6 +365,11 @@ class _ItemList(QListWidget):
         step = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}.get(Qt.Key(event.key()))
         if event.key() == Qt.Key.Key_Delete:
             self.delete_pressed.emit()
+        elif (
+            event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+            and event.modifiers() & Qt.KeyboardModifier.ControlModifier
+        ):
+            self.compare_pressed.emit()
         elif step is not None and event.modifiers() == Qt.KeyboardModifier.AltModifier:
             at = self.currentRow()
             if 0 <= at + step < self.count():

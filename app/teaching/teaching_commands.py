@@ -4,32 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QInputDialog, QMenu, QWidget
 
 from semblance.app.shell.context import Context
-from semblance.app.shell.file_dialogs import choose_target
 from semblance.app.shell.state import Change
 from semblance.app.teaching.collections_panel import CollectionsPanel
+from semblance.app.teaching.export_collection_dialog import ExportCollectionDialog
 from semblance.app.teaching.quiz_page import QuizPage
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import format_number, tr, tr_n, visible
 from semblance.core.library.case_columns import Rows
 from semblance.core.library.collections import CollectionItem
-from semblance.core.workflows.teaching import edit_collections, export_collection
+from semblance.core.workflows.teaching import edit_collections
 from semblance.core.workflows.teaching.edit_collections import ListedCollection
-
-_SLIDES, _SET, _KEY_OBJECTS = ".pdf", ".zip", ".dcm"
 
 
 class TeachingCommands(QObject):
     """``selected_cases`` returns the catalogue rows of the selected cases. ``list_requested(name, panel)``: show a list
-    beside the images · ``page_requested(name, page)``: show a page on the whole window."""
+    beside the images · ``page_requested(name, page)``: show a page on the whole window · ``compare_requested(row)``:
+    show a case beside the query."""
 
     list_requested = Signal(str, object)
     page_requested = Signal(str, object)
+    compare_requested = Signal(int)
 
     def __init__(
         self,
@@ -78,6 +77,7 @@ class TeachingCommands(QObject):
             made.put_requested.connect(self.put)
             made.export_requested.connect(self.export)
             made.quiz_requested.connect(self.start_quiz)
+            made.compare_requested.connect(self.compare_requested)
             made.changed.connect(self.read)
             made.destroyed.connect(self._forget)
         self._panel.show_collections(self._listed)
@@ -189,37 +189,8 @@ class TeachingCommands(QObject):
         return CollectionItem(case, region, None if region is None else region.middle_slice)
 
     def export(self, listed: ListedCollection) -> None:
-        """Ask for a file, and write the collection to it, de-identified."""
-        filters = {
-            tr("Slides (PDF)"): _SLIDES,
-            tr("Teaching set, findings covered"): _SET,
-            tr("DICOM key objects"): _KEY_OBJECTS,
-        }
-        file, chosen = choose_target(
-            self._parent,
-            tr("Export the collection, de-identified"),
-            f"{tr('collection')}{_SLIDES}",
-            ";;".join(f"{name} (*{ending})" for name, ending in filters.items()),
-        )
-        if file is None:
-            return
-        ending = next((one for name, one in filters.items() if chosen.startswith(name)), _SLIDES)
-        if file.suffix.lower() not in filters.values():
-            file = file.with_name(file.name + ending)
-        job = self._context.jobs.run(
-            tr("Exporting {name}", name=listed.collection.name),
-            export_collection.export_collection,
-            self._context.state.location,
-            listed.collection.name,
-            file,
-        )
-        self._context.follow(job, self._tell_export)
-
-    def _tell_export(self, files: Sequence[Path]) -> None:
-        self._context.messages.info(
-            tr("The collection was written to {file}.", file=files[0].name),
-            tr("Without names, ids and notes. `semblance collections export` can include them."),
-        )
+        """Ask what of the collection is to be exported and where, and write it."""
+        ExportCollectionDialog(self._context, listed.collection.name, self._parent).open()
 
     def start_quiz(self, listed: ListedCollection) -> None:
         """Show the cases of the collection with their findings covered."""

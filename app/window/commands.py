@@ -179,6 +179,7 @@ class Commands(QObject):
             opener.list_requested.connect(layout.show_list)
         self.metrics.page_requested.connect(full.show_page)
         self.teaching.page_requested.connect(full.show_page)
+        self.teaching.compare_requested.connect(full.compare)
         self.concepts = ConceptCommands(context, window, panels.concepts, self.selected_cases)
         self.concepts.name_requested.connect(self.name_concept)
         self.reports = ReportCommands(context, window, panels.cases_shown, self.exported_cases)

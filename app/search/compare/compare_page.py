@@ -11,7 +11,7 @@ from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QHideEvent, QKeyEvent, QMouseEvent, QPixmap, QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QFrame, QMenu, QPushButton, QScrollArea, QWidget
 
-from semblance.app.search.case_panel import CaseNotes
+from semblance.app.search.case_panel import CaseNotes, KeptNote
 from semblance.app.search.compare.compared_pair import WIDTH as FACTS
 from semblance.app.search.compare.compared_pair import ComparedPair, CompareFacts, FeatureTable, compared_pair
 from semblance.app.search.compare.pair_reason import PairReason
@@ -135,6 +135,7 @@ class ComparePage(FullPage):
         self.reason = PairReason(context)
         self.facts = CompareFacts()
         self.notes = CaseNotes(context.state, self.in_report)
+        self.kept_note = KeptNote(context, self.notes, "compared note")
         self.strip = CaseGrid()
         self.strip.set_style(STRIP_CARDS)
         self.strip.set_source(thumbnails)
@@ -178,8 +179,12 @@ class ComparePage(FullPage):
         notes = vbox(spacing=4, margins=(12, 4, 12, 8))
         label = WrappedLabel(tr("Notes on this case"))
         set_look(label, role="second")
-        notes.addWidget(label)
+        title = hbox(spacing=8)
+        title.addWidget(label, 1)
+        title.addWidget(self.kept_note.button)
+        notes.addLayout(title)
         notes.addWidget(self.notes)
+        notes.addWidget(self.kept_note)
         right.addLayout(notes)
         sides = hbox(spacing=1)
         compared = vbox()
@@ -364,6 +369,7 @@ class ComparePage(FullPage):
         self.acts.show_marks(None)
         self.feedback.show_case(None)
         self.notes.show_case(None)
+        self.kept_note.show_case(None)
 
     def _clear_images(self) -> None:
         self.level.begin(None)
@@ -473,6 +479,7 @@ class ComparePage(FullPage):
         self._draw_places()
         self.feedback.show_case(pair.case.case_id)
         self.notes.show_case(pair.case.case_id)
+        self.kept_note.show_case(pair.case.case_id)
         self.headers[1].show_case(tr("Rank {rank}", rank=pair.case.rank), *pair.described(pair.case.case_id))
         for header, pane in zip(self.headers, self.panes, strict=True):
             pane.name_image(header.title)

@@ -29,9 +29,10 @@ from semblance.app.widgets.empty_state import EmptyState, extraction_message
 from semblance.app.widgets.layouts import EDGE, hbox, vbox
 from semblance.app.widgets.panel import Panel, PanelHeader, header_button
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
-from semblance.core.language import format_number, tr, tr_n, tr_name
+from semblance.core.language import format_number, tr, tr_n, tr_name, translate, visible
 from semblance.core.library.case_columns import CaseColumns
 from semblance.core.library.location import ServerAddress
+from semblance.core.reports.case_attributes import attribute_title
 from semblance.core.searches.query import Query
 from semblance.core.searches.similar_cases import RankedCase
 from semblance.core.workflows.evaluation.scored_metrics import is_stale
@@ -47,6 +48,8 @@ FIXED_HEADER = 340
 HOLD_MS = 150
 #: Key in the settings: whether cards move visibly to a new order.
 ANIMATE_REORDERING = "animate_reordering"
+#: Letters of a text that a card shows before the words that were searched for.
+_BEFORE_WORDS = 6
 
 
 class RankingPanel(Panel):
@@ -322,7 +325,7 @@ class RankingPanel(Panel):
     def _case_model(self, ranking: SearchResult, columns: CaseColumns) -> CaseModel:
         ranked = self._state.ranked_search
         case_shifts = ranked.shifts if ranked is not None and ranked.shifts else (0,) * len(ranking.ranked)
-        notes = _nearest_mark_notes(ranking, columns)
+        notes = _text_notes(ranking, _nearest_mark_notes(ranking, columns))
         rows: list[tuple[int, float, int, int, int]] = []
         for case, shift in zip(ranking.ranked, case_shifts, strict=True):
             rows.append((case.row, case.distance, case.near_duplicates, case.rank, shift))
@@ -479,6 +482,21 @@ def _nearest_mark_notes(ranking: SearchResult, columns: CaseColumns) -> dict[int
         )
 
     return {case.row: note(case) for case in ranking.ranked}
+
+
+def _text_notes(ranking: SearchResult, notes: dict[int, tuple[str, str]]) -> dict[int, tuple[str, str]]:
+    """``notes`` with where the cases have the words that the order follows; what a mark did comes first."""
+    hits = {} if ranking.text is None else ranking.text.hits
+    if not hits:
+        return notes
+    found: dict[int, tuple[str, str]] = {case.row: notes.get(case.row, ("", "")) for case in ranking.ranked}
+    for row, hit in hits.items():
+        short, long = found.get(row, ("", ""))
+        # A card is narrow: the word itself must be seen, not what is before it.
+        words = visible(hit.text if hit.start <= _BEFORE_WORDS else f"…{hit.text[hit.start :]}")
+        where = f"{translate(attribute_title(hit.name))}: {visible(hit.text)}"
+        found[row] = (short or words, ", ".join(filter(None, (long, where))))
+    return found
 
 
 def _near_text(

@@ -7,6 +7,7 @@ from PySide6.QtCore import Qt
 
 from semblance.app.screenshot import wait_until_idle
 from semblance.app.shell import search_operations
+from semblance.core.library.open_library import open_library
 from semblance.core.searches.query import Query
 from tests.helpers.striped_library import striped_library
 from tests.helpers.windows import open_window, search_first_case, wait_for
@@ -23,7 +24,6 @@ def test_case_shows_the_header_of_the_current_case(library):
     with open_window(library, workspace="read") as window:
         window.parts.layout.show_side("case")
         panel = window.panels.side.case
-        assert not panel.header.isVisible()
         search_first_case(window)
         ranked = window.state.ranking.ranked
         assert panel.case == ranked[0]
@@ -58,6 +58,16 @@ def test_notes_belong_to_the_case_and_reach_the_report_and_compare(qtbot, librar
         assert window.panels.compare.notes.toPlainText() == "same margin as the query"
         state.set_note(ranked[0].case_id, "changed elsewhere")
         assert window.panels.compare.notes.toPlainText() == "changed elsewhere"
+        # What is kept with the case is one note, whichever box kept it.
+        compare = window.panels.compare
+        for keeper, text in ((panel, "changed elsewhere"), (compare.kept_note, "by comparing")):
+            state.set_note(ranked[0].case_id, text)
+            (keeper.kept if keeper is panel else keeper).keep()
+            wait_until_idle(window)
+            kept = f"Kept with the case: {text}"
+            assert compare.kept_note.text() == panel.kept.text() == kept
+        with open_library(library) as opened:
+            assert opened.notes.of_cases([ranked[0].case_id])[ranked[0].case_id].text == "by comparing"
         qtbot.keyClick(window.panels.compare, Qt.Key.Key_Escape)
         search_operations.submit_query(window.context, Query(case=state.columns.ids[4]))
         wait_for(

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import zipfile
+
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QInputDialog, QMenu, QWidget
 
+from semblance.app.teaching.export_collection_dialog import ExportCollectionDialog
 from semblance.app.teaching.teaching_commands import TeachingCommands
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.imaging.region import Region
@@ -14,6 +17,7 @@ from semblance.core.library.library import Library
 from semblance.core.searches.query import Query
 from semblance.core.workflows.library.edit_cases import remove_cases
 from semblance.core.workflows.library.library_snapshot import read_snapshot
+from semblance.core.workflows.teaching.export_collection import CollectionExport
 from tests.helpers.libraries import make_library
 
 
@@ -120,6 +124,23 @@ def test_the_list_shows_orders_notes_removes_and_restores(commands, context, pat
     assert [name for name, _ in stored(path)] == ["two", "two 2"]
 
 
+def test_an_item_opens_at_its_slice_beside_the_query(commands, context, path, qtbot):
+    with Library.open(path) as library:
+        library.collections.make("one", [CollectionItem("s/1.png", slice=7), CollectionItem("gone")])
+    commands.show_collections()
+    context.jobs.run_pending()
+    panel = commands._panel
+    assert not panel.compare_button.isEnabled()
+    with qtbot.waitSignal(commands.compare_requested) as asked:
+        qtbot.keyClick(panel.items, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    (row,) = asked.args
+    assert context.state.columns.ids[context.state.columns.index_of_row(row)] == "s/1.png"
+    assert context.state.last_views.get((context.state.location, row)).place == 7
+    panel.items.setCurrentRow(1)
+    panel.compare_current()
+    assert "no longer" in context.messages.history[-1].what
+
+
 def test_the_quiz_covers_findings_and_stores_no_answer(commands, context, path, qtbot):
     with Library.open(path) as library:
         library.collections.make(
@@ -143,16 +164,22 @@ def test_the_quiz_covers_findings_and_stores_no_answer(commands, context, path, 
         assert library.judgements("").read() == []
 
 
-def test_a_collection_is_exported(commands, context, path, monkeypatch, tmp_path):
+def test_a_collection_is_exported_as_chosen(qtbot, context, path, monkeypatch, tmp_path):
     with Library.open(path) as library:
-        library.collections.make("one", [CollectionItem("s/0.png")])
-    commands.read()
+        library.collections.make("one", [CollectionItem("s/0.png", notes="look at the margin")])
+    context.state.set_library(read_snapshot(path))
+    dialog = ExportCollectionDialog(context, "one")
+    qtbot.addWidget(dialog)
+    assert dialog.options() == CollectionExport() and "numbered" in dialog.note.text()
+    dialog.notes.click()
+    dialog.identified.click()
+    assert dialog.options() == CollectionExport(identified=True, free_text=True)
+    dialog.kind.setCurrentIndex(dialog.kind.findData(".dcm"))
+    assert not dialog.options().free_text and not dialog.notes.isEnabled()
+    dialog.kind.setCurrentIndex(dialog.kind.findData(".zip"))
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "x"), ""))
+    dialog.export()
     context.jobs.run_pending()
-    monkeypatch.setattr(
-        QFileDialog,
-        "getSaveFileName",
-        lambda *_: (str(tmp_path / "x"), "Teaching set, findings covered (*.zip)"),
-    )
-    commands.export(commands._listed[0])
-    context.jobs.run_pending()
-    assert (tmp_path / "x.zip").is_file()
+    with zipfile.ZipFile(tmp_path / "x.zip") as packed:
+        page = packed.read("index.html").decode()
+    assert "look at the margin" in page and "s/0.png" in page

@@ -17,6 +17,7 @@ from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.core.errors import BadInput
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
 from semblance.core.library.case_columns import ImageAvailability, case_columns
+from semblance.core.library.text_query import TextHit
 from semblance.core.searches.feedback.judgements import Judgement, JudgementKind, QueryMarks
 from semblance.core.searches.feedback.ledger import LedgerEntry
 from semblance.core.searches.query import Query
@@ -27,7 +28,7 @@ from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.searches import rank_cases
 from semblance.core.workflows.searches.estimate import TRAINED
-from semblance.core.workflows.searches.search_result import SearchResult
+from semblance.core.workflows.searches.search_result import SearchResult, TextOrder
 from tests.helpers.ranked_searches import unrefined_search
 from tests.helpers.scored_snapshots import metric, snapshot
 from tests.helpers.widgets import show_widget
@@ -452,3 +453,16 @@ def test_a_switch_without_space_for_its_text_has_a_shorter_one(ranked):
     box.resize(box.minimumSizeHint().width() - 8, box.height())
     assert box.text() == "Hide patient"
     assert box.accessibleName().startswith("Hide same patient")
+
+
+def test_cards_say_where_the_words_are_that_order_them(panel, context):
+    context.state.set_library(BOARD)
+    context.state.set_query(QUERY)
+    hits = {2: TextHit("notes", "a mass with spiculated margins", 12, 22)}
+    found = replace(ranking(), text=TextOrder("spiculated", 1, 60, hits))
+    context.state.set_ranked_search(unrefined_search(found))
+    model = panel.grid.model()
+    place = model.position_of(2)
+    assert model.notes[place][0] == "…spiculated margins"
+    assert "a mass with spiculated margins" in model.describe(place)
+    assert model.notes[model.position_of(3)] == ("", "")

@@ -7,6 +7,7 @@ import re
 import zipfile
 
 import pytest
+from pydicom import dcmread
 
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.imaging.region import Region
@@ -14,10 +15,15 @@ from semblance.core.library.collections import CollectionItem
 from semblance.core.library.export_log import read_exports
 from semblance.core.library.library import Library
 from semblance.core.library.schema import cases
+from semblance.core.workflows.imaging.deidentify_files import deidentify_files
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.teaching.export_collection import CollectionExport, export_collection
+from tests.helpers.dicom_files import ROOT, save
 from tests.helpers.images import striped_folder
+from tests.helpers.mammogram_library import mammogram
 
+#: The patients of the collection of mammograms.
+LISTED = (2, 0)
 NAME, SECRET = "Stripes of PAT-0042", "Mueller, PAT-0042"
 
 
@@ -94,3 +100,66 @@ def test_what_cannot_be_exported_is_said(library, tmp_path):
     assert len(export_collection(library, NAME, tmp_path / "new folder")) == 4
     with pytest.raises(BadArguments, match="There are: Stripes"):
         export_collection(library, "none", tmp_path / "s.pdf")
+
+
+@pytest.fixture(scope="module")
+def mammograms(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("collections")
+    for patient in range(3):
+        save(mammogram(patient), folder / "in" / f"{patient:02d}.dcm")
+    path = folder / "lib.semblance"
+    import_source(folder / "in", path)
+    with Library.open(path) as opened:
+        found = opened.catalogue.details([row.id for row in opened.catalogue.all_cases()]).values()
+        third, first = (
+            next(one for one in found if one.address.container.stem == f"{n:02d}") for n in LISTED
+        )
+        items = [
+            CollectionItem(third.case_id, Region(4, 4, 20, 20)),
+            CollectionItem(first.case_id),
+        ]
+        opened.collections.make("spiculated", [*items, CollectionItem("no longer there")])
+    return path
+
+
+def references(document) -> set[str]:
+    """The images that a key object selects, which must be those of its evidence."""
+    content = {
+        str(item.ReferencedSOPSequence[0].ReferencedSOPInstanceUID)
+        for item in document.ContentSequence
+        if item.ValueType == "IMAGE"
+    }
+    evidence = {
+        str(instance.ReferencedSOPInstanceUID)
+        for study in document.CurrentRequestedProcedureEvidenceSequence
+        for series in study.ReferencedSeriesSequence
+        for instance in series.ReferencedSOPSequence
+    }
+    assert content == evidence
+    return content
+
+
+def test_key_objects_refer_to_the_images_of_the_collection(mammograms, tmp_path):
+    files = export_collection(mammograms, "spiculated", tmp_path / "k.dcm", CollectionExport(identified=True))
+    documents = [dcmread(file) for file in files]
+    assert [str(one.StudyInstanceUID) for one in documents] == [f"{ROOT}.5.{n}" for n in LISTED]
+    for document, patient in zip(documents, LISTED, strict=True):
+        assert document.SOPClassUID.name == "Key Object Selection Document Storage"
+        assert document.PatientID == f"MRN{patient:04d}"
+        assert references(document) == {f"{ROOT}.7.{n}" for n in LISTED}
+
+
+def test_de_identified_key_objects_refer_to_the_de_identified_files(mammograms, tmp_path):
+    # Before there are any pseudonyms: what is exported first must name what is exported later.
+    files = export_collection(mammograms, "spiculated", tmp_path / "k.dcm")
+    again = export_collection(mammograms, "spiculated", tmp_path / "again.dcm")
+    deidentify_files(mammograms, tmp_path / "out")
+    images = {str(one.SOPInstanceUID): one for one in map(dcmread, (tmp_path / "out").rglob("*.dcm"))}
+    assert len(files) == len(again) == len(LISTED)
+    for file, other in zip(files, again, strict=True):
+        document = dcmread(file)
+        assert references(document) == references(dcmread(other)) <= set(images)
+        same_study = [one for one in images.values() if one.StudyInstanceUID == document.StudyInstanceUID]
+        assert [one.PatientID for one in same_study] == [document.PatientID]
+        content = file.read_bytes()
+        assert not [word for word in (b"MRN", b"Quixley", b"ACC0", ROOT.encode()) if word in content]
