@@ -72,11 +72,12 @@ class CollectionsPanel(Panel):
         self.notes.setAccessibleName(tr("Note on this case in the collection"))
         self.notes.setPlaceholderText(tr("Note on this case in the collection"))
         self.notes.editingFinished.connect(self._save_note)
-        self._empty = EmptyState(
+        self._empty = EmptyState()
+        self._empty.show_message(
             tr("No collections yet"),
-            tr(
-                "Case > Add to a collection puts the selected cases on a named list. Cases can also be dragged here."
-            ),
+            tr("A collection is a named list of cases, places and notes. Cases can also be dragged here."),
+            tr("Add the selected cases…"),
+            context.actions["add_to_collection"].trigger,
         )
         self.search_button = dialog_button(tr("Search with this case"), self.search_with_current)
         self.compare_button = dialog_button(

@@ -270,11 +270,12 @@ def calibrations_of(image: Image) -> tuple[Calibration, ...]:
 
 
 def outlined(figure: Figure, calibrations: Sequence[Calibration]) -> Measured:
-    """What needs no pixels: length and angle."""
+    """What needs no pixels: length and angle; neither of an angle of one side."""
     found = calibration_at(calibrations, figure.corners)
     if figure.kind == LINE:
         return Measured(length=length_of(figure.points[0], figure.points[1], found), calibration=found)
-    if figure.kind == ANGLE:
+    # While its first side is drawn, an angle has two points.
+    if figure.kind == ANGLE and len(figure.points) > 2:
         return Measured(angle=angle_of(figure.points, found), calibration=found)
     return Measured(calibration=found)
 

@@ -84,6 +84,10 @@ def missing_columns(file: Path) -> list[str]:
             for column in table.columns
             if column.name not in existing[table.name]
         ]
+        # Without it the triggers of the tables fail.
+        index, column = (schema.HEADER_TEXTS, "text") if is_earlier else (schema.CASE_TEXTS, "finding")
+        if column not in columns_of(connection, index):
+            found.append(tr_lazy("its table '{table}' has no '{column}'", table=index, column=column))
         try:
             connection.execute("PRAGMA foreign_key_check").fetchone()
         except sqlite3.OperationalError as error:

@@ -12,6 +12,7 @@ from semblance.core.language import tr_lazy
 from semblance.core.library.text_query import text_hit, text_terms
 from semblance.core.retrieval.feedback import MarkedIndex
 from semblance.core.retrieval.rank_fusion import K, fused_scores
+from semblance.core.retrieval.ranking import first_of_each_key, rankable_cases
 from semblance.core.workflows.searches.feedback.order_by_marks import distances_of
 from semblance.core.workflows.searches.query_comparison import QueryComparison
 from semblance.core.workflows.searches.search_result import TextOrder
@@ -39,9 +40,18 @@ def order_by_text(compared: QueryComparison, text: str) -> tuple[QueryComparison
         distances_of(compared) if marked is None else marked.distances((), np.arange(len(loaded.rows)))
     )
     by_image = np.lexsort((distances, distances if marked is None else -marked.scores))
+    # Ranks are counted among what can be shown, as without words; what is hidden keeps its place.
+    search = compared.search
+    keys = loaded.keys if search.group_duplicates else None
+    patients = loaded.patient_codes if search.hide_same_patient else None
+    shown = rankable_cases(len(by_image), compared.query, patients, keys)
+    counted = np.flatnonzero(shown[by_image])
+    counted = counted[first_of_each_key(by_image[counted], keys)]
     image_ranks = np.empty(len(by_image), dtype=np.int64)
-    image_ranks[by_image] = np.arange(1, len(by_image) + 1)
-    orders = [(np.arange(len(image_ranks)), image_ranks), (places, ranks[at[places]])]
+    image_ranks[by_image] = np.searchsorted(counted, np.arange(len(by_image))) + 1
+    text_ranks = ranks[at[places]]
+    text_ranks = np.searchsorted(np.sort(text_ranks[shown[places]]), text_ranks) + 1
+    orders = [(np.arange(len(image_ranks)), image_ranks), (places, text_ranks)]
     index = MarkedIndex(distances, fused_scores(len(image_ranks), orders))
     return replace(compared, marked_index=index), TextOrder(text, len(places), K)
 

@@ -49,7 +49,8 @@ def test_selected_cases_are_sent_as_their_files(qtbot, window, archive):
     rows = window.state.columns.case_row[:2]
     window.parts.commands.pacs._selected_cases = lambda: rows
     dialog = window.parts.commands.pacs.show_send()
-    assert dialog.what.currentText() == "The DICOM files of 2 selected cases"
+    dialog.what.setCurrentText("The DICOM files of 2 selected cases")
+    assert dialog.what.currentData() == "cases"
     dialog.send_button.click()
     wait_for(window, dialog.note.text)
     assert dialog.note.text() == "2 objects were sent."

@@ -24,7 +24,6 @@ def test_case_shows_the_header_of_the_current_case(library):
     with open_window(library, workspace="read") as window:
         window.parts.layout.show_side("case")
         panel = window.panels.side.case
-        assert not panel.header.isVisible()
         search_first_case(window)
         ranked = window.state.ranking.ranked
         assert panel.case == ranked[0]

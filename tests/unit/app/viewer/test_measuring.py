@@ -81,6 +81,17 @@ def test_a_line_is_in_mm_can_be_changed_moved_removed_and_brought_back(view):
     assert not view.measure.active
 
 
+def test_an_angle_can_be_painted_after_each_of_its_clicks(view):
+    view.set_tool(tools.ANGLE)
+    for x, y in ((100, 20), (20, 20), (100, 60)):
+        QTest.mousePress(view, LEFT, NONE, at(view, x, y))
+        assert not view.grab().isNull()
+        QTest.mouseRelease(view, LEFT, NONE, at(view, x, y))
+        hover(view, x + 5, y + 5)
+        assert not view.grab().isNull()
+    assert measured(view)[0].angle == pytest.approx(45, abs=1)
+
+
 def test_an_angle_has_three_clicks_or_a_drag_and_a_click_and_of_two_lines_it_is_that_of_cobb(view):
     view.set_tool(tools.ANGLE)
     for x, y in ((100, 20), (20, 20), (100, 60)):

@@ -29,12 +29,13 @@ def test_a_ranking_that_comes_after_its_library_was_closed_is_none(library):
 def test_a_ranking_that_comes_after_another_library_was_opened_is_not_shown_in_it(library, tmp_path):
     other = shutil.copytree(library, tmp_path / "Other.semblance")
     with open_window(library) as window:
+        opened_with = window.state.query
+        asked = Query(case=next(case for case in window.state.columns.ids if case != opened_with.case))
         window.open_library(other)
-        search_operations.submit_query(window.context, Query(case=window.state.columns.ids[0]))
+        search_operations.submit_query(window.context, asked)
         wait_until_idle(window)
         assert window.state.location == other
-        assert window.state.ranking is None
-        assert window.state.query is None
+        assert window.state.query == window.state.ranking.query == opened_with
 
 
 @pytest.mark.parametrize("do", [save_search.save, save_search.branch])

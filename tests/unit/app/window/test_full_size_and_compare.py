@@ -138,15 +138,17 @@ def test_keys_mark_the_case_that_fills_the_window(qtbot, library, page):
         assert window.state.marks.disliked == (case.case_id,)
 
 
-def test_compare_shows_the_next_case_after_less_like_this(qtbot, library):
+def test_compare_keeps_its_case_and_order_after_less_like_this(qtbot, library):
     with open_window(library) as window:
         search_first_case(window)
+        before = [case.case_id for case in window.state.ranking.ranked]
         window.parts.full.compare(window.state.ranking.ranked[1].row)
         wait_until_idle(window)
         qtbot.keyClick(window.panels.compare.panes[1].view, Qt.Key.Key_D)
         wait_until_idle(window)
         assert window.parts.full.comparing
-        assert window.panels.compare.current_case() == window.state.ranking.ranked[1].case_id
+        assert [case.case_id for case in window.state.ranking.ranked] != before
+        assert window.panels.compare.current_case() == before[1]
         assert window.panels.compare.facts.texts()[0] == ["Query", "Rank 2"]
 
 

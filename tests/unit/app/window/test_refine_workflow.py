@@ -15,7 +15,6 @@ from semblance.app.search.feedback.save_refined_metric import SaveRefinedDialog
 from semblance.app.shell import search_operations
 from semblance.app.shell.settings import Settings
 from semblance.app.widgets.cards.card_layout import card_feedback_buttons
-from semblance.app.window import parts
 from semblance.core.library.library import Library
 from semblance.core.metrics.metric import explained_groups
 from semblance.core.searches.feedback.judgements import JudgementKind
@@ -159,11 +158,10 @@ def test_the_menu_of_a_ranked_case_offers_to_judge_it(library, monkeypatch):
         search_first_case(window)
         menus = []
 
-        class AnyWidget(QMenu):
-            def exec(self, _where: QPoint) -> None:
-                menus.append([action.text().partition("\t")[0] for action in self.actions()])
+        def take(menu: QMenu, _where: QPoint) -> None:
+            menus.append([action.text().partition("\t")[0] for action in menu.actions()])
 
-        monkeypatch.setattr(parts, "Menu", AnyWidget)
+        monkeypatch.setattr(QMenu, "popup", take)
         grid = window.panels.ranking.grid
         grid.setFocus()
         grid.set_current(grid.model().case_row(0))

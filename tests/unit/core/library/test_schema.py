@@ -12,6 +12,7 @@ import pytest
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.library import schema
 from semblance.core.library.backup_file import read_backup, write_backup
+from semblance.core.library.catalogue_repair import missing_columns
 from semblance.core.library.feature_chunks import create_store
 from semblance.core.library.library import Library
 from semblance.core.library.records import CATALOGUE, CHUNK
@@ -104,3 +105,13 @@ def test_it_opens_with_all_it_holds(path, writable):
         assert opened.notes.of_cases(["s/0.png"]) == {}
         # Headers are found; the index of the version before has no findings and no notes.
         assert opened.catalogue.rows_with_word("malig").tolist() == ([2, 4] if writable else [])
+
+
+def test_a_catalogue_without_its_index_of_texts_is_damaged(path, tmp_path):
+    for library in (path, make_library(tmp_path / "new")):
+        file = library / CATALOGUE
+        assert missing_columns(file) == []
+        with contextlib.closing(sqlite3.connect(file)) as connection, connection:
+            index = schema.HEADER_TEXTS if library is path else schema.CASE_TEXTS
+            connection.execute(f"DROP TABLE {index}")
+        assert any(index in str(one) for one in missing_columns(file))

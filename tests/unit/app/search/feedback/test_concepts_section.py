@@ -11,7 +11,6 @@ from PySide6.QtWidgets import QInputDialog, QMenu
 
 from semblance.app.search.feedback.concepts_section import STEPS
 from semblance.app.shell import search_operations
-from semblance.app.window import parts
 from semblance.core.searches.query import Query
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.open_metrics import close_loaded_metrics
@@ -156,7 +155,7 @@ def test_the_menu_of_a_case_marks_it(window, monkeypatch):
         assert ticked == ["Without it\tN"]
         high.actions()[0].trigger()
 
-    monkeypatch.setattr(parts, "Menu", type("Taken", (QMenu,), {"exec": take}))
+    monkeypatch.setattr(QMenu, "popup", take)
     columns = window.state.columns
     window.parts.show_case_menu(int(columns.case_row[columns.index_of_id("t/c4")]), QPoint())
     wait_for(window, lambda: "t/c4" in fact(window).with_)

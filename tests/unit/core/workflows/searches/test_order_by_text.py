@@ -21,6 +21,12 @@ def test_cases_with_the_words_come_forward_in_the_order_of_the_image(table):
     found = nearest_cases(table, "plain", Query("t/c0"), k=1000, text="spiculat mass")
     assert [case.case_id for case in found.ranked][: len(noted)] == noted
     assert set(ids(found)) == set(ids(plain))
+    # Reciprocal ranks of what is shown; the three match the words as well.
+    scores = {
+        case: 1 / (60 + rank) + (1 / 61 if case in noted else 0)
+        for rank, case in enumerate(ids(plain), start=1)
+    }
+    assert ids(found) == sorted(scores, key=lambda case: -scores[case])
     assert (found.text.text, found.text.found) == ("spiculat mass", len(noted))
     hit = found.text.hits[found.ranked[0].row]
     assert (hit.name, hit.text[hit.start : hit.stop]) == ("notes", "SPICULÄTED")
