@@ -25,6 +25,7 @@ from semblance.app.library.prepare_operations import measure_visible
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.event_loop import one_shot
+from semblance.app.shell.icons import icon
 from semblance.app.shell.jobs import WorkerPool
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import plain_tip, set_look, theme, theme_signals
@@ -468,6 +469,9 @@ class _FilterList(QWidget):
         self._column.addWidget(self._title)
         self._column.addWidget(self._scroll)
         self._button = QPushButton()
+        self._button.setIcon(icon("chevron-down"))
+        # The arrow stands behind the text.
+        self._button.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
         self._button.clicked.connect(self._open)
         self._button.hide()
         self._column.addWidget(self._button)
@@ -545,13 +549,13 @@ class _FilterList(QWidget):
     def _set_counts(self, entries: list[tuple[int, str, int, QIcon | None]]) -> None:
         """Show the counts and icons of the choices there are: while cases arrive, nothing else changes."""
         self._scroll.setFixedHeight((theme().px(18) + GAP) * min(len(entries), LISTED))
-        for key, text, count, icon in entries:
+        for key, text, count, chip in entries:
             box, number = self._boxes[key], format_number(count, ",")
             self._numbers[key].setText(number)
             box.setAccessibleName(f"{visible(text)}, {number}")
-            if icon is not None:
-                box.setIcon(icon)
-                box.setIconSize(icon.availableSizes()[0])
+            if chip is not None:
+                box.setIcon(chip)
+                box.setIconSize(chip.availableSizes()[0])
         self.show_ticked()
 
     def _show_menu(self, key: int, at: QPoint) -> None:

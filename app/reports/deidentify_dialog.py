@@ -142,7 +142,7 @@ class DeidentifyDialog(Dialog):
             box.setToolTip(_standard(option))
         self.removed = WrappedLabel(
             tr(
-                "Always removed: names, addresses, birth dates and numbers of patients, the names of physicians and "
+                "Names, addresses, birth dates and numbers of patients, the names of physicians and "
                 "staff, free comments, and values of manufacturers that nobody knows to be safe. Patients get codes."
             ),
             role="second",

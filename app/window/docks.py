@@ -378,15 +378,16 @@ class DockLayout(QObject):
             self._panels.library.focus_filter()
 
     def take_focus(self) -> None:
-        """Focus the cases of the library, or the icon bar if they are collapsed."""
+        """Focus the cases of the library, or the similar cases if those are collapsed."""
         if self.docks["library"].collapsed:
-            self._icon_bar.take_focus()
+            self._panels.ranking.grid.setFocus(Qt.FocusReason.OtherFocusReason)
         else:
             self._panels.library.focus_cases()
 
     def collapse_library(self) -> None:
         """Show the icon bar instead of the Library panel and move the focus to it."""
         self._collapse_library()
+        self._icon_bar.take_focus()
         self.set_default_sizes()
 
     def _collapse_library(self) -> None:
@@ -396,7 +397,7 @@ class DockLayout(QObject):
         icon_bar.fit()
         dock.collapse(icon_bar)
         if had_focus:
-            icon_bar.take_focus()
+            self.take_focus()
         self._panels.library.collapse_button.setVisible(self.is_narrow)
 
     def _expand_library(self) -> None:

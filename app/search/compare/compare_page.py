@@ -142,7 +142,7 @@ class ComparePage(FullPage):
         self._thumbnails = RankingThumbnails(context, thumbnails, self)
         self._thumbnails.source_changed.connect(self.strip.set_source)
         # It is one line high; the wheel and the arrow keys go to the other lines.
-        self.strip.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.strip.hide_scroll_bar()
         self.strip.setAccessibleName(tr("Similar cases, nearest first"))
         self._drop = DropTarget(tr("Search with this"), self.panes[0])
         self._lay_out()

@@ -65,10 +65,7 @@ class SearchesPanel(Panel):
         self.list.setItemDelegate(_SearchDelegate(self.list))
         self.list.itemActivated.connect(lambda _item: self.open_selected())
         self.list.currentRowChanged.connect(lambda _row: self._update_buttons())
-        self._empty = EmptyState(
-            tr("No saved searches yet"),
-            tr("Search > Save search… saves the current search with its marks, order and view."),
-        )
+        self._empty = EmptyState()
         self._pages = QStackedWidget()
         self._pages.addWidget(self._empty)
         self._pages.addWidget(self.list)
@@ -278,6 +275,13 @@ class SearchesPanel(Panel):
             item.setToolTip(plain_tip(f"{search.name}\n{search.query}\n{self._facts(search)}"))
             item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{search.name}, {self._facts(search)}")
             self.list.addItem(item)
+        save = self._context.actions["save_search"]
+        self._empty.show_message(
+            tr("No saved searches yet"),
+            tr("A saved search keeps the query with its marks, order and view."),
+            tr("Save this search…") if save.isEnabled() else "",
+            save.trigger,
+        )
         self._pages.setCurrentIndex(1 if found else 0)
         place = (
             self.names().index(previous.name) if previous is not None and previous.name in self.names() else 0

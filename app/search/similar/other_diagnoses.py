@@ -360,7 +360,9 @@ class CaseStrip(QWidget):
         text_left = left = square.right() + 1 + 2 * _PAD
         bold, plain, small = text_cache(BASE, 600), text_cache(BASE), text_cache(SMALL)
         line = tokens.px(16)
-        top = cell_rect.y() + (cell_rect.height() - line) // 2 if self._single_line else square.y()
+        has_note = not self._single_line and bool(case.note)
+        # One line alone stands beside the middle of the image.
+        top = square.y() if has_note else cell_rect.y() + (cell_rect.height() - line) // 2
         available = cell_rect.right() - left
         if case.chip is not None:
             chip = chip_pixmap(*case.chip, self.devicePixelRatioF())
@@ -370,7 +372,7 @@ class CaseStrip(QWidget):
         bold.draw(painter, QRect(left, top, width, line), case.title, tokens.text)
         value = QRect(left + width, top, max(0, available - width), line)
         plain.draw(painter, value, case.value, tokens.second)
-        if not self._single_line:
+        if has_note:
             available = cell_rect.right() - text_left
             note = QRect(text_left, top + line + 4, available, line)
             small.draw(painter, note, case.note, tokens.second)

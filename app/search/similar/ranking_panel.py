@@ -24,7 +24,7 @@ from semblance.app.shell.theme import theme
 from semblance.app.widgets.buttons import ViewSwitch
 from semblance.app.widgets.cards.card_view import NONE
 from semblance.app.widgets.cards.case_grid import CaseGrid
-from semblance.app.widgets.cards.case_model import JUDGEMENT_TEXTS, CaseModel
+from semblance.app.widgets.cards.case_model import SHORT_JUDGEMENT_TEXTS, CaseModel
 from semblance.app.widgets.empty_state import EmptyState, extraction_message
 from semblance.app.widgets.layouts import EDGE, hbox, vbox
 from semblance.app.widgets.panel import Panel, PanelHeader, header_button
@@ -464,13 +464,13 @@ def _nearest_mark_notes(ranking: SearchResult, columns: CaseColumns) -> dict[int
         return columns.name(index) if index >= 0 else case
 
     def rank(case: str) -> str:
-        # A marked case may be grouped or hidden. Its name would be too long for a card.
-        return ranks.get(case) or ("+" if case in liked else "\N{EN DASH}")
+        # A marked case may be grouped, hidden or beyond the list. Its name would be too long for a card.
+        return ranks.get(case, "")
 
     def note(case: RankedCase) -> tuple[str, str]:
         if case.case_id in liked or case.case_id in disliked:
             # The longer form stands in the description already.
-            return (JUDGEMENT_TEXTS[1 if case.case_id in liked else -1], "")
+            return (SHORT_JUDGEMENT_TEXTS[1 if case.case_id in liked else -1], "")
         return near(case.near_liked, case.near_disliked, case.nearer_to_liked)
 
     # Many cases are near to the same few marks.
@@ -502,11 +502,15 @@ def _text_notes(ranking: SearchResult, notes: dict[int, tuple[str, str]]) -> dic
 def _near_text(
     liked: str | None, disliked: str | None, nearer_to_liked: bool, name: Callable[[str], str]
 ) -> str:
-    """ "near 1, far from 9" for the marked cases that a case is nearest to."""
-    if liked is None or disliked is None:
-        marked = liked or disliked
-        return tr("near {case}", case=name(marked)) if marked and nearer_to_liked == (marked == liked) else ""
+    """ "near 1, far from 9" for the marked cases that a case is nearest to. A case without a name is left out; one that
+    is near is told by its mark."""
     near, far = (liked, disliked) if nearer_to_liked else (disliked, liked)
+    if near is None:
+        return ""
+    if not name(near):
+        return tr("near a + mark") if nearer_to_liked else tr("near a \N{EN DASH} mark")
+    if far is None or not name(far):
+        return tr("near {case}", case=name(near))
     return tr("near {case}, far from {other}", case=name(near), other=name(far))
 
 

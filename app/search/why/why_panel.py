@@ -207,10 +207,11 @@ class WhyPanel(Panel):
             self.empty.show_message(
                 tr("No metric yet"), tr("A metric defines similarity. Train one, then search.")
             )
+        elif self._state.query is not None:
+            self.empty.show_message(tr("No reasons yet"), tr("They appear with the similar cases."))
         else:
             self.empty.show_message(
-                tr("Search with a case"),
-                tr("This panel shows what contributes to each distance. You can also rank without a group."),
+                tr("Search with a case"), tr("This panel says why a case is similar to the query.")
             )
         self._pages.setCurrentWidget(self.empty)
 

@@ -179,7 +179,7 @@ class CardPainter:
         model = self._model
         self._draw_image(place, case_row, square)
         if model.ranked:
-            self._draw_corner_text(square, str(model.rank(place)), model.shift(place))
+            self._draw_corner_text(square, str(model.rank(place)), model.shift_arrow(place))
         if model.near_duplicates is not None and model.near_duplicates[place] > 0:
             n = model.near_duplicates[place]
             text = near_duplicates_text(n)
@@ -379,7 +379,7 @@ class CardPainter:
             x += box.width() + 4
             if model.shifts is not None:
                 moved = QRect(x, at.y(), tokens.px(30), at.height())
-                self._small.draw(self._painter, moved, model.shift(place), tokens.third)
+                self._small.draw(self._painter, moved, model.shift_arrow(place), tokens.third)
                 x += moved.width()
             x += 6
         side = self._layout.image_side

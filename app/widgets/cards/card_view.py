@@ -324,6 +324,12 @@ class CardView(QAbstractScrollArea):
 
     # Geometry
 
+    def hide_scroll_bar(self) -> None:
+        """Use the whole width, for cards in a single line."""
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        # The bar lies over the cards, so that without it they would end beyond the edge.
+        self.setViewportMargins(0, 0, 0, 0)
+
     def _lay_out(self) -> None:
         width, count = self.viewport().width(), len(self._model)
         if self._rows:

@@ -16,6 +16,9 @@ from semblance.core.searches.similar_cases import MatchedPlace
 
 #: Judgement -> its text.
 JUDGEMENT_TEXTS = {1: tr("marked more like this"), -1: tr("marked less like this")}
+#: The same below a card, where there is little space.
+SHORT_JUDGEMENT_TEXTS = {1: tr("marked more"), -1: tr("marked less")}
+UP, DOWN = "\N{BLACK UP-POINTING TRIANGLE}", "\N{BLACK DOWN-POINTING TRIANGLE}"
 
 
 def near_duplicates_text(n: int) -> str:
@@ -97,6 +100,11 @@ class CaseModel:
         """The number of ranks by which judgements moved the case, as text; empty for none."""
         moved = 0 if self.shifts is None else int(self.shifts[place])
         return f"{moved:+d}".replace("-", "\N{MINUS SIGN}") if moved else ""
+
+    def shift_arrow(self, place: int) -> str:
+        """:meth:`shift` as it stands on a card: signs would be taken for the buttons + and -."""
+        moved = 0 if self.shifts is None else int(self.shifts[place])
+        return f"{UP if moved > 0 else DOWN}{abs(moved)}" if moved else ""
 
     def share(self, place: int) -> float:
         """How far the bar at ``place`` is filled, 0 to 1."""

@@ -19,7 +19,6 @@ from tests.helpers.widgets import show_widget
 
 LEFT = Qt.MouseButton.LeftButton
 #: A marked case without a rank.
-MINUS = "\N{EN DASH}"
 PLACES = (5, 7)
 
 
@@ -101,11 +100,13 @@ def test_cards_say_which_marked_cases_they_are_near_to(ranking_panel, judging_co
     for place, case in enumerate(judging_context.state.ranking.ranked):
         note, tip = model.notes[place]
         if case.row in (liked, disliked):
-            assert (note, tip) == (f"marked {'more' if case.row == liked else 'less'} like this", "")
+            assert (note, tip) == (f"marked {'more' if case.row == liked else 'less'}", "")
             continue
         near, far = case.near_liked, case.near_disliked
         near, far = (near, far) if case.nearer_to_liked else (far, near)
-        assert note == f"near {ranks[near]}, far from {ranks.get(far, MINUS)}"
+        assert note == (
+            f"near {ranks[near]}, far from {ranks[far]}" if far in ranks else f"near {ranks[near]}"
+        )
         names = [
             judging_context.state.columns.name(judging_context.state.columns.index_of_id(one))
             for one in (near, far)

@@ -439,10 +439,16 @@ def test_moved_judged_chosen_and_compared_cases_can_be_drawn(grid: CaseGrid, row
     grid.set_model(replace(model, shifts=shifts, judgements={1: 1, 2: -1}))
     assert grid.model().describe(0).endswith("moved \N{MINUS SIGN}3, marked more like this")
     assert grid.model().shift(3) == ""
+    assert [grid.model().shift_arrow(place) for place in (0, 3)] == ["\N{BLACK DOWN-POINTING TRIANGLE}3", ""]
     grid.set_current(4)
     grid._choose(5, SHIFT)
     grid.comparison.begin(6)
     assert grid.viewport().grab().toImage() != plain
+
+
+def test_cards_of_a_single_line_end_inside_it(grid: CaseGrid) -> None:
+    grid.hide_scroll_bar()
+    assert grid.viewport().width() == grid.width()
 
 
 def test_the_label_of_the_current_case_follows_its_judgement(grid: CaseGrid) -> None:
