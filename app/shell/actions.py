@@ -81,7 +81,7 @@ SYNONYMS = {
     "refine": tr("feedback thumbs clicks"),
     "header": tr("dicom tags metadata"),
     "add_to_collection": tr("teaching file list bookmark favourite folder"),
-    "collections": tr("teaching file list quiz slides export lecture"),
+    "collections": tr("case file list quiz slides export lecture"),
     "paste_image": tr("paste query screenshot insert clipboard image file case id"),
     "ask_file": tr("query open similar upload"),
     "save_search": tr("keep name store"),

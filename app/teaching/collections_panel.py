@@ -54,6 +54,8 @@ class CollectionsPanel(Panel):
         self._is_covered = False
         self.collections = QListWidget()
         self.collections.setAccessibleName(tr("Teaching collections"))
+        # A long name is elided, and whole in the tooltip.
+        self.collections.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.collections.currentRowChanged.connect(lambda _row: self._show_items())
         self.name = QLineEdit()
         self.name.setAccessibleName(tr("Name of the collection"))
@@ -129,7 +131,8 @@ class CollectionsPanel(Panel):
             for one in listed:
                 n = len(one.collection.items)
                 item = QListWidgetItem(visible(one.collection.name))
-                item.setToolTip(plain_tip(tr_n("{n} case", "{n} cases", n)))
+                count = tr_n("{n} case", "{n} cases", n)
+                item.setToolTip(plain_tip(f"{visible(one.collection.name)}: {count}"))
                 self.collections.addItem(item)
             names = [one.collection.name for one in listed]
             self.collections.setCurrentRow(names.index(before) if before in names else 0)
