@@ -167,7 +167,15 @@ class CollectionsPanel(Panel):
                 zip(shown.collection.items, shown.rows, strict=True) if shown else ()
             ):
                 index = -1 if row is None else columns.index_of_row(row)
-                texts = [tr("No longer in the library") if index < 0 else columns.name(index)]
+                # A name such as "benign_007" would answer the quiz.
+                name = (
+                    tr("Case {n}", n=number + 1)
+                    if self._is_covered
+                    else columns.name(index)
+                    if index >= 0
+                    else ""
+                )
+                texts = [name or tr("No longer in the library")]
                 if index >= 0 and not self._is_covered and (finding := columns.finding_name(index)):
                     texts.append(visible(finding))
                 if item.slice is not None:

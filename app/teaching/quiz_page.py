@@ -23,6 +23,8 @@ from semblance.core.workflows.teaching.edit_collections import ListedCollection
 
 #: The longest side of an image in pixels.
 _LONGEST = 1024
+#: Findings to choose from, if the cases have no more.
+_MOST_CHOICES = 8
 
 
 class QuizPage(FullPage):
@@ -82,7 +84,7 @@ class QuizPage(FullPage):
             button.hide()
             button.deleteLater()
         self.buttons = []
-        for finding in sorted({finding for _, finding, _ in self._cases}):
+        for finding in self._choices_of_findings():
             button = QPushButton(visible(finding).replace("&", "&&"))
             button.clicked.connect(lambda _=False, one=finding: self.choose(one))
             self._choices.addWidget(button)
@@ -90,6 +92,16 @@ class QuizPage(FullPage):
         if self._cases:
             self.go_on()
         return bool(self._cases)
+
+    def _choices_of_findings(self) -> list[str]:
+        """The findings of the cases, and the most frequent others of the library: one finding alone is no question."""
+        own = {finding for _, finding, _ in self._cases}
+        columns = self._context.state.columns
+        counts = dict(zip(columns.findings, columns.finding_counts, strict=False))
+        others = sorted(
+            (name for name in counts if counts[name] and name not in own), key=lambda name: -counts[name]
+        )
+        return sorted(own | set(others[: max(0, _MOST_CHOICES - len(own))]))
 
     def go_on(self) -> None:
         """Show the next case, its finding covered; after the last one begin again."""

@@ -397,7 +397,7 @@ class DockLayout(QObject):
         icon_bar.fit()
         dock.collapse(icon_bar)
         if had_focus:
-            self.take_focus()
+            icon_bar.take_focus()
         self._panels.library.collapse_button.setVisible(self.is_narrow)
 
     def _expand_library(self) -> None:

@@ -132,8 +132,7 @@ class Panels(QObject):
         self._connect_help(made.header, "ranking")
         made.menu_requested.connect(self.case_menu_requested)
         made.compare_requested.connect(self.compare_requested)
-        made.extract_requested.connect(self._context.actions["extract"].trigger)
-        made.train_requested.connect(self.show_training)
+        made.prepare_requested.connect(self._context.actions["prepare"].trigger)
         made.grid.current_changed.connect(self._explain)
         actions = self._context.actions
         for command, box in (

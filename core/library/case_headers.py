@@ -22,6 +22,10 @@ TEXTS = (
     "modality", "body_part", "laterality", "view", "series_description", "study_description", "protocol", "kernel",
     "slice_thickness", "series_number", "segment",
 )  # fmt: skip
+#: What is read of a case for :data:`TEXTS`: lists of mammograms name the breast in words.
+READ = (*TEXTS, "breast")
+#: A case with one of these has a header.
+GIVEN = ("modality", "view")
 DATE = "date"
 #: UIDs of which only those that are equal are known.
 GROUPS = ("study", "series")
@@ -35,7 +39,7 @@ class CaseHeaders:
     (not given); there are no texts of groups.
 
     ``images`` (n,) int32: slices of a volume, 1 for an image. ``repeats`` (n,) int32: how many cases before have the
-    same name. A case without a modality is not named by its header.
+    same name. A case without a modality is not named by its header: a list gave its view alone.
     """
 
     codes: Mapping[str, Codes]
@@ -53,7 +57,7 @@ class CaseHeaders:
 
     def kind(self, index: int) -> str:
         """What the case at ``index`` is of, such as "Chest CT"."""
-        return kind_name(*(self.text(name, index) for name in TEXTS[:4]))
+        return kind_name(*(self.text(name, index) if self.is_named(index) else "" for name in TEXTS[:4]))
 
     def series(self, index: int) -> str:
         """The name of the case's series in its study; "" where it has none."""
@@ -145,9 +149,12 @@ def case_headers(given: HeaderColumns, case_rows: npt.NDArray[np.int64]) -> Case
 
 
 def _texts_of(listed: str) -> tuple[str, ...]:
-    """:data:`TEXTS` from a JSON list; all "" from ""."""
-    found = json.loads(listed) if listed else [None] * len(TEXTS)
-    return tuple(str(value) if value is not None else "" for value in found)
+    """:data:`TEXTS` from a JSON list of :data:`READ`; all "" from ""."""
+    found = json.loads(listed) if listed else [None] * len(READ)
+    *texts, breast = (str(value) if value is not None else "" for value in found)
+    side = TEXTS.index("laterality")
+    texts[side] = texts[side] or {"left": "L", "right": "R"}.get(breast.lower(), "")
+    return tuple(texts)
 
 
 def no_headers(n: int) -> CaseHeaders:

@@ -20,7 +20,7 @@ from semblance.core.errors import BadInput
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy
 from semblance.core.library.case_details import case_details, slices_of_source, write_slices
-from semblance.core.library.case_headers import DATE, GROUPS, TEXTS, HeaderColumns
+from semblance.core.library.case_headers import DATE, GIVEN, GROUPS, READ, HeaderColumns
 from semblance.core.library.case_names import SHIFTED
 from semblance.core.library.database import (
     check_version,
@@ -513,7 +513,7 @@ class Catalogue:
         return found | {r.case: "missing" for r in self.read(of_slices.where(files.c.state != "ok"))}
 
     def headers(self) -> HeaderColumns:
-        """The headers of the cases that have a modality, in order of their ids
+        """The headers of the cases that have a modality or a view, in order of their ids
         (see :mod:`semblance.core.library.case_headers`)."""
         attributes = sa.case(
             (sa.func.json_valid(cases.c.attributes), cases.c.attributes), else_=sa.literal("{}", sa.Text)
@@ -528,7 +528,7 @@ class Catalogue:
             sa.select(
                 cases.c.id,
                 cases.c.depth,
-                sa.cast(values(*TEXTS), sa.Text).label("texts"),
+                sa.cast(values(*READ), sa.Text).label("texts"),
                 *(sa.cast(values(name), sa.Text).label(name) for name in GROUPS),
                 sa.case((is_shifted, date + SHIFTED), else_=date).label(DATE),
             )
@@ -536,7 +536,7 @@ class Catalogue:
             .join(sources, sources.c.id == files.c.source)
         )
         rows, depths, texts, *groups = self.read_columns(
-            query.where(values("modality").is_not(None)).order_by(cases.c.id)
+            query.where(sa.or_(*(values(name).is_not(None) for name in GIVEN))).order_by(cases.c.id)
         )
         return HeaderColumns(
             np.array(rows, dtype=np.int64), depths, texts, dict(zip((*GROUPS, DATE), groups, strict=True))

@@ -128,7 +128,7 @@ class QueryNotice(EmptyState):
         self.set_icon("image")
         self.show_message(
             tr("No query yet"),
-            tr("Double-click a case in the library, or drop an image here."),
+            tr("Click a case in the library, or drop an image here."),
             tr("Choose an image…"),
             choose,
         )

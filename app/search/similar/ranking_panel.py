@@ -57,8 +57,7 @@ class RankingPanel(Panel):
 
     menu_requested = Signal(int, QPoint)
     compare_requested = Signal(int)
-    extract_requested = Signal()
-    train_requested = Signal()
+    prepare_requested = Signal()
 
     def __init__(self, context: Context, thumbnails: ThumbnailSource) -> None:
         super().__init__(tr("Similar cases"))
@@ -410,27 +409,22 @@ class RankingPanel(Panel):
             )
         elif self._state.metric is None and (work := extraction_message(self._state)):
             self._empty.show_message(*work)
-        elif not library.feature_sets:
-            self._empty.show_message(
-                tr("No features yet"),
-                tr(
-                    "Features are the numbers cases are compared by. "
-                    "They are extracted once, in the background."
-                ),
-                tr("Extract features…"),
-                self.extract_requested.emit,
-            )
         elif self._state.metric is None and training is not None and training.running:
             self._empty.show_message(
                 tr("Training {name}", name=training.name),
-                tr("When it is done, double-click a case in the library to search with it."),
+                tr("When it is done, click a case in the library to search with it."),
             )
         elif self._state.metric is None:
             self._empty.show_message(
-                tr("No metric yet"),
-                tr("A metric defines similarity. Train one. It is tested on patients not used for training."),
-                tr("Train a metric"),
-                self.train_requested.emit,
+                tr("No metric yet") if library.feature_sets else tr("No features yet"),
+                tr(
+                    "Cases are compared by features, which are measured once, in the background. "
+                    "Similar cases appear as soon as the first are measured."
+                )
+                if not library.feature_sets
+                else tr("A metric defines similarity. It is tested on patients not used for training."),
+                tr("Prepare for searching"),
+                self.prepare_requested.emit,
             )
         elif self._pending_query is not None:
             self._empty.show_message(
@@ -442,7 +436,7 @@ class RankingPanel(Panel):
             )
         else:
             self._empty.show_message(
-                tr("Search with a case"), tr("Double-click a case in the library, or drop an image on Query.")
+                tr("Search with a case"), tr("Click a case in the library, or drop an image on Query.")
             )
 
     def _search_with(self, case_row: int) -> None:

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.dialects.postgresql import TSQUERY
 
-from semblance.core.library.case_headers import DATE, GROUPS, TEXTS, HeaderColumns
+from semblance.core.library.case_headers import DATE, GIVEN, GROUPS, READ, HeaderColumns
 from semblance.core.library.case_names import SHIFTED
 from semblance.core.library.catalogue import Catalogue
 from semblance.core.library.location import ServerAddress
@@ -169,11 +169,12 @@ class ServerCatalogue(Catalogue):
             .join(files, files.c.id == cases.c.file)
             .join(sources, sources.c.id == files.c.source)
         )
-        rows = self.read(query.where(text.contains('"modality"')).order_by(cases.c.id))
+        is_given = sa.or_(*(text.contains(f'"{name}"') for name in GIVEN))
+        rows = self.read(query.where(is_given).order_by(cases.c.id))
         found = [
             (r.id, r.depth, attributes)
             for r in rows
-            if "modality" in (attributes := json.loads(r.attributes))
+            if set(GIVEN) & (attributes := json.loads(r.attributes)).keys()
         ]
         shifted = {r.id for r in rows if not r.identified}
         for row, _, attributes in found:
@@ -183,9 +184,7 @@ class ServerCatalogue(Catalogue):
             np.array([row for row, _, _ in found], dtype=np.int64),
             [depth for _, depth, _ in found],
             [
-                json.dumps(
-                    [attributes.get(name) for name in TEXTS], ensure_ascii=False, separators=(",", ":")
-                )
+                json.dumps([attributes.get(name) for name in READ], ensure_ascii=False, separators=(",", ":"))
                 for _, _, attributes in found
             ],
             {name: [attributes.get(name) for _, _, attributes in found] for name in (*GROUPS, DATE)},

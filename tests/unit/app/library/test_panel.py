@@ -15,7 +15,7 @@ from semblance.app.shell.theme import set_theme
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.core.imaging.region import Region
 from semblance.core.library.case_columns import case_columns
-from semblance.core.library.case_headers import DATE, GROUPS, TEXTS, HeaderColumns, case_headers
+from semblance.core.library.case_headers import DATE, GROUPS, READ, HeaderColumns, case_headers
 from semblance.core.searches.query import Query
 from tests.helpers.scored_snapshots import CASES, TRAINED, metric, snapshot
 
@@ -375,7 +375,7 @@ def test_studies_are_shown_by_patient_until_a_view_is_chosen(qtbot, panel, conte
     said = HeaderColumns(
         np.array([0]),
         [40],
-        [json.dumps([header.get(name) for name in TEXTS])],
+        [json.dumps([header.get(name) for name in READ])],
         {name: [header.get(name)] for name in (*GROUPS, DATE)},
     )
     headers = case_headers(said, np.arange(1))

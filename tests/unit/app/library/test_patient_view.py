@@ -10,7 +10,7 @@ from PySide6.QtTest import QTest
 from semblance.app.library.patient_view import PatientView
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.core.library.case_columns import case_columns
-from semblance.core.library.case_headers import TEXTS, HeaderColumns, case_headers
+from semblance.core.library.case_headers import READ, HeaderColumns, case_headers
 from semblance.core.library.patient_tree import PatientTree, TreeLevel, patient_tree
 
 LEFT = Qt.MouseButton.LeftButton
@@ -68,7 +68,7 @@ def test_the_only_study_of_a_patient_is_expanded_with_the_patient(view):
     # Two studies of one patient, and two series of one study.
     groups = {"study": ["1", "2", "3", "3"], "series": [*"abcd"], "date": ["2019-03-14"] * 4}
     said = HeaderColumns(
-        np.arange(4), [None] * 4, [json.dumps([{"modality": "CT"}.get(name) for name in TEXTS])] * 4, groups
+        np.arange(4), [None] * 4, [json.dumps([{"modality": "CT"}.get(name) for name in READ])] * 4, groups
     )
     headers = case_headers(said, np.arange(4))
     tree = patient_tree(

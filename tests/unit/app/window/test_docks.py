@@ -164,9 +164,9 @@ def test_the_layout_is_remembered_and_can_be_reset(library, close_first):
         assert window.dockWidgetArea(train) == Qt.DockWidgetArea.LeftDockWidgetArea
         assert query.isHidden()
         assert window.panels.side.current == "refine"
-        # The screen of tests is narrow: the library is folded, and what unfolds it has the keyboard.
+        # The screen of tests is narrow: the library is folded, and the similar cases have the keyboard.
         assert window.parts.layout.docks["library"].collapsed
-        assert window.parts.layout.docks["library"].widget().isAncestorOf(window.focusWidget())
+        assert window.panels.ranking.isAncestorOf(window.focusWidget())
         window.context.actions["layout"].trigger()
         assert window.dockWidgetArea(train) == Qt.DockWidgetArea.RightDockWidgetArea
         assert query.isVisible()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from semblance.core.library.case_columns import case_columns
-from semblance.core.library.case_headers import DATE, GROUPS, TEXTS, HeaderColumns, case_headers
+from semblance.core.library.case_headers import DATE, GROUPS, READ, HeaderColumns, case_headers, no_headers
 from semblance.core.library.hanging import ORDERS, hanging
 
 NEW, OLD = "2020-01-01", "2018-01-01"
@@ -15,11 +15,13 @@ NEW, OLD = "2020-01-01", "2018-01-01"
 def columns(*cases: tuple[str, str, dict[str, str]]):
     """The cases, each with its patient, the date of its study, and more of its header."""
     n = len(cases)
-    given = [{"modality": "MG", "study": date, DATE: date} | more for _, date, more in cases]
+    given = [
+        ({"modality": "MG", "study": date, DATE: date} if date else {}) | more for _, date, more in cases
+    ]
     said = HeaderColumns(
         np.arange(n),
         [None] * n,
-        [json.dumps([header.get(name) for name in TEXTS]) for header in given],
+        [json.dumps([header.get(name) for name in READ]) for header in given],
         {name: [header.get(name) for header in given] for name in (*GROUPS, DATE)},
     )
     headers = case_headers(said, np.arange(n))
@@ -41,6 +43,17 @@ def mammograms():
 def test_the_four_views_of_a_mammogram_hang_with_those_of_the_prior_study_below(mammograms):
     assert hanging(mammograms, 4) == ((6, 5, 4, 3), (2, 1, 0, None))
     assert hanging(mammograms, 0, priors=False) == ((6, 5), (4, 3))
+
+
+def test_views_that_a_list_names_hang_as_those_of_headers_do():
+    listed = columns(
+        ("A", "", {"breast": "left", "view": "MLO"}),
+        ("A", "", {"breast": "right", "view": "MLO"}),
+        ("A", "", view("L", "CC")),
+        ("A", "", view("R", "CC")),
+    )
+    assert hanging(listed, 0) == ((3, 2), (1, 0))
+    assert not listed.headers.is_named(0) and listed.headers.kind(0) == no_headers(1).kind(0)
 
 
 def test_the_views_hang_in_the_chosen_order(mammograms):

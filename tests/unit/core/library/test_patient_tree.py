@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from semblance.core.library.case_columns import CaseColumns, case_columns
-from semblance.core.library.case_headers import DATE, GROUPS, TEXTS, HeaderColumns, case_headers
+from semblance.core.library.case_headers import DATE, GROUPS, READ, HeaderColumns, case_headers
 from semblance.core.library.patient_tree import PatientTree, patient_tree
 
 #: (id, patient, header) of each case; study and series by their UIDs.
@@ -32,7 +32,7 @@ def columns() -> CaseColumns:
     said = HeaderColumns(
         np.array(indices),
         [40, None, None, None],
-        [json.dumps([header.get(name) for name in TEXTS]) for header in given],
+        [json.dumps([header.get(name) for name in READ]) for header in given],
         {name: [header.get(name) for header in given] for name in (*GROUPS, DATE)},
     )
     headers = case_headers(said, np.arange(len(CASES)))
@@ -119,7 +119,7 @@ def test_names_distinguish_cases(columns):
     said = HeaderColumns(
         np.array([1, 2, 3]),
         [None] * 3,
-        [json.dumps(["CT"] + [None] * (len(TEXTS) - 1))] * 3,
+        [json.dumps(["CT"] + [None] * (len(READ) - 1))] * 3,
         {name: [None] * 3 for name in (*GROUPS, DATE)},
     )
     rows = np.array([1, 2])
@@ -139,7 +139,7 @@ def test_nodes_of_any_library_are_found_as_one_by_one():
     said = HeaderColumns(
         np.arange(0, n, 2),
         [None] * (n // 2),
-        [json.dumps(["CT", *[None] * (len(TEXTS) - 1)])] * (n // 2),
+        [json.dumps(["CT", *[None] * (len(READ) - 1)])] * (n // 2),
         {name: [str(k) for k in rng.integers(4, size=n // 2)] for name in (*GROUPS, DATE)},
     )
     headers = case_headers(said, np.arange(n))

@@ -19,7 +19,7 @@ GERMAN = (
     "Befund",
     "Beiträge zum Abstand",
     "4 nächste: 2 malignant, 2 benign",
-    "Ausgeblendet: 1 desselben Patienten und 2 Fast-Dubletten.",
+    "Ausgeblendet: 1 desselben Patienten und 2 derselben Läsion oder Kopien.",
     "zurückgehaltene Patienten",
     "30 × 20 px bei 4, 5",
     "−0,050",

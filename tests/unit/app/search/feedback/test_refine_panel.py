@@ -262,7 +262,7 @@ def test_score_without_held_out_cases(ranked_panel, context, jobs):
     operations.save_judgements(context, made)
     wait_until_idle(ranked_panel, jobs)
     assert ranked_panel.scores.accuracy.text() == "not measured"
-    assert "Every case was judged" in ranked_panel.scores.note.text()
+    assert "Every case was marked" in ranked_panel.scores.note.text()
     assert not ranked_panel.scores.badge.isVisible()
 
 

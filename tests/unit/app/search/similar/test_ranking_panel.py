@@ -161,8 +161,8 @@ def test_hidden_cases_are_counted(ranked, context):
     [
         (None, "No cases yet", ""),
         (replace(BOARD, columns=case_columns([], [], [], [], [])), "No cases yet", ""),
-        (replace(BOARD, feature_sets=(), metrics=()), "No features yet", "Extract features…"),
-        (replace(BOARD, metrics=()), "No metric yet", "Train a metric"),
+        (replace(BOARD, feature_sets=(), metrics=()), "No features yet", "Prepare for searching"),
+        (replace(BOARD, metrics=()), "No metric yet", "Prepare for searching"),
         (BOARD, "Search with a case", ""),
         (snapshot(writable=False), "No metric to search with", ""),
         (replace(snapshot(writable=False), feature_sets=()), "No metric to search with", ""),
@@ -191,12 +191,11 @@ def test_running_work_is_not_offered_again(panel, context):
     assert "No metric yet" in texts(panel)
 
 
-@pytest.mark.parametrize("what", ["extract", "train"])
-def test_button_requests_the_next_step(qtbot, panel, context, what):
-    sets = () if what == "extract" else BOARD.feature_sets
+@pytest.mark.parametrize("sets", [(), BOARD.feature_sets])
+def test_button_requests_the_next_step(qtbot, panel, context, sets):
     context.state.set_library(replace(BOARD, feature_sets=sets, metrics=()))
     button = next(b for b in panel.findChildren(QPushButton) if b.isVisible())
-    with qtbot.waitSignal(getattr(panel, f"{what}_requested")):
+    with qtbot.waitSignal(panel.prepare_requested):
         qtbot.mouseClick(button, LEFT)
 
 

@@ -16,7 +16,9 @@ import pytest
 from PIL import Image, PngImagePlugin
 from pydicom import Dataset
 
+from semblance.core.library.collections import CollectionItem
 from semblance.core.library.library import Library
+from semblance.core.library.open_library import open_library
 from semblance.core.reports.curves import ACCURACY, AccuracyCurve
 from semblance.core.reports.options import ReportOptions
 from semblance.core.searches.feedback.judgements import likeness_judgement
@@ -25,7 +27,7 @@ from semblance.core.searches.search import Search
 from semblance.core.workflows.evaluation import write_evaluation
 from semblance.core.workflows.evaluation.evaluate_learners import EvaluateRequest, measure
 from semblance.core.workflows.features.extract_features import extract_features
-from semblance.core.workflows.imaging import deidentify_files, describe_image
+from semblance.core.workflows.imaging import deidentify_files, describe_image, export_images
 from semblance.core.workflows.library import export_library
 from semblance.core.workflows.library.audit_log import list_exports
 from semblance.core.workflows.library.import_source import import_source
@@ -36,6 +38,7 @@ from semblance.core.workflows.network import answer_requests
 from semblance.core.workflows.reports import export_plots, metric_cards, write_reports
 from semblance.core.workflows.searches.feedback import refine_metric
 from semblance.core.workflows.searches.open_metrics import close_loaded_metrics
+from semblance.core.workflows.teaching import export_collection
 from tests.helpers.dicom_files import encoded, save
 from tests.helpers.identifier_search import PNG, IdentifierSearch, parts
 from tests.helpers.planted_everywhere import Person, attributes, plant, plant_private
@@ -137,6 +140,29 @@ def of_evaluation(made: Made) -> list[Path]:
     return write_evaluation.write_evaluation(measure(request), made[2] / "evaluation")
 
 
+def of_collection(suffix: str) -> Callable[[Made], list[Path]]:
+    def write(made: Made) -> list[Path]:
+        library, case, out = made
+        with open_library(library) as opened:
+            if not opened.collections.all():
+                opened.collections.make("list", [CollectionItem(case)])
+        export_collection.export_collection(library, "list", out / f"list{suffix}")
+        return [file for file in [out / f"list{suffix}", *out.rglob("*")] if file.is_file()]
+
+    return write
+
+
+def of_images(kind: str) -> Callable[[Made], list[Path]]:
+    def write(made: Made) -> list[Path]:
+        out = made[2] / "images"
+        size = export_images.FULL if kind == "dicom" else export_images.SCREEN
+        options = export_images.ImageExportOptions(kind=kind, size=size)
+        assert not export_images.export_images(made[0], [made[1]], out, options).failed
+        return [file for file in out.rglob("*") if file.is_file()]
+
+    return write
+
+
 #: Workflow -> what writes its files, by kind.
 EXPORTS: dict[str, dict[str, Callable[[Made], list[Path]]]] = {
     "write_reports": {
@@ -150,6 +176,8 @@ EXPORTS: dict[str, dict[str, Callable[[Made], list[Path]]]] = {
     "answer_requests": {"search": of_answers, "report": of_answered_reports},
     "export_library": {"files": of_library},
     "write_evaluation": {"files": of_evaluation},
+    "export_collection": {suffix: of_collection(suffix) for suffix in (".pdf", ".zip", ".dcm", "")},
+    "export_images": {kind: of_images(kind) for kind in ("png", "jpeg", "tiff", "dicom")},
 }
 #: Not here, and why.
 ELSEWHERE = {
