@@ -167,12 +167,12 @@ def test_the_quiz_covers_findings_and_stores_no_answer(commands, context, path, 
 def test_neither_the_choices_nor_the_list_answer_the_quiz(commands, context, path):
     with Library.open(path) as library:
         library.collections.make("one", [CollectionItem("s/0.png")])
-    commands.read()
+    commands.show_collections()
     context.jobs.run_pending()
     commands.start_quiz(commands._listed[0])
     assert [button.text() for button in commands._quiz.buttons] == ["benign", "malignant"]
-    commands.panel.set_covered(True)
-    assert commands.panel.items.item(0).text() == "Case 1"
+    commands._panel.set_covered(True)
+    assert commands._panel.items.item(0).text() == "Case 1"
 
 
 def test_a_collection_is_exported_as_chosen(qtbot, context, path, monkeypatch, tmp_path):

@@ -102,7 +102,7 @@ def test_opening_a_library_in_a_narrow_window_moves_the_focus_from_the_collapsed
         wait_until_idle(window)
         assert dock.collapsed
         assert not window.panels.library.grid.hasFocus()
-        assert dock.widget().isAncestorOf(window.focusWidget())
+        assert window.panels.ranking.isAncestorOf(window.focusWidget())
         window.context.actions["go_library"].trigger()
         assert not dock.collapsed
         assert window.panels.library.grid.hasFocus()
