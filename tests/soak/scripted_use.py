@@ -65,9 +65,9 @@ def _round(window: MainWindow, library: Path, made: Path, out: Path, number: int
     _compare_metrics(window)
     _map(window)
     _save_search(window, ids)
-    search_operations.submit_query(context, Query(image=made / "files" / "image.png"))
+    search_operations.submit_query(context, Query(image=made / "files" / "out01.png"))
     wait_until_idle(window)
-    import_and_prepare(context, made / "images", library, "auto")
+    import_and_prepare(context, made / "ant images", library, "auto")
     wait_until_idle(window)
     search_operations.submit_query(context, Query(case=ids[0]))
     wait_until_idle(window)
@@ -82,7 +82,7 @@ def _round(window: MainWindow, library: Path, made: Path, out: Path, number: int
 
 
 def _train(window: MainWindow, number: int) -> None:
-    request = TrainRequest("bdm_v", "soaked", settings={"rounds": 10}, seed=number % 5)
+    request = TrainRequest("bdm_v", "soaked", features="gabor", settings={"rounds": 10}, seed=number % 5)
     train_ticked_learner(window.context, request)
     wait_until_idle(window)
     assert window.state.library is not None
