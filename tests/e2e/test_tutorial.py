@@ -105,7 +105,7 @@ class Player:
         assert {"benign", "malignant"} < set(self.state.columns.findings)
         assert self.panels.library.isVisible()
         assert self.panels.ranking.isVisible()
-        wait_for(self.window, lambda: not self.panels.side.why.visibleRegion().isEmpty())
+        assert self.panels.side.why.isVisible()
 
     def type_a_filter(self) -> None:
         self.click(self.panels.library.search)
