@@ -301,7 +301,7 @@ STEPS: tuple[tuple[str, Callable[[Player], None]], ...] = (
     ("Untick BDM+V and tick **MetricBoost**.", Player.tick_metricboost),
     ("Press **Train**.", Player.train),
     ("Look at *Evaluation*", Player.look_at_the_evaluation),
-    ("Choose *Metric > Compare two metrics* (Ctrl+Shift+M).", Player.compare_two_metrics),
+    ("Choose *Research > Metric > Compare two metrics* (Ctrl+Shift+M).", Player.compare_two_metrics),
     ("Press **Esc**", Player.go_back),
     ("Choose *File > Create report…* (Ctrl+R).", Player.create_a_report),
 )
