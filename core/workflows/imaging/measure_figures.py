@@ -16,20 +16,38 @@ from semblance.core.workflows.imaging.view_planes import plane_image
 
 
 class _LastImage:
-    """The image measured last, as a figure is measured many times while it is drawn."""
+    """The image, slice or slab measured last, as a figure is measured many times while it is drawn."""
 
     def __init__(self) -> None:
-        self._address: ImageAddress | None = None
+        self._key: tuple[ImageAddress, Figure] | None = None
         self._image: Image | None = None
 
-    def get(self, address: ImageAddress) -> Image:
-        if self._image is None or address != self._address:
-            self._image = None
-            self._image, self._address = open_image(address), address
+    def get(self, address: ImageAddress, figure: Figure, reporter: Reporter) -> Image:
+        if figure.plane is not None and figure.slab is None:
+            # It is a view of the volume, which it would keep in memory.
+            return plane_image(address, *figure.plane, reporter=reporter)
+        key = address, Figure("").placed(figure.slice, figure.plane, figure.slab)
+        if self._image is None or key != self._key:
+            self.forget()
+            if figure.plane is not None:
+                self._image = plane_image(address, *figure.plane, figure.slab, reporter=reporter)
+            elif stack_cache.is_stack(address):
+                self._image = stack_cache.get(address).image(figure.slice or 0)
+            else:
+                self._image = open_image(address)
+            self._key = key
         return self._image
+
+    def forget(self) -> None:
+        self._key = self._image = None
 
 
 _last_image = _LastImage()
+
+
+def forget_image(_library: LibraryLocation | None = None) -> None:
+    """Free the image that was measured last, of any library."""
+    _last_image.forget()
 
 
 def measure_figures(
@@ -49,12 +67,7 @@ def measure_figures(
     found = []
     for figure in figures:
         reporter.check_cancelled()
-        if figure.plane is not None:
-            image = plane_image(address, *figure.plane, figure.slab, reporter=reporter)
-        elif stack_cache.is_stack(address):
-            image = stack_cache.get(address).image(figure.slice or 0)
-        else:
-            image = _last_image.get(address)
+        image = _last_image.get(address, figure, reporter)
         measured = outlined(figure, calibrations_of(image))
         # It may have been drawn on another version of the file, and lie outside.
         with contextlib.suppress(BadInput):

@@ -14,6 +14,7 @@ _CLOSING_FUNCTIONS = (
     ("semblance.core.workflows.features.library_places", "forget_places"),
     ("semblance.core.workflows.imaging.library_cache", "close_libraries"),
     ("semblance.core.workflows.imaging.view_planes", "forget_volume"),
+    ("semblance.core.workflows.imaging.measure_figures", "forget_image"),
 )
 
 
