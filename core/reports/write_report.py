@@ -12,7 +12,6 @@ from typing import Any
 
 from semblance.core.csv_cells import csv_text
 from semblance.core.errors import BadArguments, BadInput
-from semblance.core.files import write_file
 from semblance.core.imaging.region import Region
 from semblance.core.language import LazyText, current_language, tr, tr_lazy, tr_name, translate
 from semblance.core.plugins import Plugin, PluginGroup, guarded, missing_hint
@@ -84,18 +83,6 @@ def plugin_writers() -> tuple[Writer, ...]:
 def report_endings() -> tuple[str, ...]:
     """The endings of files that reports can be written into, with their dots. Imports no plug-in."""
     return *WRITERS, *(f".{name}" for name in _PLUGINS.names())
-
-
-def write_report(document: ReportDocument, path: Path, page: str = "A4") -> None:
-    """Write ``document`` as PDF (on ``page``), HTML, CSV, JSON, a PDF in DICOM, or what a plug-in writes; an existing
-    file is replaced only by a finished one.
-
-    Raises:
-        BadArguments: another ending of the name.
-        SemblanceError: the file cannot be written.
-    """
-    check_suffix(path)
-    write_file(path, report_bytes(document, path.suffix, page), private=False)
 
 
 def report_bytes(document: ReportDocument, suffix: str, page: str = "A4") -> bytes:

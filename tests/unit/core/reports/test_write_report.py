@@ -14,11 +14,18 @@ from pydicom import dcmread
 from pypdf import PdfReader
 
 from semblance.core.errors import BadArguments, SemblanceError
+from semblance.core.files import write_file
 from semblance.core.purpose import PURPOSE
 from semblance.core.reports.document import UNKNOWN_MARK, ReportedQuery, ReportPlot
-from semblance.core.reports.write_report import WRITERS, report_html, write_report
+from semblance.core.reports.write_report import WRITERS, check_suffix, report_bytes, report_html
 from tests.helpers.reports import HOSTILE, png, report, row
 from tests.helpers.reports import vote as make_vote
+
+
+def write_report(document, path):
+    check_suffix(path)
+    write_file(path, report_bytes(document, path.suffix), private=False)
+
 
 STARTS = {
     ".pdf": b"%PDF-",
