@@ -62,6 +62,11 @@ def write_file(path: Path, content: bytes, *, durable: bool = True, private: boo
         raise write_error(path, error) from error
 
 
+def is_taken(path: Path) -> bool:
+    """Whether something is at ``path`` that a new file or folder would replace or mix with: all but an empty folder."""
+    return path.exists() and (not path.is_dir() or any(path.iterdir()))
+
+
 def make_folder(folder: Path, *, private: bool = True) -> None:
     """Create ``folder`` and its parents if they do not exist, and sync, so that what is written into it stays.
 

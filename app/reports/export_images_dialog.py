@@ -129,8 +129,9 @@ class ExportImagesDialog(Dialog):
         try:
             if library is None or not cases:
                 raise BadArguments("There are no cases to export.", "Select some first.")
-            if not out.is_absolute() or (out.exists() and (not out.is_dir() or any(out.iterdir()))):
+            if not out.is_absolute():
                 raise BadArguments(tr_lazy("{folder} has files already.", folder=out), "Choose a new folder.")
+            workflow.check_export(cases, out)
         except SemblanceError as error:
             self.error.set_error(error)
             return

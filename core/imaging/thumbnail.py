@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 #: The colour of regions on images, and of the casing that sets it off from them.
-_LINE, _CASING = (185, 179, 255), (16, 16, 18)
+LINE, CASING = (185, 179, 255), (16, 16, 18)
 
 
 def region_thumbnail(image: Image, region: Region, longest: int) -> bytes:
@@ -40,8 +40,8 @@ def region_thumbnail(image: Image, region: Region, longest: int) -> bytes:
         pixels = np.asarray(small.convert("RGB")).copy()
     shown = np.asarray(mask.resize((pixels.shape[1], pixels.shape[0]), PILImage.Resampling.BOX)) > 0
     edge = _edge_pixels(shown)
-    pixels[_dilated(edge)] = _CASING
-    pixels[edge] = _LINE
+    pixels[_dilated(edge)] = CASING
+    pixels[edge] = LINE
     out = io.BytesIO()
     PILImage.fromarray(pixels).save(out, "PNG")
     return out.getvalue()
@@ -61,7 +61,7 @@ def framed(encoded: bytes, share: Box) -> bytes:
     drawn = ImageDraw.Draw(image)
     box = (share[0] * width, share[1] * height, share[2] * width - 1, share[3] * height - 1)
     grown = 2 * line + 1
-    for colour, grow, thick in ((_CASING, grown, 2 * line + 1), (_LINE, grown - line // 2 - 1, line)):
+    for colour, grow, thick in ((CASING, grown, 2 * line + 1), (LINE, grown - line // 2 - 1, line)):
         left, top = max(0, round(box[0]) - grow), max(0, round(box[1]) - grow)
         right = min(width - 1, max(left, round(box[2]) + grow))
         bottom = min(height - 1, max(top, round(box[3]) + grow))

@@ -23,6 +23,7 @@ from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.files import (
     create_folder,
     create_private,
+    is_taken,
     move_into_place,
     open_private,
     remove_abandoned,
@@ -227,7 +228,7 @@ def read_backup(file: Path, library: Path, reporter: Reporter = SILENT) -> None:
         SemblanceError: not enough space, or the folder cannot be written to.
     """
     library = library.absolute()
-    if library.exists() and (not library.is_dir() or any(library.iterdir())):
+    if is_taken(library):
         raise BadInput(
             tr_lazy("{library} exists already.", library=library),
             "Choose a new name. A backup never replaces an existing library.",

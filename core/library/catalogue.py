@@ -60,7 +60,15 @@ from semblance.core.library.schema import (
     slices,
     sources,
 )
-from semblance.core.library.text_query import UNSPACED, TextTerm, folded, ranked_texts
+from semblance.core.library.text_query import (
+    UNSPACED,
+    TextHit,
+    TextTerm,
+    folded,
+    ranked_texts,
+    text_hit,
+    text_terms,
+)
 from semblance.core.normal_text import spellings
 
 #: A catalogue that was written to so many seconds ago may change again without another time stamp.
@@ -562,6 +570,12 @@ class Catalogue:
         """Row id -> the details of the case."""
         return case_details(self.read, rows)
 
+    def details_of(self, case_ids: Iterable[str]) -> dict[str, CaseDetails]:
+        """Case id -> the details of the case, of those of ``case_ids`` that the library has."""
+        rows = self.rows_of(list(dict.fromkeys(case_ids)))
+        details = self.details(list(rows.values()))
+        return {case_id: details[row] for case_id, row in rows.items() if row in details}
+
     def row_of(self, case_id: str) -> int:
         """The row of ``case_id``.
 
@@ -651,6 +665,12 @@ class Catalogue:
             found = connection.execute(sa.text(query), values).all()
         rows = np.array([r[0] for r in found], dtype=np.int64)
         return ranked_texts(rows, np.array([r[1] for r in found], dtype=np.float64))
+
+    def text_hits(self, rows: Sequence[int], text: str) -> dict[int, TextHit]:
+        """Row -> where the case has words of ``text``, of the cases at ``rows`` that have any."""
+        terms = text_terms(text)
+        listed = self.texts(rows).items() if terms else ()
+        return {row: hit for row, texts in listed if (hit := text_hit(texts, terms)) is not None}
 
     def texts(self, rows: Sequence[int]) -> dict[int, list[tuple[str, str]]]:
         """Row -> the texts of the case that :meth:`find_text` finds: ("finding", ...), ("notes", ...), ("collection",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -222,11 +222,6 @@ class CollectionTable:
                     "Choose another name.",
                 )
         return short
-
-
-def items_of(cases: Iterable[str], notes: Mapping[str, str] | None = None) -> list[CollectionItem]:
-    """An item for each of ``cases`` (ids), with the notes that it has."""
-    return [CollectionItem(case, notes=(notes or {}).get(case, "")) for case in dict.fromkeys(cases)]
 
 
 def _insert(

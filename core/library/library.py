@@ -18,6 +18,7 @@ import sqlalchemy as sa
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.files import (
     create_folder,
+    is_taken,
     move_into_place,
     remove_abandoned,
     remove_unfinished,
@@ -116,7 +117,7 @@ class Library:
         path = folder_of(location).absolute()
         unfinished = unfinished_name(path)
         with plain_errors(path / CATALOGUE):
-            if path.exists() and (not path.is_dir() or any(path.iterdir())):
+            if is_taken(path):
                 raise BadInput(
                     tr_lazy("{path} exists and is not a library.", path=path),
                     "Choose another name for the new library.",

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
-from semblance.core.files import make_folder, write_file
+from semblance.core.files import is_taken, make_folder, write_file
 from semblance.core.imaging import ImageAddress, ImageReader
 from semblance.core.imaging.deidentification.clean_pixels import (
     Boxes,
@@ -180,21 +180,22 @@ def deidentify_files(
 
 
 def deidentify_images(
-    library: LibraryLocation,
+    pseudonyms: Pseudonyms,
     addresses: Sequence[ImageAddress],
     out: Path,
     *,
     clean: bool = False,
     reporter: Reporter = SILENT,
 ) -> DeidentifiedFiles:
-    """Write the DICOM files at ``addresses`` of ``library`` into the folder ``out``, de-identified as by
-    :func:`deidentify_files`; ``clean``: text burnt into them is blacked out. Nothing is logged.
+    """Write the DICOM files at ``addresses`` into the folder ``out``, de-identified as by :func:`deidentify_files` with
+    the codes of ``pseudonyms`` (:func:`library_pseudonyms`); ``clean``: text burnt into them is blacked out. Nothing is
+    logged.
 
     Raises:
         SemblanceError: ``out`` cannot be written; what finds text is not installed.
     """
     result = DeidentifiedFiles(out, Profile(frozenset({Option.PIXELS} if clean else ())))
-    pseudonyms, cleaner = _library_pseudonyms(library), PixelCleaner() if clean else None
+    cleaner = PixelCleaner() if clean else None
     with ImageReader() as reader:
         for address in addresses:
             try:
@@ -247,7 +248,7 @@ def _library_and_pseudonyms(
         return None, project_pseudonyms(project or PROJECT)
     if project is not None:
         raise BadArguments("A library has its own key.", "Leave out the project.")
-    return source, _library_pseudonyms(source)
+    return source, library_pseudonyms(source)
 
 
 def _deidentify_source(
@@ -410,7 +411,8 @@ def _sources(source: LibraryLocation, library: LibraryLocation | None) -> Iterat
     yield from found
 
 
-def _library_pseudonyms(library: LibraryLocation) -> Pseudonyms:
+def library_pseudonyms(library: LibraryLocation) -> Pseudonyms:
+    """The codes of a library, which it keeps from then on."""
     with open_library(library, writable=True) as opened:
         return pseudonyms_of(opened.catalogue)
 
@@ -421,7 +423,7 @@ def _check_folder(source: LibraryLocation, out: Path) -> None:
             "De-identified files cannot be written into their source.", "Choose another folder for them."
         )
     try:
-        is_filled = out.exists() and (not out.is_dir() or any(out.iterdir()))
+        is_filled = is_taken(out)
     except OSError as error:
         raise SemblanceError(
             tr_lazy("{folder} cannot be read: {reason}.", folder=out, reason=error.strerror or error),

@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 from semblance.core.csv_cells import csv_text
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
-from semblance.core.files import make_folder, write_file
+from semblance.core.files import is_taken, make_folder, write_file
 from semblance.core.imaging import ImageAddress, ImageReader, open_image
+from semblance.core.imaging.drawn_figures import lines_of
 from semblance.core.imaging.hide_text import TextHider
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.measurements import Figure, Point
+from semblance.core.imaging.pseudonyms import Pseudonyms
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.shown_range import shown_bytes
+from semblance.core.imaging.thumbnail import CASING, LINE
 from semblance.core.language import tr_lazy
 from semblance.core.library.export_log import log_export
 from semblance.core.library.library import Library
@@ -27,12 +30,11 @@ from semblance.core.reports.dicom.structured_report import polylines
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.imaging.card_images import windowed_pixels
 from semblance.core.workflows.imaging.case_figures import figures_of_case
-from semblance.core.workflows.imaging.deidentify_files import deidentify_images
+from semblance.core.workflows.imaging.deidentify_files import deidentify_images, library_pseudonyms
 from semblance.core.workflows.imaging.library_cache import cached_library
 
 if TYPE_CHECKING:
     from PIL import Image as PILImage
-    from PIL.ImageDraw import ImageDraw
 
     from semblance.core.workflows.imaging.card_images import WindowLevel
 
@@ -45,7 +47,6 @@ SCREEN_PIXELS = 1024
 #: The list of the files.
 INDEX = "images.csv"
 _QUALITY = 92
-_LINE, _CASING = (185, 179, 255), (16, 16, 18)
 #: Lines are so many times thinner than the longest side.
 _LINES = 400
 _UNSAFE = re.compile(r"[^\w.-]+")
@@ -117,11 +118,12 @@ def export_images(
         Cancelled: the reporter was cancelled; finished files stay.
     """
     chosen = options or ImageExportOptions()
-    _check(cases, out)
+    check_export(cases, out)
     opened = cached_library(library)
     rows = opened.catalogue.rows_of(cases)
     details = opened.catalogue.details(list(rows.values()))
     hider = TextHider(reporter) if chosen.clean_pixels and chosen.kind != "dicom" else None
+    pseudonyms: Pseudonyms | None = None
     make_folder(out, private=False)
     failed: list[tuple[str, str]] = []
     lines: list[tuple[object, ...]] = []
@@ -135,7 +137,9 @@ def export_images(
                 raise BadInput("This case is not in the library, or has no image.")
             stem = _stem(number, len(cases), case_id, chosen)
             if chosen.kind == "dicom":
-                written = _write_dicom(library, case.address, out, stem, chosen, reporter)
+                if pseudonyms is None and not chosen.identified:
+                    pseudonyms = library_pseudonyms(library)
+                written = _write_dicom(case.address, out, stem, pseudonyms, chosen, reporter)
             else:
                 written = [_write_image(opened, case, out, stem, chosen, hider, window_level)]
         except SemblanceError as error:
@@ -168,10 +172,15 @@ def collections_to_export(
     return [(one.name, tuple(dict.fromkeys(item.case for item in one.items))) for one in collections]
 
 
-def _check(cases: Sequence[str], out: Path) -> None:
+def check_export(cases: Sequence[str], out: Path) -> None:
+    """Refuse, before any work, what :func:`export_images` refuses.
+
+    Raises:
+        BadArguments: no cases, or ``out`` has files.
+    """
     if not cases:
         raise BadArguments("No case was named.", "Name some, or select them.")
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+    if is_taken(out):
         raise BadArguments(tr_lazy("{folder} has files already.", folder=out), "Choose a new folder.")
 
 
@@ -227,47 +236,33 @@ def _with_marks(
     drawn = drawn.convert("RGB")
     place = None if region is None else region.middle_slice
     shapes = [] if region is None else [region if place is None else region.on_slice(place) or region]
-    lines = [line for shape in shapes for line in polylines(shape, image.height, image.width)] + list(
-        _figure_lines(figures, place, image)
-    )
+    lines: list[Sequence[Point]] = []
+    for shape in shapes:
+        lines += polylines(shape, image.height, image.width)
+    for figure in figures:
+        if figure.plane is None and figure.slice in (None, place):
+            lines += lines_of(figure)
     pen = ImageDraw.Draw(drawn)
     across, down = drawn.width / image.width, drawn.height / image.height
     width = max(1, round(max(drawn.size) / _LINES))
-    for colour, thick in ((_CASING, 3 * width), (_LINE, width)):
+    for colour, thick in ((CASING, 3 * width), (LINE, width)):
         for line in lines:
-            _draw_line(pen, [(x * across, y * down) for x, y in line], colour, thick)
+            pen.line([(x * across, y * down) for x, y in line], fill=colour, width=thick, joint="curve")
     return drawn
 
 
-def _figure_lines(figures: Sequence[Figure], place: int | None, image: Image) -> Iterator[Sequence[Point]]:
-    for figure in figures:
-        if figure.plane is not None or figure.slice not in (None, place):
-            continue
-        if figure.region is not None:
-            yield from polylines(figure.region, image.height, image.width)
-        elif figure.points:
-            yield figure.points
-
-
-def _draw_line(pen: ImageDraw, points: Sequence[Point], colour: tuple[int, int, int], width: int) -> None:
-    if len(points) == 1:
-        (x, y), reach = points[0], 3 * width
-        pen.ellipse((x - reach, y - reach, x + reach, y + reach), outline=colour, width=width)
-    else:
-        pen.line(list(points), fill=colour, width=width, joint="curve")
-
-
 def _write_dicom(
-    library: LibraryLocation,
     address: ImageAddress,
     out: Path,
     stem: str,
+    pseudonyms: Pseudonyms | None,
     options: ImageExportOptions,
     reporter: Reporter,
 ) -> list[str]:
+    """``pseudonyms``: for de-identified files; ``None``: they are copied as they are."""
     addresses = list(dict.fromkeys(_files(address)))
-    if not options.identified:
-        result = deidentify_images(library, addresses, out, clean=options.clean_pixels, reporter=reporter)
+    if pseudonyms is not None:
+        result = deidentify_images(pseudonyms, addresses, out, clean=options.clean_pixels, reporter=reporter)
         if result.failed:
             raise BadInput(result.failed[0][1])
         return list(result.files)

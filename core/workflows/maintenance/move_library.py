@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
-from semblance.core.files import move_into_place, remove_unfinished, unfinished_name
+from semblance.core.files import is_taken, move_into_place, remove_unfinished, unfinished_name
 from semblance.core.json_document import JsonDocument
 from semblance.core.language import tr_lazy
 from semblance.core.library.location import LibraryLocation, ServerAddress
@@ -51,7 +51,7 @@ def move_library(
                 copied = copy_library(reading, writing, reporter)
         else:
             target = target.absolute()
-            if target.exists() and (not target.is_dir() or any(target.iterdir())):
+            if is_taken(target):
                 raise BadInput(
                     tr_lazy("{path} exists already.", path=target),
                     "Choose a new name. A copy never replaces a library.",

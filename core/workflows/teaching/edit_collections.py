@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,7 +62,9 @@ def read_collections(
         BadInput: not a library, or damaged.
     """
     with open_library(library) as opened:
-        return tuple(_listed(opened, one) for one in opened.collections.all())
+        found = opened.collections.all()
+        cases = opened.catalogue.details_of(item.case for one in found for item in one.items)
+        return tuple(_listed(opened, one, cases) for one in found)
 
 
 def list_collections(library: LibraryLocation) -> list[dict[str, Any]]:
@@ -104,7 +106,9 @@ def add_to_collection(
             table.make(name, items)
         else:
             table.add(found.id, items)
-        return _listed(opened, table.get(" ".join(name.split()) if found is None else found.name)).to_json()
+        made = table.get(" ".join(name.split()) if found is None else found.name)
+        cases_in = opened.catalogue.details_of(item.case for item in made.items)
+        return _listed(opened, made, cases_in).to_json()
 
 
 def remove_from_collection(library: LibraryLocation, name: str, cases: Sequence[str] = ()) -> dict[str, Any]:
@@ -182,21 +186,23 @@ def restore_collection(library: LibraryLocation, deleted: Collection, *, reporte
         return opened.collections.restore(deleted)
 
 
-def _listed(library: Library, one: Collection) -> ListedCollection:
-    rows = library.catalogue.rows_of(list(dict.fromkeys(item.case for item in one.items)))
-    details = library.catalogue.details(list(rows.values()))
-    numbers = tuple(rows.get(item.case) for item in one.items)
-    findings = tuple(None if row is None or row not in details else details[row].finding for row in numbers)
-    may_change = library.writable and library.catalogue.may_change(one.author)
-    places = tuple(
-        None if row is None or row not in details else _share(item.region, details[row])
-        for item, row in zip(one.items, numbers, strict=True)
+def _listed(library: Library, one: Collection, known: Mapping[str, CaseDetails]) -> ListedCollection:
+    """``known``: the details of the cases that are there, by their ids."""
+    cases = [known.get(item.case) for item in one.items]
+    return ListedCollection(
+        one,
+        tuple(None if case is None else case.row for case in cases),
+        tuple(None if case is None else case.finding for case in cases),
+        tuple(
+            None if case is None else _share(item.region, case)
+            for item, case in zip(one.items, cases, strict=True)
+        ),
+        library.writable and library.catalogue.may_change(one.author),
     )
-    return ListedCollection(one, numbers, findings, places, may_change)
 
 
 def _share(region: Region | None, case: CaseDetails) -> Box | None:
     if region is None or not case.width or not case.height:
         return None
-    right, bottom = region.x + region.width, region.y + region.height
-    return region.x / case.width, region.y / case.height, right / case.width, bottom / case.height
+    left, top, right, bottom = region.box
+    return left / case.width, top / case.height, right / case.width, bottom / case.height

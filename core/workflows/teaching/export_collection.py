@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
-from semblance.core.files import make_folder, write_file
+from semblance.core.files import is_taken, make_folder, write_file
 from semblance.core.imaging import ImageReader, open_image
 from semblance.core.imaging.hide_text import TextHider
 from semblance.core.imaging.pseudonyms import Pseudonyms
@@ -91,7 +90,7 @@ def teaching_set(
     Raises:
         SemblanceError: what finds burnt-in text is not installed.
     """
-    cases = _details(library, collection.items)
+    cases = library.catalogue.details_of(item.case for item in collection.items)
     notes = library.notes.of_cases(list(cases))
     names = CaseNames()
     redactor = Redactor(
@@ -131,12 +130,6 @@ def teaching_set(
         options.identified,
         library.catalogue.now(),
     )
-
-
-def _details(library: Library, items: Sequence[CollectionItem]) -> dict[str, CaseDetails]:
-    rows = library.catalogue.rows_of(list(dict.fromkeys(item.case for item in items)))
-    details = library.catalogue.details(list(rows.values()))
-    return {case: details[row] for case, row in rows.items() if row in details}
 
 
 def place_of(case: CaseDetails, item: CollectionItem) -> Region | None:
@@ -186,7 +179,7 @@ def _write_set(teaching: TeachingSet, out: Path) -> list[Path]:
                 archive.writestr(name, content)
         write_file(out, packed.getvalue(), private=False)
         return [out]
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+    if is_taken(out):
         raise BadInput(
             tr_lazy("{out} exists and is not empty.", out=out), "Choose another name for the folder."
         )
@@ -207,7 +200,8 @@ def _write_key_objects(
     pseudonyms = None
     if not options.identified:
         pseudonyms = library.available_pseudonyms() or Pseudonyms(Pseudonyms.new_key())
-    cases, sources = _details(library, collection.items), []
+    cases = library.catalogue.details_of(item.case for item in collection.items)
+    sources = []
     with ImageReader() as reader:
         for item in collection.items:
             case = cases.get(item.case)

@@ -6,7 +6,7 @@ import pytest
 
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.imaging.region import Region
-from semblance.core.library.collections import CollectionItem, items_of
+from semblance.core.library.collections import CollectionItem
 from semblance.core.library.library import Library
 from tests.helpers.libraries import make_library
 
@@ -24,8 +24,10 @@ def cases_of(library, name):
 def test_cases_places_and_notes_are_listed_in_order(library):
     table = library.collections
     place = CollectionItem("s/1.png", Region(1, 2, 3, 4), None, "spiculated")
-    key = table.make("  Masses  of today ", items_of(["s/0.png", "s/1.png", "s/0.png"]), "for Monday")
-    assert table.add(key, [place, *items_of(["s/1.png"])]) == 1
+    key = table.make(
+        "  Masses  of today ", [CollectionItem("s/0.png"), CollectionItem("s/1.png")], "for Monday"
+    )
+    assert table.add(key, [place, CollectionItem("s/1.png")]) == 1
     made = table.get("Masses of today")
     assert made.notes == "for Monday"
     assert cases_of(library, made.name) == ["s/0.png", "s/1.png", "s/1.png"]
@@ -43,7 +45,7 @@ def test_cases_places_and_notes_are_listed_in_order(library):
 
 def test_collections_are_renamed_duplicated_deleted_and_restored(library):
     table = library.collections
-    key = table.make("one", [*items_of(["s/0.png"]), CollectionItem("s/gone", notes="n")])
+    key = table.make("one", [CollectionItem("s/0.png"), CollectionItem("s/gone", notes="n")])
     table.change(table.duplicate(key), notes="mine")
     assert [(one.name, one.notes, len(one.items)) for one in table.all()] == [
         ("one", "", 2),

@@ -13,7 +13,7 @@ from semblance.core.errors import BadArguments
 from semblance.core.imaging.measurements import LINE, Figure
 from semblance.core.imaging.region import Region
 from semblance.core.library.annotations import Annotation
-from semblance.core.library.collections import items_of
+from semblance.core.library.collections import CollectionItem
 from semblance.core.library.open_library import open_library
 from semblance.core.workflows.imaging.export_images import (
     INDEX,
@@ -89,7 +89,7 @@ def test_marks_are_regions_and_measurements(library, tmp_path):
 def test_the_cases_of_a_collection_are_found_by_its_name(library):
     cases = ids_of(library)
     with open_library(library, writable=True) as opened:
-        opened.collections.make("Teaching", items_of([cases[1], cases[0], cases[1]]))
+        opened.collections.make("Teaching", [CollectionItem(cases[number]) for number in (1, 0, 1)])
     assert cases_of_collection(library, "Teaching") == [cases[1], cases[0]]
     assert collections_to_export(library) == [("Teaching", (cases[1], cases[0]))]
 
