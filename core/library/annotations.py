@@ -9,6 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from semblance.core.errors import BadArguments, SemblanceError
+from semblance.core.imaging import measurements
 from semblance.core.language import tr_lazy
 from semblance.core.library.catalogue import Catalogue
 from semblance.core.library.database import in_batches, upsert
@@ -17,15 +18,8 @@ from semblance.core.library.schema import case_annotations, case_notes, cases
 from semblance.core.normal_text import storable
 
 #: What is drawn or marked.
-LINE, ANGLE, RECTANGLE, ELLIPSE, OUTLINE, PROBE, KEY_IMAGE = KINDS = (
-    "line",
-    "angle",
-    "rectangle",
-    "ellipse",
-    "outline",
-    "probe",
-    "key_image",
-)
+KEY_IMAGE = "key_image"
+KINDS = (*measurements.KINDS, KEY_IMAGE)
 
 
 @dataclass(frozen=True)
@@ -102,19 +96,6 @@ class AnnotationTable:
                     )
                     connection.execute(added)
         return self.of_case(case_id)
-
-    def of_cases(self, kind: str) -> dict[str, tuple[Annotation, ...]]:
-        """Case id -> its annotations of a kind, of all cases that have any."""
-        query = sa.select(cases.c.case_id, case_annotations).join(
-            cases, cases.c.id == case_annotations.c.case
-        )
-        found: dict[str, tuple[Annotation, ...]] = {}
-        for r in self._catalogue.read(
-            query.where(case_annotations.c.kind == kind).order_by(case_annotations.c.id)
-        ):
-            one = Annotation(r.kind, r.data, r.slice, r.id, r.author, r.time)
-            found[r.case_id] = (*found.get(r.case_id, ()), one)
-        return found
 
 
 class CaseNoteTable:

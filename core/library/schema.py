@@ -25,7 +25,7 @@ UNREAD = ("study", "series", "instance", "issuer", "of")
 HEADER_TEXTS = "header_texts"
 _HEADER = (
     "coalesce(CASE WHEN json_valid({case}.attributes) THEN (SELECT group_concat(value, ' ') "
-    "FROM json_each({case}.attributes) WHERE key NOT IN ('study', 'series', 'instance', 'issuer', 'of')) END, '')"
+    f"FROM json_each({{case}}.attributes) WHERE key NOT IN {UNREAD!r}) END, '')"
 )
 _NOTES = (
     "coalesce((SELECT text FROM case_notes WHERE \"case\" = {case}.id), '') || ' ' || coalesce((SELECT "

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from semblance.core.csv_cells import csv_line, safe_text
+from semblance.core.csv_cells import csv_text
 from semblance.core.language import current_language, tr, translate
 from semblance.core.purpose import PURPOSE
 from semblance.core.reports.formatting import time_text
@@ -105,24 +105,23 @@ def slides_pdf(teaching: TeachingSet) -> bytes:
 def set_files(teaching: TeachingSet) -> dict[str, bytes]:
     """Name -> content of the files of a teaching set: ``index.html``, on which findings are covered, the images beside
     it, and ``key.csv``."""
-    images = {
-        f"images/case-{number:03}.{_ending(case.image)}": case.image
-        for number, case in enumerate(teaching.cases, start=1)
-        if case.image is not None
-    }
-    named = {name.partition("-")[2].partition(".")[0]: name for name in images}
-    rows = [("number", "name", "finding", "notes")]
-    rows += [
-        (str(number), translate(case.name), case.finding or "", case.notes)
+    names = [
+        "" if case.image is None else f"images/case-{number:03}.{_ending(case.image)}"
         for number, case in enumerate(teaching.cases, start=1)
     ]
-    page = _page(teaching, [named.get(f"{number:03}", "") for number in range(1, len(teaching.cases) + 1)])
-    key = "".join(csv_line(map(safe_text, row)) + "\n" for row in rows)
-    return {"index.html": page.encode(), "key.csv": key.encode("utf-8-sig"), **images}
+    images = {
+        name: case.image for name, case in zip(names, teaching.cases, strict=True) if case.image is not None
+    }
+    rows = [
+        (number, translate(case.name), case.finding, case.notes)
+        for number, case in enumerate(teaching.cases, start=1)
+    ]
+    key = csv_text(("number", "name", "finding", "notes"), rows)
+    return {"index.html": _page(teaching, names).encode(), "key.csv": key.encode("utf-8-sig"), **images}
 
 
-def _ending(image: bytes | None) -> str:
-    return "png" if (image or b"").startswith(b"\x89PNG") else "jpg"
+def _ending(image: bytes) -> str:
+    return "png" if image.startswith(b"\x89PNG") else "jpg"
 
 
 def _page(teaching: TeachingSet, images: list[str]) -> str:

@@ -44,14 +44,12 @@ _LETTERS = (("L", "R"), ("P", "A"), ("S", "I"))
 
 def slice_plane(dataset: Dataset, frame: int = 0) -> SlicePlane | None:
     """The plane of a single-frame object or of one frame; ``None`` where the file has none."""
-    per_frame = items(dataset, "PerFrameFunctionalGroupsSequence")
-    return _plane(dataset, per_frame[frame] if frame < len(per_frame) else None)
+    return _plane(dataset, _functional_groups(dataset, frame))
 
 
 def frame_planes(dataset: Dataset, frames: int) -> list[SlicePlane | None]:
     """:func:`slice_plane` of every frame of an object."""
-    per_frame = items(dataset, "PerFrameFunctionalGroupsSequence")
-    return [_plane(dataset, per_frame[n] if n < len(per_frame) else None) for n in range(frames)]
+    return [_plane(dataset, _functional_groups(dataset, frame)) for frame in range(frames)]
 
 
 def _plane(dataset: Dataset, from_frame: Dataset | None) -> SlicePlane | None:

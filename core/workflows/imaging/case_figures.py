@@ -11,7 +11,7 @@ from semblance.core.library.annotations import Annotation
 from semblance.core.library.library import Library
 from semblance.core.library.location import LibraryLocation
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.imaging.library_cache import cached_library
+from semblance.core.workflows.imaging.library_cache import cached_library, case_at
 
 
 def figures_of(annotations: Iterable[Annotation]) -> tuple[Figure, ...]:
@@ -46,9 +46,7 @@ def save_figures(
         SemblanceError: a measurement of another person, which the user may not change.
     """
     library = cached_library(location)
-    case = library.catalogue.details([row]).get(row)
-    if case is None:
-        raise BadInput("This case is not in the library any more.", "Refresh the library.")
+    case = case_at(library, row)
     table = library.annotations
     gone, new = Counter(before) - Counter(after), Counter(after) - Counter(before)
     wanted = []

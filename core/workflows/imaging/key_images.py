@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from semblance.core.errors import BadInput
 from semblance.core.imaging import ImageAddress, ImageReader, open_image
 from semblance.core.imaging.image import Image, ValueWindow
 from semblance.core.imaging.region import Region
@@ -15,7 +14,7 @@ from semblance.core.language import format_number, join_texts, tr_lazy
 from semblance.core.library.annotations import KEY_IMAGE, Annotation, AnnotationTable
 from semblance.core.library.location import LibraryLocation
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.imaging.library_cache import cached_library
+from semblance.core.workflows.imaging.library_cache import cached_library, case_at
 from semblance.core.workflows.imaging.view_planes import slab_of_slices
 
 #: How a slab is called where it is printed.
@@ -94,9 +93,7 @@ def mark_key_image(
         SemblanceError: the mark is another person's, which the user may not change.
     """
     opened = cached_library(library)
-    case = opened.catalogue.details([row]).get(row)
-    if case is None:
-        raise BadInput("This case is not in the library any more.", "Refresh the library.")
+    case = case_at(opened, row)
     table = opened.annotations
     others = [one for one in table.of_case(case.case_id) if (one.kind, one.slice) != (KEY_IMAGE, key.slice)]
     added = [Annotation(KEY_IMAGE, key.to_json(), key.slice)] if is_marked else []

@@ -13,6 +13,7 @@ from semblance.core.library.open_library import open_library
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library
+    from semblance.core.library.records import CaseDetails
 
 
 _open: OrderedDict[LibraryLocation, Library] = OrderedDict()
@@ -87,7 +88,23 @@ def address_of(library: LibraryLocation | None, what: int | ImageAddress) -> Ima
     if isinstance(what, ImageAddress):
         return what
     assert library is not None
-    case = cached_library(library).catalogue.details([what]).get(what)
-    if case is None or case.address is None:
-        raise BadInput("This case is not in the library any more.", "Refresh the library.")
+    case = case_at(cached_library(library), what)
+    if case.address is None:
+        raise _gone()
     return case.address
+
+
+def case_at(library: Library, row: int) -> CaseDetails:
+    """The case in a catalogue row that was read before.
+
+    Raises:
+        BadInput: the case is gone.
+    """
+    case = library.catalogue.details([row]).get(row)
+    if case is None:
+        raise _gone()
+    return case
+
+
+def _gone() -> BadInput:
+    return BadInput("This case is not in the library any more.", "Refresh the library.")

@@ -23,7 +23,7 @@ from semblance.core.library.location import LibraryLocation, ServerAddress
 from semblance.core.library.records import CaseDetails
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.imaging.case_figures import figures_of_case
-from semblance.core.workflows.imaging.library_cache import address_of, cached_library, stack_cache
+from semblance.core.workflows.imaging.library_cache import address_of, cached_library, case_at, stack_cache
 
 #: An outline with a smaller difference of grey (0 to 1) contains nothing: one step of 8 bits.
 LEAST_CONTRAST = 1 / 255
@@ -72,9 +72,7 @@ def view_case(library: LibraryLocation, row: int, *, reporter: Reporter = SILENT
         BadInput: the case has no image, or its file is gone or damaged.
     """
     opened = cached_library(library)
-    case = opened.catalogue.details([row]).get(row)
-    if case is None:
-        raise BadInput("This case is not in the library any more.", "Refresh the library.")
+    case = case_at(opened, row)
     if case.address is None:
         raise BadInput(tr_lazy("{case_id} is a row of a table and has no image.", case_id=case.case_id))
     opened.log_event(VIEW, {"case": case.case_id})

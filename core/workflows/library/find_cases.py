@@ -14,7 +14,7 @@ from semblance.core.library.case_columns import words
 from semblance.core.library.case_names import SHIFTED
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
-from semblance.core.library.text_query import TextHit, text_hit, text_terms
+from semblance.core.library.text_query import TextHit
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 
@@ -49,10 +49,8 @@ def text_hits(
     Raises:
         BadInput: not a library, or damaged.
     """
-    terms = text_terms(text)
     with open_library(library) as opened:
-        listed = opened.catalogue.texts(rows).items() if terms else ()
-        return {row: hit for row, texts in listed if (hit := text_hit(texts, terms)) is not None}
+        return opened.catalogue.text_hits(rows, text)
 
 
 def find_cases(library: LibraryLocation, text: str = "") -> FoundCases:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -65,7 +65,7 @@ from semblance.core.workflows.library.library_snapshot import LibrarySnapshot, r
 from semblance.core.workflows.metrics.measure_places import REGION_SEARCH
 from semblance.core.workflows.reports.embedded_search import embedded_search
 from semblance.core.workflows.reports.export_plots import draw
-from semblance.core.workflows.reports.measured_images import MeasuredCase, measured_images, on_slice
+from semblance.core.workflows.reports.measured_images import MeasuredCase, measured_images
 from semblance.core.workflows.reports.metric_cards import opening_text
 from semblance.core.workflows.searches.explain_distance import (
     MOVED,
@@ -253,7 +253,7 @@ def _measured(
             if where.plane is not None:
                 # Text is found in images as they are stored.
                 return None
-            image = images.open(case.address, on_slice(where))
+            image = images.hide(image, (case.address, where.slice))
         return images.windowed(image, is_query=case.rank is None)
 
     return measured_images([one for one in cases if one is not None], shown, IMAGE_SIDE)
@@ -465,9 +465,13 @@ class _Images:
             BadInput: the image cannot be read.
         """
         image = open_image(address, region)
+        return self.hide(image, (address, None if region is None else region.middle_slice))
+
+    def hide(self, image: Image, key: Hashable) -> Image:
+        """``image`` without the text burnt into it, where that is hidden; ``key``: the same for the same image."""
         if self._hider is None or self.hidden is None:
             return image
-        image, areas = self._hider.hide(image, (address, None if region is None else region.middle_slice))
+        image, areas = self._hider.hide(image, key)
         self.hidden += areas
         return image
 
@@ -479,10 +483,7 @@ class _Images:
         """
         found = []
         for key in key_images_of(library.annotations, case_id):
-            image = open_key_image(address, key)
-            if self._hider is not None and self.hidden is not None:
-                image, areas = self._hider.hide(image, (address, key))
-                self.hidden += areas
+            image = self.hide(open_key_image(address, key), (address, key))
             found.append(LabelledImage(key.caption, thumbnail(image, IMAGE_SIDE)))
         return tuple(found)
 

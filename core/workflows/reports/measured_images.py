@@ -47,12 +47,7 @@ def image_of(address: ImageAddress, where: Figure) -> Image:
     """
     if where.plane is not None:
         return plane_image(address, *where.plane, where.slab)
-    return open_image(address, on_slice(where))
-
-
-def on_slice(where: Figure) -> Region | None:
-    """A region on the slice of ``where``."""
-    return None if where.slice is None else Region(0, 0, 1, 1, z=where.slice)
+    return open_image(address, None if where.slice is None else Region(0, 0, 1, 1, z=where.slice))
 
 
 def results_on(image: Image, figures: Sequence[Figure]) -> Iterator[tuple[Figure, Measured]]:

@@ -28,7 +28,7 @@ from semblance.core.retrieval.slice_alignment import (
 )
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.features.derived_arrays import SLICES_SUFFIX, load_arrays, save_arrays
-from semblance.core.workflows.imaging.library_cache import cached_library
+from semblance.core.workflows.imaging.library_cache import cached_library, case_at
 
 #: Described slices lie at most so many mm apart, if these are no more than MOST.
 FARTHEST_MM, MOST = 2.5, 160
@@ -111,9 +111,7 @@ def _source(library: LibraryLocation | None, what: int | ImageAddress) -> _Sourc
     if isinstance(what, ImageAddress):
         return _Source(what, None)
     assert library is not None
-    case = cached_library(library).catalogue.details([what]).get(what)
-    if case is None:
-        raise BadInput("This case is not in the library any more.", "Refresh the library.")
+    case = case_at(cached_library(library), what)
     if case.address is None:
         raise BadInput(
             tr_lazy("'{case}' is a row of a table, not a volume.", case=case.case_id),

@@ -9,7 +9,7 @@ import numpy as np
 
 from semblance.core.errors import BadArguments
 from semblance.core.language import tr_lazy
-from semblance.core.library.text_query import text_hit, text_terms
+from semblance.core.library.text_query import text_terms
 from semblance.core.retrieval.feedback import MarkedIndex
 from semblance.core.retrieval.rank_fusion import K, fused_scores
 from semblance.core.retrieval.ranking import first_of_each_key, rankable_cases
@@ -30,11 +30,7 @@ def order_by_text(compared: QueryComparison, text: str) -> tuple[QueryComparison
             tr_lazy("There is nothing to search for in '{text}'.", text=text), "Type a word or its beginning."
         )
     rows, ranks = loaded.library.catalogue.find_text(terms)
-    order = np.argsort(rows)
-    at = np.searchsorted(rows[order], loaded.rows)
-    at = order[np.minimum(at, len(rows) - 1)] if len(rows) else at
-    has = rows[at] == loaded.rows if len(rows) else np.zeros(len(loaded.rows), dtype=np.bool_)
-    places = np.flatnonzero(has)
+    _, places, at = np.intersect1d(loaded.rows, rows, assume_unique=True, return_indices=True)
     marked = compared.marked_index
     distances = (
         distances_of(compared) if marked is None else marked.distances((), np.arange(len(loaded.rows)))
@@ -49,7 +45,7 @@ def order_by_text(compared: QueryComparison, text: str) -> tuple[QueryComparison
     counted = counted[first_of_each_key(by_image[counted], keys)]
     image_ranks = np.empty(len(by_image), dtype=np.int64)
     image_ranks[by_image] = np.searchsorted(counted, np.arange(len(by_image))) + 1
-    text_ranks = ranks[at[places]]
+    text_ranks = ranks[at]
     text_ranks = np.searchsorted(np.sort(text_ranks[shown[places]]), text_ranks) + 1
     orders = [(np.arange(len(image_ranks)), image_ranks), (places, text_ranks)]
     index = MarkedIndex(distances, fused_scores(len(image_ranks), orders))
@@ -58,7 +54,4 @@ def order_by_text(compared: QueryComparison, text: str) -> tuple[QueryComparison
 
 def with_hits(found: TextOrder, compared: QueryComparison, rows: Sequence[int]) -> TextOrder:
     """``found`` with where the cases at ``rows`` of the catalogue have its text."""
-    terms = text_terms(found.text)
-    texts = compared.loaded.library.catalogue.texts(rows)
-    hits = {row: hit for row, listed in texts.items() if (hit := text_hit(listed, terms)) is not None}
-    return replace(found, hits=hits)
+    return replace(found, hits=compared.loaded.library.catalogue.text_hits(rows, found.text))
