@@ -441,11 +441,13 @@ class MarkedIndex:
     """As :class:`semblance.core.retrieval.index.Index`, for one query whose cases are ordered by scores.
 
     ``distances`` (n,): squared distances from the query, which results contain. ``scores`` (n,): larger ones come
-    first; equal ones are ordered by distance, then by row number.
+    first; equal ones are ordered by distance, then by what ``ties`` gives for their rows (r,), then by row number.
     """
 
-    def __init__(self, distances: Matrix, scores: Matrix) -> None:
-        self._distances, self.scores = distances, scores
+    def __init__(
+        self, distances: Matrix, scores: Matrix, ties: Callable[[Rows], Matrix | None] = lambda _rows: None
+    ) -> None:
+        self._distances, self.scores, self._ties = distances, scores, ties
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -464,11 +466,17 @@ class MarkedIndex:
         k = min(k, len(rows))
         if 0 < k < len(rows):
             # All that equal the last one are included, so that their distances can decide.
-            chosen = scores >= np.partition(scores, len(rows) - k)[len(rows) - k]
-            rows, scores = rows[chosen], scores[chosen]
-        order = np.lexsort((self._distances[rows], -scores))[:k]
-        found: Rows = rows[order]
+            rows = rows[scores >= np.partition(scores, len(rows) - k)[len(rows) - k]]
+        found = self.ordered(rows)[:k]
         return NearestRows(found, self._distances[found])
+
+    def ordered(self, rows: Rows) -> Rows:
+        """``rows`` (r,), which are ascending, in the order of the index."""
+        keys = [self._distances[rows], -self.scores[rows]]
+        if (ties := self._ties(rows)) is not None:
+            keys.insert(0, ties)
+        found: Rows = rows[np.lexsort(keys)]
+        return found
 
     def distances(self, query: npt.ArrayLike, rows: Rows) -> Matrix:
         """(r,) squared distances of the query to some ``rows`` (r,)."""

@@ -205,6 +205,31 @@ class ScreenMachine(RuleBasedStateMachine):
         search_operations.submit_region(self.window.context, region)
         self._rest(wait)
 
+    @rule(
+        words=st.sampled_from(["", "ant", "level", "ant07 upright", "nothing has this"]), wait=st.booleans()
+    )
+    @precondition(has_ranking)
+    def order_by_words(self, words: str, wait: bool) -> None:
+        search_operations.set_text(self.window.context, words)
+        self._rest(wait)
+
+    @rule(steps=st.sampled_from([-3, -1, 1]), wait=st.booleans())
+    @precondition(has_library)
+    def history(self, steps: int, wait: bool) -> None:
+        search_operations.step_in_history(self.window.context, steps)
+        self._rest(wait)
+
+    @rule(
+        change=st.sampled_from(
+            [{"hide_same_patient": False}, {"hide_same_patient": True}, {"diverse": 0.5}, {"diverse": 0.0}]
+        ),
+        wait=st.booleans(),
+    )
+    @precondition(has_library)
+    def options(self, change: dict[str, Any], wait: bool) -> None:
+        search_operations.set_options(self.window.context, **change)
+        self._rest(wait)
+
     @rule(place=PLACES)
     @precondition(has_ranking)
     def compare(self, place: int) -> None:

@@ -16,7 +16,7 @@ from semblance.app.widgets.cards.case_grid import CaseGrid
 from semblance.app.window.main_window import MainWindow
 from semblance.app.window.top_bar import ChoiceButton
 from semblance.core.library.case_columns import CaseColumns
-from semblance.core.workflows.searches.rank_cases import nearest_cases
+from semblance.core.workflows.searches.rank_cases import rank_cases
 from semblance.core.workflows.searches.search_result import SearchResult
 from tests.helpers.named_images import NAME, name_in, path_of, visible_widgets
 
@@ -159,29 +159,20 @@ class ScreenOfSearch:
             assert not on or features == metric.features, f"{value}, but its features are {metric.features}"
 
     def _check_ranking(self) -> None:
-        """The ranking is what a search from nothing finds; marks of other queries change it only if that is said."""
+        """The ranking is what the search of the window finds anew: its query, metric, marks, words and options."""
         state = self._window.state
-        if state.ranking is None or state.search is None or self._is_ordered_otherwise():
+        if state.ranking is None or state.search is None:
             return
         if self._window.panels.ranking._is_stale():
             # The window says so, and keeps the order until somebody searches again.
             return
-        plain = nearest_cases(
-            state.location,
-            state.search.metric,
-            state.query,
-            k=self._window.context.settings.similar_cases,
-            **state.options,
-        )
+        assert state.search.query == state.query
+        fresh = rank_cases(state.location, state.search, k=self._window.context.settings.similar_cases).result
         shown = [(case.case_id, case.rank) for case in state.ranking.ranked]
-        assert shown == [(case.case_id, case.rank) for case in plain.ranked], "the ranking is another query's"
-        assert state.ranking.counts == plain.counts
-
-    def _is_ordered_otherwise(self) -> bool:
-        search = self._window.state.search
-        return bool(
-            len(self._window.state.marks) or search.like or search.unlike or search.without
-        ) or getattr(search, "refined", False)
+        assert shown == [(case.case_id, case.rank) for case in fresh.ranked], (
+            "the ranking is another search's"
+        )
+        assert state.ranking.counts == fresh.counts
 
 
 def _ancestor(widget: QWidget, kind: type) -> QWidget | None:

@@ -31,11 +31,10 @@ def order_by_text(compared: QueryComparison, text: str) -> tuple[QueryComparison
         )
     rows, ranks = loaded.library.catalogue.find_text(terms)
     _, places, at = np.intersect1d(loaded.rows, rows, assume_unique=True, return_indices=True)
-    marked = compared.marked_index
-    distances = (
-        distances_of(compared) if marked is None else marked.distances((), np.arange(len(loaded.rows)))
-    )
-    by_image = np.lexsort((distances, distances if marked is None else -marked.scores))
+    every, marked = np.arange(len(loaded.rows)), compared.marked_index
+    distances = distances_of(compared) if marked is None else marked.distances((), every)
+    index = MarkedIndex(distances, -distances if marked is None else marked.scores, compared.tie_distances)
+    by_image = index.ordered(every)
     # Ranks are counted among what can be shown, as without words; what is hidden keeps its place.
     search = compared.search
     keys = loaded.keys if search.group_duplicates else None
@@ -47,9 +46,9 @@ def order_by_text(compared: QueryComparison, text: str) -> tuple[QueryComparison
     image_ranks[by_image] = np.searchsorted(counted, np.arange(len(by_image))) + 1
     text_ranks = ranks[at]
     text_ranks = np.searchsorted(np.sort(text_ranks[shown[places]]), text_ranks) + 1
-    orders = [(np.arange(len(image_ranks)), image_ranks), (places, text_ranks)]
-    index = MarkedIndex(distances, fused_scores(len(image_ranks), orders))
-    return replace(compared, marked_index=index), TextOrder(text, len(places), K)
+    orders = [(every, image_ranks), (places, text_ranks)]
+    fused = MarkedIndex(distances, fused_scores(len(every), orders), compared.tie_distances)
+    return replace(compared, marked_index=fused), TextOrder(text, len(places), K)
 
 
 def with_hits(found: TextOrder, compared: QueryComparison, rows: Sequence[int]) -> TextOrder:

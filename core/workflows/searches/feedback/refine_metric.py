@@ -229,7 +229,7 @@ def _ordered(compared: QueryComparison, search: Search, marking: Sequence[Ledger
     if marked is not None:
         return marked.marked_index
     distances = distances_of(compared)
-    return MarkedIndex(distances, -distances)
+    return MarkedIndex(distances, -distances, compared.tie_distances)
 
 
 def _influence_of_refining_entries(

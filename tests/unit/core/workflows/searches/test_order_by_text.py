@@ -7,6 +7,9 @@ import pytest
 from semblance.core.errors import BadArguments
 from semblance.core.library.library import Library
 from semblance.core.searches.query import Query
+from semblance.core.searches.similar_cases import RankedCase
+from semblance.core.workflows.metrics.train_metric import train_metric
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.estimate import BY_TEXT
 from semblance.core.workflows.searches.rank_cases import nearest_cases
 from tests.helpers.ranked_searches import ids
@@ -44,3 +47,30 @@ def test_cases_with_the_words_come_forward_in_the_order_of_the_image(table):
     assert (ids(nothing), nothing.text.found) == (ids(plain), 0)
     with pytest.raises(BadArguments, match="nothing to search"):
         nearest_cases(table, "plain", Query("t/c0"), text=" -- ")
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"text": "nothing has this"},
+        {"like": ("t/c9",)},
+        {"like": ("t/c9",), "unlike": ("t/c4",), "strength": 0.5},
+    ],
+)
+def test_cases_at_equal_distance_keep_the_order_of_their_features(table, changed):
+    train_metric(table, TrainRequest("bdm", "few", settings={"rounds": 3}))
+    marked = {"t/c9", "t/c4"} if "like" in changed else set()
+
+    def ranked(**options: object) -> list[RankedCase]:
+        every = nearest_cases(table, "few", Query("t/c0"), k=1000, **options).ranked
+        return [case for case in every if case.case_id not in marked]
+
+    plain, found = ranked(), ranked(**changed)
+    groups: dict[float, list[str]] = {}
+    for case in plain:
+        groups.setdefault(case.distance, []).append(case.case_id)
+    assert max(map(len, groups.values())) > 5
+    for distance, cases in groups.items():
+        assert [case.case_id for case in found if case.distance == distance] == cases
+    if not marked:
+        assert [case.case_id for case in found] == [case.case_id for case in plain]
