@@ -68,6 +68,11 @@ def test_a_tool_that_a_key_chose_measures_both_images(panel, qtbot):
     assert [view.tool for view in views] == ["select", "rectangle"]
 
 
+def test_a_button_that_is_pressed_leaves_the_keyboard_at_the_images(panel):
+    for button in (panel.back, panel.linked, panel.search_region, panel.acts.in_report):
+        assert button.focusPolicy() == Qt.FocusPolicy.TabFocus
+
+
 def test_keys_step_through_the_ranks_and_go_back(panel, jobs, qtbot):
     left = panel.panes[1].view.viewport.x
     qtbot.keyClick(panel.panes[1].view, Qt.Key.Key_Right)
