@@ -395,16 +395,19 @@ class ScreenMachine(RuleBasedStateMachine):
     @rule()
     def quit_and_start(self) -> None:
         wait_until_idle(self.window)
-        # What a region is compared by without a choice is saved as it was.
-        path, search = self.state.location, self.state.search_content() | {"match": ""}
+        path, search = self.state.location, self._kept_search()
         self._close()
         self.full_shows_query = self.header_shows_query = False
         self.torn_in = None
         self._open(None)
         self._rest()
-        assert (self.state.location, self.state.search_content() | {"match": ""}) == (path, search)
+        assert (self.state.location, self._kept_search()) == (path, search)
         errors = [one.what for one in self.window.context.messages.history if one.level == "error"]
         assert not errors, errors
+
+    def _kept_search(self) -> Any:
+        # What a region is compared by without a choice is saved as it was.
+        return None if self.state.query is None else self.state.search_content() | {"match": ""}
 
     # What must hold
 
