@@ -172,10 +172,9 @@ def _add_window_level_actions(menu: QMenu, view: ImageView, context: Context, pa
 
 def save_preset(view: ImageView, settings: Settings, name: str) -> None:
     """Save the current window as ``name`` and replace a preset of this name."""
-    image, window = view.image, view.window_level
-    if image is None or window is None or not name.strip():
+    if view.window_values is None or not name.strip():
         return
-    low, high = image.value(window.low), image.value(window.high)
+    low, high = view.window_values
     others = [(p.name, p.width, p.level) for p in saved_presets(settings) if p.name != name.strip()]
     _write(settings, [*others[-(MAX_PRESETS - 1) :], (name.strip(), high - low, (low + high) / 2)])
 

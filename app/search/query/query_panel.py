@@ -332,14 +332,13 @@ class QueryPanel(Panel):
         self.view.setAccessibleDescription(tr("Region: {region}", region=text) if loaded is not None else "")
 
     def _update_window_level(self) -> None:
-        image, window = self.view.image, self.view.window_level
-        if image is None or window is None:
+        image, window, values = self.view.image, self.view.window_level, self.view.window_values
+        if image is None or window is None or values is None:
             self._state.set_window_level(None)
             return
         bits = 8 * image.levels[0].dtype.itemsize
-        low, high = image.value(window.low), image.value(window.high)
         negative = self.view.inverted != image.inverse
-        self._state.set_window_level(WindowLevel(low, high, image.unit, bits, negative, window.curve))
+        self._state.set_window_level(WindowLevel(*values, image.unit, bits, negative, window.curve))
 
     # Facts
 
