@@ -131,10 +131,9 @@ class HangingPage(FullPage):
 
     def _follow_source(self, source: QuerySource | None) -> None:
         """Show the patient of another query in place of that of the one before."""
-        columns = self._state.columns
-        index = columns.index_of_id(source.case) if source is not None and source.case is not None else -1
-        if index >= 0:
-            self.show_patient(int(columns.case_row[index]))
+        row = -1 if source is None else self._state.columns.row_of_id(source.case)
+        if row >= 0:
+            self.show_patient(row)
         else:
             self.closed.emit()
 

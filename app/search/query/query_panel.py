@@ -215,7 +215,7 @@ class QueryPanel(Panel):
         if query.image is not None:
             self._load(view_images.view_file, query.image)
             return
-        index = self._state.columns.index_of_id(query.case or "")
+        index = self._state.columns.index_of_id(query.case)
         if index < 0 or self._state.location is None:
             self._fail(
                 SemblanceError(
@@ -403,10 +403,10 @@ class QueryPanel(Panel):
     def _icon_of(self, query: Query) -> QIcon:
         if query.image is not None:
             return self._file_icons.get(query.image, icon("image"))
-        index = self._state.columns.index_of_id(query.case or "")
-        if index < 0 or self._thumbnails is None:
+        row = self._state.columns.row_of_id(query.case)
+        if row < 0 or self._thumbnails is None:
             return icon("image")
-        image = self._thumbnails.get(int(self._state.columns.case_row[index]))
+        image = self._thumbnails.get(row)
         return icon("image") if image is None else QIcon(QPixmap.fromImage(image))
 
     def _fill_menu(self, menu: QMenu) -> None:
