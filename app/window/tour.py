@@ -49,7 +49,7 @@ class Tour(QObject):
         self._is_wanted = False
         self._focus_before: QWidget | None = None
         self._move_timer = one_shot(self, self._show_step)
-        context.state.on_change(Change.RANKING, self, self._follow_ranking)
+        context.state.on_change(Change.RANKING | Change.EXTRACTION, self, self._follow_ranking)
         context.state.on_change(Change.LIBRARY, self, self.end)
         theme_signals.changed.connect(self._show_step)
 
@@ -136,7 +136,9 @@ class Tour(QObject):
         from semblance.core.workflows.demo import usual_folder
 
         settings, library = self._context.settings, self._context.state.location
-        if settings.flag(_OFFERED, default=False) or not _is_same(library, usual_folder()):
+        # Who waits for the demo to be ready may look away: the offer would be gone.
+        is_ready = self._context.state.preparing is None
+        if settings.flag(_OFFERED, default=False) or not is_ready or not _is_same(library, usual_folder()):
             return
         settings.set_flag(_OFFERED, True)
         self._context.messages.info(
