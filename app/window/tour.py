@@ -262,6 +262,11 @@ class Callout(QFrame):
         self.setAccessibleDescription(text)
         self.next.setAccessibleDescription(f"{title}. {text}")
         width = theme().px(WIDTH)
+        margins = self.layout().contentsMargins()
+        # The layout rounds the height of wrapped text down, which cuts off the lowest line.
+        self._text.setMinimumHeight(
+            self._text.heightForWidth(width - margins.left() - margins.right() - 2 * self.frameWidth())
+        )
         self.resize(width, self.heightForWidth(width))
 
 
