@@ -21,7 +21,7 @@ from semblance.app.window.panels import Panels
 from semblance.core.language import tr
 from semblance.core.library.location import LibraryLocation
 
-WIDTH, GAP = 320, 12
+WIDTH, GAP, _SIDE_MARGIN = 320, 12, 16
 #: Key in the settings: whether the tour was offered to this user.
 _OFFERED = "tour_offered"
 _TOPIC = "tour"
@@ -241,7 +241,7 @@ class Callout(QFrame):
         foot.addStretch(1)
         foot.addWidget(self.back)
         foot.addWidget(self.next)
-        column = vbox(self, spacing=8, margins=(16, 12, 16, 12))
+        column = vbox(self, spacing=8, margins=(_SIDE_MARGIN, 12, _SIDE_MARGIN, 12))
         column.addLayout(head)
         column.addWidget(self._text)
         column.addLayout(foot)
@@ -262,11 +262,8 @@ class Callout(QFrame):
         self.setAccessibleDescription(text)
         self.next.setAccessibleDescription(f"{title}. {text}")
         width = theme().px(WIDTH)
-        margins = self.layout().contentsMargins()
         # The layout rounds the height of wrapped text down, which cuts off the lowest line.
-        self._text.setMinimumHeight(
-            self._text.heightForWidth(width - margins.left() - margins.right() - 2 * self.frameWidth())
-        )
+        self._text.setMinimumHeight(self._text.heightForWidth(width - 2 * _SIDE_MARGIN - 2))
         self.resize(width, self.heightForWidth(width))
 
 
