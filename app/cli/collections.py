@@ -27,6 +27,8 @@ def _line(collection: Any) -> str:
 _show_list = printer(EntryLines("collections", _line, empty="There is no collection."))
 _show = printer(_line, EntryLines("items", "{position:4}  {case_id}  {notes}"))
 
+_show_export = printer(EntryLines("files", "{}"), EntryLines("failed", "{case_id} is left out: {reason}"))
+
 
 @commands.command("list")
 def list_collections(library: LibraryArgument, as_json: Json = False) -> None:
@@ -107,5 +109,5 @@ def export(
 
     options = CollectionExport(identified, free_text, cleans_pixels(clean))
     with ConsoleReporter() as reporter:
-        files = export_collection(library, name, out, options, reporter=reporter)
-    print_document({"files": [str(file) for file in files]}, as_json, printer(EntryLines("files", "{}")))
+        result = export_collection(library, name, out, options, reporter=reporter)
+    print_document(result, as_json, _show_export)

@@ -10,7 +10,12 @@ from pathlib import Path
 from PySide6.QtWidgets import QCheckBox, QLineEdit, QWidget
 
 from semblance.app.shell.context import Context
-from semblance.app.shell.file_dialogs import choose_target_folder, report_saved_file, target_folder
+from semblance.app.shell.file_dialogs import (
+    choose_target_folder,
+    report_failures,
+    report_saved_file,
+    target_folder,
+)
 from semblance.app.shell.jobs import WorkerPool
 from semblance.app.widgets.dialog import (
     Dialog,
@@ -190,9 +195,5 @@ class ExportImagesDialog(Dialog):
 
 
 def _report_failures(context: Context, result: ImageExport) -> None:
-    if result.failed:
-        case, reason = result.failed[0]
-        context.messages.warning(
-            tr("{n:,} cases have no image in {folder}.", n=len(result.failed), folder=result.folder.name),
-            tr("The first, {case}: {reason}", case=case, reason=reason),
-        )
+    text = tr("{n:,} cases have no image in {folder}.", n=len(result.failed), folder=result.folder.name)
+    report_failures(context, text, result.failed)

@@ -152,17 +152,13 @@ def write_reports(
 
     def show_summary(result: workflow.BatchResult) -> None:
         summary = tr("{reports:,} reports are in {folder}.", reports=len(result.files), folder=folder)
-        if result.failed:
-            case, reason = result.failed[0]
-            context.messages.warning(
-                tr(
-                    "{summary} {failed:,} cases could not be used as queries.",
-                    summary=summary,
-                    failed=len(result.failed),
-                ),
-                tr("The first, {case}: {reason}", case=case, reason=reason),
-            )
-        else:
+        failed = tr(
+            "{summary} {failed:,} cases could not be used as queries.",
+            summary=summary,
+            failed=len(result.failed),
+        )
+        file_dialogs.report_failures(context, failed, result.failed)
+        if not result.failed:
             context.messages.info(summary)
 
     return context.follow(job, show_summary)

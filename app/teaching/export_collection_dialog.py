@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from PySide6.QtWidgets import QCheckBox, QWidget
 
 from semblance.app.shell.context import Context
-from semblance.app.shell.file_dialogs import choose_target, choose_target_folder, report_saved_file
+from semblance.app.shell.file_dialogs import (
+    choose_target,
+    choose_target_folder,
+    report_failures,
+    report_saved_file,
+)
 from semblance.app.widgets.dialog import Dialog, accept_button, action_row, dialog_layout, form, widen
 from semblance.app.widgets.fields import NoWheelComboBox
 from semblance.app.widgets.labels import WrappedLabel
 from semblance.core.imaging.text_detector import is_text_detector_installed
-from semblance.core.language import tr
-from semblance.core.workflows.teaching.export_collection import CollectionExport, export_collection
+from semblance.core.language import tr, tr_n
+from semblance.core.workflows.teaching.export_collection import (
+    CollectionExport,
+    ExportedCollection,
+    export_collection,
+)
 
 _WIDTH = 480
 _FOLDER = ""
@@ -97,6 +108,7 @@ class ExportCollectionDialog(Dialog):
             self.options(),
         )
         report_saved_file(context, job, out)
+        job.done.connect(partial(_report_left_out, context))
         self.accept()
 
     def _update(self) -> None:
@@ -115,3 +127,9 @@ class ExportCollectionDialog(Dialog):
             said += [_CLEANED if self.clean_pixels.isChecked() else _IMAGES]
             said += [_NOTES] if self.notes.isChecked() else []
         self.note.setText(" ".join(said))
+
+
+def _report_left_out(context: Context, result: ExportedCollection) -> None:
+    n, name = len(result.failed), result.files[0].name
+    text = tr_n("{n} case is left out of {name}.", "{n} cases are left out of {name}.", n, name=name)
+    report_failures(context, text, result.failed)
