@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from semblance.app.cli.options import Json, LibraryArgument, case_ids, parse_region
+from semblance.app.cli.options import Json, LibraryArgument, case_ids, cleans_pixels, parse_region
 from semblance.app.cli.output import ConsoleReporter, EntryLines, print_document, printer
 
 commands = typer.Typer(
@@ -104,7 +104,6 @@ def export(
     as_json: Json = False,
 ) -> None:
     """Write a collection for others. It is de-identified unless --identified is given."""
-    from semblance.app.cli.reports import cleans_pixels
     from semblance.core.workflows.teaching.export_collection import CollectionExport, export_collection
 
     options = CollectionExport(identified, free_text, cleans_pixels(clean))

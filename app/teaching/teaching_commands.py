@@ -172,6 +172,15 @@ class TeachingCommands(QObject):
             region = None if place is None or place.is_whole else place.region
         return CollectionItem(case, region, None if region is None else region.middle_slice)
 
+    def cases_of_collections(self) -> dict[str, list[str]]:
+        """The cases of each collection, each once, by what the collection is called."""
+        return {
+            tr("collection {name}", name=one.collection.name): list(
+                dict.fromkeys(item.case for item in one.collection.items)
+            )
+            for one in self._listed
+        }
+
     def export(self, listed: ListedCollection) -> None:
         """Ask what of the collection is to be exported and where, and write it."""
         from semblance.app.teaching.export_collection_dialog import ExportCollectionDialog

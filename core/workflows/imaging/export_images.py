@@ -163,14 +163,6 @@ def cases_of_collection(library: LibraryLocation, name: str, *, reporter: Report
     return list(dict.fromkeys(item.case for item in items))
 
 
-def collections_to_export(
-    library: LibraryLocation, *, reporter: Reporter = SILENT
-) -> list[tuple[str, tuple[str, ...]]]:
-    """The teaching collections of ``library`` with their cases."""
-    collections = cached_library(library).collections.all()
-    return [(one.name, tuple(dict.fromkeys(item.case for item in one.items))) for one in collections]
-
-
 def check_export(cases: Sequence[str], out: Path) -> None:
     """Refuse, before any work, what :func:`export_images` refuses.
 

@@ -227,7 +227,9 @@ def _write_key_objects(
                 place = place_of(case, item)
                 number = item.slice if place is None else place.middle_slice
                 wanted = None if number is None else [number]
-                source = case.address and referred_object(reader, case.address, wanted, pseudonyms)
+                source = None
+                if case.address is not None:
+                    source = referred_object(reader, case.address, wanted, pseudonyms)
                 if source is None:
                     raise BadInput("Its image is in no DICOM file that can be referred to.")
             except SemblanceError as error:

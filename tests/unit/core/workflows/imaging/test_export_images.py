@@ -19,7 +19,6 @@ from semblance.core.workflows.imaging.export_images import (
     INDEX,
     ImageExportOptions,
     cases_of_collection,
-    collections_to_export,
     export_images,
 )
 from semblance.core.workflows.library.audit_log import list_exports
@@ -91,7 +90,6 @@ def test_the_cases_of_a_collection_are_found_by_its_name(library):
     with open_library(library, writable=True) as opened:
         opened.collections.make("Teaching", [CollectionItem(cases[number]) for number in (1, 0, 1)])
     assert cases_of_collection(library, "Teaching") == [cases[1], cases[0]]
-    assert collections_to_export(library) == [("Teaching", (cases[1], cases[0]))]
 
 
 def test_dicom_files_are_deidentified_or_copied_as_they_are(tmp_path):
