@@ -252,7 +252,11 @@ class LibraryPanel(Panel):
         if change & Change.QUERY:
             self._search_timer.stop()
             self._select_query_case()
-            self.order_button.setVisible(bool(self.search.text().strip()) and self._state.query is not None)
+            self._offer_order()
+
+    def _offer_order(self) -> None:
+        """Offer to order by text and image where there are both."""
+        self.order_button.setVisible(bool(self.search.text().strip()) and self._state.query is not None)
 
     def _clear_filters(self) -> None:
         """Another library begins with all its cases."""
@@ -402,7 +406,7 @@ class LibraryPanel(Panel):
         self._show_patients()
         self._read_hits()
         self.show_all_button.setVisible(selected_rows is not None)
-        self.order_button.setVisible(bool(self.search.text().strip()) and self._state.query is not None)
+        self._offer_order()
         total = len(columns)
         shown = len(self._shown_order)
         if shown == total:

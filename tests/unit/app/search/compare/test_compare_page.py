@@ -339,13 +339,19 @@ def test_cases_and_notes_are_chosen_for_the_report(panel, qtbot, jobs):
     qtbot.keyClick(panel.panes[1].view, Qt.Key.Key_Right)
     jobs.run_pending()
     assert (panel.in_report.isChecked(), panel.notes.toPlainText()) == (False, "")
+    assert panel.in_report.text() == "Add to report"
     assert panel.state.search.in_report == (first,)
     assert panel.state.search.notes == ((first, "same margin"),)
     qtbot.keyClick(panel.panes[1].view, Qt.Key.Key_Left)
     jobs.run_pending()
     assert (panel.in_report.isChecked(), panel.notes.toPlainText()) == (True, "same margin")
+    assert panel.in_report.text() == "In the report"
     panel.state.set_query(Query(case=second))
     assert (panel.state.search.in_report, panel.state.search.notes) == ((), ())
+    # Until the ranking of the query is there, there is no case to choose or to note anything on.
+    assert (panel.in_report.isChecked(), panel.notes.toPlainText()) == (False, "")
+    assert (panel.in_report.text(), panel.in_report.isEnabled()) == ("Add to report", False)
+    assert panel.notes.isReadOnly()
 
 
 @pytest.mark.parametrize(
