@@ -9,7 +9,6 @@ from PySide6.QtCore import QMimeData, QModelIndex, QObject, QPersistentModelInde
 from PySide6.QtGui import QGuiApplication, QIcon, QImage, QKeyEvent, QPainter, QPixmap
 from PySide6.QtWidgets import (
     QComboBox,
-    QInputDialog,
     QLineEdit,
     QListWidget,
     QListWidgetItem,
@@ -30,7 +29,7 @@ from semblance.app.shell.local_time import local_time
 from semblance.app.shell.query_source import QuerySource
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import BASE, SMALL, colour, plain_tip, set_look, theme
-from semblance.app.widgets.dialog import dialog_button, form
+from semblance.app.widgets.dialog import NameDialog, dialog_button, form
 from semblance.app.widgets.drop_target import dropped_file
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.fields import NoWheelComboBox
@@ -441,8 +440,7 @@ class SearchCommands(QObject):
     def _name(self, title: str, default: str) -> str:
         if self._context.state.query is None:
             return ""
-        name, accepted = QInputDialog.getText(self._parent, title, tr("Name"), text=default)
-        return name.strip() if accepted else ""
+        return NameDialog(self._parent, title, tr("Name"), tr("Save"), default).ask()
 
     def _default_name(self) -> str:
         state = self._context.state
