@@ -68,7 +68,7 @@ def image_menu(
     places.setChecked(view.are_places_shown and view.is_overlay_text_shown)
     places.setEnabled(bool(view.place_marks) and view.is_overlay_text_shown)
     places.toggled.connect(view.set_places_shown)
-    marks = menu.addAction(tr("Show burnt-in marks"))
+    marks = menu.addAction(tr("Show burnt-in annotations"))
     marks.setCheckable(True)
     marks.setChecked(view.are_marks_shown)
     marks.setEnabled(bool(view.marks))

@@ -135,7 +135,8 @@ class NearestChips(QWidget):
         return QSize(NEAREST * (theme().px(SIDE) + 4), theme().px(SIDE) + 2)
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(0, theme().px(SIDE))
+        # One for each finding that a summary names at most.
+        return QSize(4 * (theme().px(SIDE) + 1), theme().px(SIDE))
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)

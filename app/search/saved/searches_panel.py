@@ -34,7 +34,7 @@ from semblance.app.widgets.drop_target import dropped_file
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.fields import NoWheelComboBox
 from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
-from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.layouts import WrappingRow, hbox, vbox
 from semblance.app.widgets.menus import Menu
 from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.text_cache import text_cache
@@ -101,12 +101,10 @@ class SearchesPanel(Panel):
         fields = form()
         fields.addRow(tr("Name"), self.name)
         fields.addRow(tr("Later diagnosis"), self.outcome)
-        undo_row, buttons = hbox(spacing=8), hbox(spacing=8)
+        undo_row = hbox(spacing=8)
         undo_row.addWidget(self._deleted_label, 1)
         undo_row.addWidget(self.undo_button)
-        for button in (self.open_button, self.delete_button, self.deleted_button):
-            buttons.addWidget(button)
-        buttons.addStretch(1)
+        buttons = WrappingRow(self.open_button, self.delete_button, self.deleted_button)
         side = QWidget()
         side.setMaximumWidth(theme().px(_FORM_WIDTH))
         column = vbox(side, spacing=8)

@@ -164,7 +164,7 @@ class SummaryStrip(QFrame):
         #: Where the strip is narrow, the share of the finding in the library.
         self._share = ElidedLabel(role="small")
         #: See :data:`SHORT_PURPOSE`; the widths below which one more is shortened.
-        self._level, self._needed = 0, list[int]()
+        self._level, self._needed, self._least_width = 0, list[int](), 0
         self._share.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self._remark_row = QWidget()
         remark = hbox(self._remark_row, spacing=12)
@@ -233,7 +233,7 @@ class SummaryStrip(QFrame):
         self._show_remark(ranking, columns, no_match_rate, vote if estimated else Vote())
         self._note.setVisible(not estimated and has_findings)
         share = ""
-        self._needed = []
+        self._needed, self._least_width = [], 0
         if estimated:
             self._measure(vote, columns, stale=stale)
         self._fit_level()
@@ -321,13 +321,20 @@ class SummaryStrip(QFrame):
         purposes = [small.horizontalAdvance(text) + 2 for text in (self._purpose.text(), PURPOSE_SHORT)]
         sides = 2 * self._row.spacing() + 2 * EDGE
         needed = []
-        for level, (label, purpose) in enumerate(((0, 0), (0, 1), (1, 1))):
+        for level, (label, purpose) in enumerate(((0, 0), (0, 1), (1, 1), (1, 1))):
             self._level = level
             self._show_estimate(vote, columns, stale=stale)
-            left = max(labels[label] + gap + counts, chips)
-            right = max(self.badge.sizeHint().width(), purposes[purpose])
-            needed.append(left + self.estimate.sizeHint().width() + right + sides)
-        self._needed = needed
+            right = max(self.badge.sizeHint().width(), purposes[purpose]) + self.estimate.sizeHint().width()
+            needed.append(max(labels[label] + gap + counts, chips) + right + sides)
+        self._needed = needed[:-1]
+        self._least_width = self._chips.minimumSizeHint().width() + right + sides
+        self.updateGeometry()
+
+    def minimumSizeHint(self) -> QSize:
+        """As wide as the shortest texts need, or the texts shown now would keep the panel wide."""
+        return QSize(
+            self._least_width or super().minimumSizeHint().width(), super().minimumSizeHint().height()
+        )
 
     def _fit_level(self) -> bool:
         """Shorten as much as the width needs; returns whether that is more or less than before."""
