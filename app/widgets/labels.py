@@ -78,6 +78,10 @@ class ElidedLabel(QLabel):
             return self._short_text if metrics.horizontalAdvance(self._short_text) <= width else ""
         return shown
 
+    def sizeHint(self) -> QSize:
+        """A fraction of a pixel too few would shorten the text."""
+        return super().sizeHint() + QSize(1, 0)
+
     def minimumSizeHint(self) -> QSize:
         least = min(self.sizeHint().width(), self.fontMetrics().horizontalAdvance("Mm…"))
         return QSize(least, super().minimumSizeHint().height())

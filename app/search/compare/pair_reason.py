@@ -27,7 +27,7 @@ REASON_CHANNEL = "compare reason"
 class PairReason(QWidget):
     """Hidden where the images have no places to compare. ``changed``: other places are to be drawn on the images.
 
-    ``details``: how the reason was found and what the distance is made of, to be shown below what matters more.
+    ``details``: the places and what the distance is made of, to be shown below what matters more.
     """
 
     changed = Signal()
@@ -45,13 +45,12 @@ class PairReason(QWidget):
         self.sum = Waterfall()
         column = vbox(self, spacing=6, margins=(EDGE, 8, EDGE, 0))
         column.addWidget(ElidedLabel(tr("Why these two"), role="title"))
-        column.addWidget(self.reason)
+        column.addWidget(self.reason.sentence)
         self.details = QWidget(self)
         below = vbox(self.details, spacing=6, margins=(EDGE, 0, EDGE, 8))
         for widget in (
             HLine(),
-            self.reason.pointed,
-            self.reason.summary,
+            self.reason,
             self.sum,
             self.note,
             self.copy_details,

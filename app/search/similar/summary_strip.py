@@ -307,6 +307,7 @@ class SummaryStrip(QFrame):
         full, short = self._count_labels
         for text in (full, short, ""):
             self._count_label.setText(text)
+            self._count_label.setVisible(bool(text))
             self._row.activate()
             if all(label.shown_text() == label.text() for label in (self._count_label, self._counts)):
                 break
