@@ -269,7 +269,8 @@ class DockLayout(QObject):
         )
         if across:
             return self._window.width() - dock.width() >= theme().px(_PAGE.width())
-        bars = self._window.menuWidget().height() + self._window.statusBar().height()
+        top = self._window.menuWidget()
+        bars = (0 if top is None else top.height()) + self._window.statusBar().height()
         return self._window.height() - bars - dock.height() >= theme().px(_PAGE.height())
 
     def show_side(self, tab: str) -> None:

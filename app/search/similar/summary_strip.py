@@ -239,7 +239,7 @@ class SummaryStrip(QFrame):
         self._fit_level()
         if estimated:
             self._show_estimate(vote, columns, stale=stale)
-            if vote.library_share is not None and vote.prevalence is None and self._level > SHORT_PURPOSE:
+            if vote.finding is not None and vote.prevalence is None and self._level > SHORT_PURPOSE:
                 share = translate(library_share_text(vote.finding, vote.library_share))
         elif ranking.no_close_match:
             self._note.setText(tr("No close match, no estimate"))

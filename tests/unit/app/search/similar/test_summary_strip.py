@@ -173,9 +173,12 @@ def test_a_narrow_strip_shows_ten_findings_and_shortens_the_estimate_before_the_
     assert strip.minimumSizeHint().width() < 470, "the panel can become narrower"
 
 
-def test_reason_for_counts_only_uses_the_remaining_width(show):
+def test_reason_for_counts_only_uses_the_remaining_width(show, qtbot):
     strip = show(ranking(Vote(VOTE.voters, VOTE.counts, why_not=REFINED))).summary
-    for width, text in ((330, "No estimate: refined search"), (150, "refined search")):
+    strip.setParent(None)
+    qtbot.addWidget(strip)
+    strip.show()
+    for width, text in ((330, "No estimate: refined search"), (190, "refined search")):
         strip.resize(width, strip.height())
         strip.layout().activate()
         assert strip._note.shown_text() == text
