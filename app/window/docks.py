@@ -226,7 +226,7 @@ class DockLayout(QObject):
         dock = self.docks[_LISTS]
         was_hidden = dock.isHidden()
         if was_hidden:
-            self._before_lists = self._shown_sizes()
+            self._before_lists = self.shown_sizes()
         self._panels.lists.show_list(name, widget)
         dock.bring_to_front()
         if was_hidden and not dock.isFloating():
@@ -237,16 +237,17 @@ class DockLayout(QObject):
         had_focus = dock.isAncestorOf(self._window.focusWidget() or self._window)
         dock.is_open = False
         dock.hide()
-        QTimer.singleShot(0, self, partial(self._resize, self._before_lists))
+        QTimer.singleShot(0, self, partial(self.resize_docks, self._before_lists))
         self._before_lists = {}
         if had_focus:
             self._panels.ranking.grid.setFocus(Qt.FocusReason.OtherFocusReason)
 
-    def _shown_sizes(self) -> dict[Dock, QSize]:
+    def shown_sizes(self) -> dict[Dock, QSize]:
         """The sizes of the docks that are seen: those behind another tab have none of their own."""
         return {dock: dock.size() for dock in self.docks.values() if not dock.visibleRegion().isEmpty()}
 
-    def _resize(self, sizes: Mapping[Dock, QSize]) -> None:
+    def resize_docks(self, sizes: Mapping[Dock, QSize]) -> None:
+        """Give the docks that are shown these sizes again."""
         docks = [dock for dock in sizes if not dock.isHidden() and not dock.isFloating()]
         for orientation, lengths in (
             (Qt.Orientation.Horizontal, [sizes[dock].width() for dock in docks]),

@@ -196,6 +196,8 @@ class MainWindow(QMainWindow):
             lambda: self.status.show_unread_messages(self.message_corner.unread)
         )
         page.demo_requested.connect(self.context.actions["demo"].trigger)
+        for changed in (self.jobs.added, self.jobs.removed):
+            changed.connect(lambda _job: page.show_demo_made(is_made=self.jobs.is_running("demo")))
         page.new_requested.connect(self.context.actions["new_library_folder"].trigger)
         page.file_requested.connect(self.context.actions["new_library"].trigger)
         page.open_requested.connect(self.context.actions["open_library"].trigger)

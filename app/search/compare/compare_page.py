@@ -47,7 +47,7 @@ from semblance.app.widgets.labels import ElidedLabel
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.menus import attach_menu
 from semblance.app.widgets.message_lines import CopyDetailsButton
-from semblance.app.widgets.panel import FullPage, ImageHeader, header_button, side_by_side
+from semblance.app.widgets.panel import FullPage, ImageHeader, header_button, leave_keyboard, side_by_side
 from semblance.app.widgets.place_marks import NO_PLACE_MARKS
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.errors import SemblanceError
@@ -732,6 +732,7 @@ class CompareActs(QWidget):
         self.feedback = FeedbackButtons(context, with_text=True)
         self.in_report = QPushButton()
         self.in_report.setCheckable(True)
+        leave_keyboard(self.in_report)
         self.in_report.setToolTip(tr("Show this case on the first page of the report (A)"))
         self.in_report.toggled.connect(self._name_report)
         self.undo = header_button("undo", tr("Undo"))

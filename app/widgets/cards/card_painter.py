@@ -394,7 +394,7 @@ class CardPainter:
         x += chip + 7
         x, right = self._draw_row_end(place, case_row, index, x, at, state)
         where = QRect(x, at.y(), max(0, right - x), at.height())
-        name, detail = model.columns.lines(index) if model.has_lines else (model.columns.name(index), "")
+        name, detail = model.row_lines(place)
         if detail:
             # As close to the middle as the two lines of a row of the patients.
             line = tokens.px(15)

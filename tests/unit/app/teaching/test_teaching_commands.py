@@ -125,6 +125,28 @@ def test_the_list_shows_orders_notes_removes_and_restores(commands, context, pat
     assert [name for name, _ in stored(path)] == ["two", "two 2"]
 
 
+def test_a_collection_that_is_renamed_or_whose_neighbour_goes_stays_current(commands, context, path):
+    with Library.open(path) as library:
+        for name in ("a", "b", "c"):
+            library.collections.make(name, [CollectionItem("s/0.png")])
+    commands.show_collections()
+    context.jobs.run_pending()
+    panel = commands._panel
+    panel.name.setText("z")
+    panel.rename()
+    context.jobs.run_pending()
+    assert [name for name, _ in stored(path)] == ["b", "c", "z"]
+    assert panel.current.collection.name == panel.name.text() == "z"
+    with Library.open(path) as library:
+        library.collections.delete(library.collections.get("b").id)
+    commands.read()
+    context.jobs.run_pending()
+    assert panel.current.collection.name == "z"
+    panel.delete()
+    context.jobs.run_pending()
+    assert panel.current.collection.name == "c"
+
+
 def test_an_item_opens_at_its_slice_beside_the_query(commands, context, path, qtbot):
     with Library.open(path) as library:
         library.collections.make("one", [CollectionItem("s/1.png", slice=7), CollectionItem("gone")])
