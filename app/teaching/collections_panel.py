@@ -21,7 +21,7 @@ from semblance.app.widgets.dialog import dialog_button
 from semblance.app.widgets.drop_target import DropTarget
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.labels import ElidedLabel
-from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.layouts import WrappingRow, hbox, vbox
 from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.imaging.region import Box
@@ -103,22 +103,21 @@ class CollectionsPanel(Panel):
         self.show_collections(())
 
     def _make_layout(self) -> None:
-        self.collections.setFixedWidth(theme().px(_LIST_WIDTH))
+        self.collections.setMaximumWidth(theme().px(_LIST_WIDTH))
+        self.collections.setMinimumWidth(theme().px(_LIST_WIDTH) // 3)
         body = QWidget()
-        right, head, buttons = vbox(spacing=8), hbox(spacing=8), hbox(spacing=8)
-        head.addWidget(self.name, 1)
-        for button in (self.quiz_button, self.export_button, self.duplicate_button, self.delete_button):
-            head.addWidget(button)
-        for widget in (self.search_button, self.compare_button, self.remove_button):
-            buttons.addWidget(widget)
-        buttons.addWidget(self.notes, 1)
+        right = vbox(spacing=8)
+        head = WrappingRow(
+            self.name, self.quiz_button, self.export_button, self.duplicate_button, self.delete_button
+        )
+        buttons = WrappingRow(self.search_button, self.compare_button, self.remove_button, self.notes)
         right.addLayout(head)
         right.addWidget(self._facts)
         right.addWidget(self.items, 1)
         right.addLayout(buttons)
         row = hbox(body, spacing=16, margins=(12, 8, 12, 8))
-        row.addWidget(self.collections)
-        row.addLayout(right, 1)
+        row.addWidget(self.collections, 1)
+        row.addLayout(right, 2)
         self._pages = QStackedWidget()
         self._pages.addWidget(self._empty)
         self._pages.addWidget(body)

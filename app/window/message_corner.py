@@ -111,7 +111,8 @@ class MessageView(QFrame):
     def __init__(self, entry: Entry, *, is_past: bool = False) -> None:
         super().__init__()
         self.entry = entry
-        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        # Fixed, it would be no higher than its texts are in the width they would like.
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         set_look(self, message=entry.level, over=not is_past)
         self._what = WrappedLabel(entry.title, "title", selectable=True)

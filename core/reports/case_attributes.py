@@ -117,7 +117,7 @@ _TITLES = {
     "modality": tr_lazy("Modality"),
     "geometry": tr_lazy("Geometry"),
     "burnt_in_text": tr_lazy("Burnt-in text"),
-    "burnt_in_marks": tr_lazy("Burnt-in marks"),
+    "burnt_in_marks": tr_lazy("Burnt-in annotations"),
     "body_part": tr_lazy("Body part"),
     "series_description": tr_lazy("Series description"),
     "study_description": tr_lazy("Study description"),

@@ -8,6 +8,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QLabel, QMainWindow, QPushButton, QToolButton, QWidget
 
 from semblance.app.shell.messages import Message, Messages
+from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.window.message_corner import WIDTH, MessageCorner, MessageView
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
@@ -174,3 +175,18 @@ def test_the_list_fits_and_scrolls(window, corner, messages):
     inside = QRect(QPoint(0, 0), window.size())
     assert inside.contains(corner.geometry())
     assert corner.height() <= 0.71 * window.height()
+
+
+def test_a_message_with_a_long_file_name_shows_all_its_lines(corner, messages):
+    messages.warning("12 files of this folder could not be read.", "They are listed.")
+    messages.error(
+        BadInput(
+            "Semblance could not read 1.2.840.113619.2.55.3.2831868886.123.1363785342.9/IM_0042_a_long_name.dcm: "
+            "the JPEG data end early.",
+            "Copy it again.",
+        )
+    )
+    for view in views(corner):
+        for label in view.findChildren(WrappedLabel):
+            if label.isVisible():
+                assert label.height() >= label.heightForWidth(label.width())
