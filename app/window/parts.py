@@ -195,7 +195,7 @@ class WindowParts(QObject):
         menu.addAction(tr("Images of the patient"), partial(full.hang, case_row))
         search = partial(search_operations.submit_query, self._context, Query(case=case_id))
         menu.addAction(tr("Search with this case"), search)
-        add_header_entry(menu, show_header or partial(self.commands.show_header_of, case_row))
+        add_header_entry(menu, show_header or partial(self.commands.read_header, case_row))
         menu.addAction(tr("Copy case ID"), partial(QGuiApplication.clipboard().setText, case_id))
         if state.query is None or state.query.case != case_id:
             # The query is no more or less like itself.

@@ -59,6 +59,8 @@ class ScreenOfSearch:
 
     def __init__(self, window: MainWindow) -> None:
         self._window = window
+        #: How many rankings were compared with a fresh one.
+        self.compared = 0
 
     def check(self, also: Callable[[str, str], None] = lambda _text, _where: None) -> None:
         """All that can be seen belongs to the search of the window; ``also(text, where)`` checks more of each text."""
@@ -167,6 +169,7 @@ class ScreenOfSearch:
             # The window says so, and keeps the order until somebody searches again.
             return
         assert state.search.query == state.query
+        self.compared += 1
         fresh = rank_cases(state.location, state.search, k=self._window.context.settings.similar_cases).result
         shown = [(case.case_id, case.rank) for case in state.ranking.ranked]
         assert shown == [(case.case_id, case.rank) for case in fresh.ranked], (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QPushButton
 
 from semblance.app.search.feedback import mark_cards
@@ -15,6 +14,7 @@ from semblance.app.widgets.cards.card_view import NONE
 from semblance.app.widgets.cards.case_grid import CardComparison
 from semblance.app.widgets.labels import ElidedLabel
 from semblance.app.widgets.layouts import EDGE, hbox
+from semblance.app.widgets.panel import leave_keyboard
 from semblance.core.language import tr, tr_n, visible
 
 HEIGHT = 30
@@ -54,8 +54,8 @@ class OrderLine(QFrame):
         ):
             set_look(button, quiet=True)
             button.clicked.connect(act)
+            leave_keyboard(button)
             row.addWidget(button)
-        self.cancel.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         comparison.changed.connect(self.refresh)
         theme_signals.changed.connect(self._update_height)
         self._update_height()

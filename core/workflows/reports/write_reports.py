@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,7 +16,6 @@ from semblance.core.language import tr_lazy
 from semblance.core.library.export_log import log_export
 from semblance.core.library.location import LibraryLocation
 from semblance.core.reports.options import ASSESSMENT, DICOM_OBJECTS, ReportOptions
-from semblance.core.reports.pdf_pages import rendered_pages
 from semblance.core.reports.redaction import CaseNames
 from semblance.core.reports.write_report import check_suffix, report_bytes, report_endings
 from semblance.core.searches.query import Query
@@ -157,10 +157,25 @@ def preview_report(
     return ReportPreview(text=text)
 
 
+def rendered_pages(pdf: bytes, width: int, most: int) -> tuple[tuple[bytes, ...], int]:
+    """The first ``most`` pages of ``pdf`` as PNG images ``width`` pixels wide, and the number of all pages."""
+    import pypdfium2
+
+    document = pypdfium2.PdfDocument(pdf)
+    try:
+        images = []
+        for page in list(document)[:most]:
+            image = page.render(scale=width / page.get_width()).to_pil()
+            out = io.BytesIO()
+            image.save(out, "PNG", compress_level=1)
+            images.append(out.getvalue())
+        return tuple(images), len(document)
+    finally:
+        document.close()
+
+
 def _pdf_or_text_of_dicom(content: bytes) -> bytes:
     """The PDF in a DICOM object, else its elements as text, without pixels."""
-    import io
-
     from pydicom import dcmread
 
     dataset = dcmread(io.BytesIO(content), stop_before_pixels=True)
