@@ -190,7 +190,7 @@ class EditCommands(QObject):
         self._ask(
             rows,
             tr("Set finding"),
-            tr_n("Finding of {case}", "Finding of {n} cases", len(rows), case=self._first_id(rows)),
+            tr_n("Finding of {case}", "Finding of {n} cases", len(rows), case=self._first_name(rows)),
             columns.findings,
             seen,
             tr("No finding"),
@@ -205,7 +205,7 @@ class EditCommands(QObject):
         self._ask(
             rows,
             tr("Set patient"),
-            tr_n("Patient of {case}", "Patient of {n} cases", len(rows), case=self._first_id(rows)),
+            tr_n("Patient of {case}", "Patient of {n} cases", len(rows), case=self._first_name(rows)),
             columns.patients,
             seen,
             tr("Patient not known"),
@@ -299,8 +299,10 @@ class EditCommands(QObject):
     def _ids(self, rows: Rows) -> list[str]:
         return self._context.state.columns.ids_of_rows(np.asarray(rows, dtype=np.int64))
 
-    def _first_id(self, rows: Rows) -> str:
-        return next(iter(self._ids(rows[:1])), "")
+    def _first_name(self, rows: Rows) -> str:
+        """The name of the first case, as lists show it."""
+        columns = self._context.state.columns
+        return columns.name(columns.index_of_row(int(rows[0]))) if len(rows) else ""
 
 
 class EditHistoryPanel(ListPanel):

@@ -448,7 +448,7 @@ KINDS = {
     IssueKind.BLANK: tr("Blank image"),
     IssueKind.CUT: tr("Cut image"),
     IssueKind.TEXT: tr("Burnt-in text"),
-    IssueKind.MARKS: tr("Burnt-in marks"),
+    IssueKind.MARKS: tr("Burnt-in annotations"),
     IssueKind.OUTLIER: tr("Outlier"),
     IssueKind.FEW_PATIENTS: tr("Few patients"),
     IssueKind.TELLING_COLUMN: tr("Column determines the finding"),

@@ -12,7 +12,7 @@ from functools import partial
 
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal
 from PySide6.QtGui import QActionGroup, QKeyEvent, QMouseEvent
-from PySide6.QtWidgets import QGridLayout, QInputDialog, QMenu, QPushButton, QWidget
+from PySide6.QtWidgets import QGridLayout, QMenu, QPushButton, QWidget
 
 from semblance.app.shell.context import Context
 from semblance.app.shell.icons import icon
@@ -26,6 +26,7 @@ from semblance.app.viewer.image_view import ImageView
 from semblance.app.viewer.key_images import KeyImages
 from semblance.app.viewer.linked_panes import LinkedPanes
 from semblance.app.viewer.window_level import window_on_values
+from semblance.app.widgets.dialog import NameDialog
 from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.menus import Menu, attach_menu
 from semblance.app.widgets.panel import FullPage, ImageHeader
@@ -226,9 +227,9 @@ class HangingPage(FullPage):
 
     def save_layout(self) -> None:
         """Ask for a name and save the layout in use."""
-        name, accepted = QInputDialog.getText(self, tr("Save layout"), tr("Name of the layout:"))
-        if accepted and name.strip():
-            save_layout(self._context.settings, replace(self.layout_in_use, name=name.strip()))
+        name = NameDialog(self, tr("Save layout"), tr("Name of the layout"), tr("Save")).ask()
+        if name:
+            save_layout(self._context.settings, replace(self.layout_in_use, name=name))
 
     def _fill_menu(self, menu: Menu) -> None:
         """The usual layouts, the user's own, and what can be done with them."""

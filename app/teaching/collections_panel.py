@@ -21,7 +21,7 @@ from semblance.app.widgets.dialog import dialog_button
 from semblance.app.widgets.drop_target import DropTarget
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.labels import ElidedLabel
-from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.layouts import WrappingRow, hbox, vbox
 from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.imaging.region import Box
@@ -96,28 +96,28 @@ class CollectionsPanel(Panel):
         self._make_layout()
         self._drop = DropTarget(tr("Put into the collection"), self)
         self._drop.case_dropped.connect(self._put_dropped)
+        self.setFocusProxy(self.items)
         thumbnails.ready.connect(self._show_images)
         self._state.on_change(Change.CASES | Change.LIBRARY, self, self._show_items)
         self._state.on_change(Change.RANKING, self, self._show_compare)
         self.show_collections(())
 
     def _make_layout(self) -> None:
-        self.collections.setFixedWidth(theme().px(_LIST_WIDTH))
+        self.collections.setMaximumWidth(theme().px(_LIST_WIDTH))
+        self.collections.setMinimumWidth(theme().px(_LIST_WIDTH) // 3)
         body = QWidget()
-        right, head, buttons = vbox(spacing=8), hbox(spacing=8), hbox(spacing=8)
-        head.addWidget(self.name, 1)
-        for button in (self.quiz_button, self.export_button, self.duplicate_button, self.delete_button):
-            head.addWidget(button)
-        for widget in (self.search_button, self.compare_button, self.remove_button):
-            buttons.addWidget(widget)
-        buttons.addWidget(self.notes, 1)
+        right = vbox(spacing=8)
+        head = WrappingRow(
+            self.name, self.quiz_button, self.export_button, self.duplicate_button, self.delete_button
+        )
+        buttons = WrappingRow(self.search_button, self.compare_button, self.remove_button, self.notes)
         right.addLayout(head)
         right.addWidget(self._facts)
         right.addWidget(self.items, 1)
         right.addLayout(buttons)
         row = hbox(body, spacing=16, margins=(12, 8, 12, 8))
-        row.addWidget(self.collections)
-        row.addLayout(right, 1)
+        row.addWidget(self.collections, 1)
+        row.addLayout(right, 2)
         self._pages = QStackedWidget()
         self._pages.addWidget(self._empty)
         self._pages.addWidget(body)
@@ -164,6 +164,9 @@ class CollectionsPanel(Panel):
     def _show_items(self) -> None:
         shown, columns = self.current, self._state.columns
         place = self.items.currentRow()
+        # Until there is an image, its space.
+        nothing = QPixmap(self.items.iconSize())
+        nothing.fill(Qt.GlobalColor.transparent)
         with QSignalBlocker(self.items):
             self.items.clear()
             for number, (item, row) in enumerate(
@@ -189,6 +192,7 @@ class CollectionsPanel(Panel):
                 )
                 entry.setData(Qt.ItemDataRole.UserRole, number)
                 entry.setToolTip(plain_tip(entry.text()))
+                entry.setIcon(QIcon(nothing))
                 self.items.addItem(entry)
             self.items.setCurrentRow(min(max(place, 0), self.items.count() - 1))
         with QSignalBlocker(self.name):
@@ -224,6 +228,7 @@ class CollectionsPanel(Panel):
                 pixmap = QPixmap.fromImage(image)
                 if place is not None:
                     _draw_place(pixmap, place)
+                pixmap = _in_square(pixmap)
                 icon = QIcon(pixmap)
                 # A selected image keeps its greys.
                 icon.addPixmap(pixmap, QIcon.Mode.Selected)
@@ -334,6 +339,17 @@ class CollectionsPanel(Panel):
             self.name.selectAll()
         else:
             super().keyPressEvent(event)
+
+
+def _in_square(pixmap: QPixmap) -> QPixmap:
+    """``pixmap`` in the middle of a square, so that the texts beside all images begin at one line."""
+    side = max(1, pixmap.width(), pixmap.height())
+    square = QPixmap(side, side)
+    square.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(square)
+    painter.drawPixmap((side - pixmap.width()) // 2, (side - pixmap.height()) // 2, pixmap)
+    painter.end()
+    return square
 
 
 def change(

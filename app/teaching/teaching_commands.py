@@ -7,12 +7,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
-from PySide6.QtWidgets import QInputDialog, QMenu, QWidget
+from PySide6.QtWidgets import QMenu, QWidget
 
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import WorkerPool
 from semblance.app.shell.state import Change
 from semblance.app.teaching.collections_panel import CollectionsPanel, change
+from semblance.app.widgets.dialog import NameDialog
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import format_number, tr, tr_n, visible
 from semblance.core.library.case_columns import Rows
@@ -117,15 +118,14 @@ class TeachingCommands(QObject):
             self._context.messages.info(tr("Select the cases first."))
             return
         names = [one.collection.name for one in self._listed if one.may_change]
-        name, ok = QInputDialog.getItem(
+        name = NameDialog(
             self._parent,
             tr("Add to a collection"),
             tr("Collection, or the name of a new one"),
-            names,
-            0,
-            True,
-        )
-        if ok and name.strip():
+            tr("Add"),
+            names=names,
+        ).ask()
+        if name:
             known = {one.collection.name: one for one in self._listed}
             self._put(rows, known.get(name), name)
 
@@ -133,8 +133,8 @@ class TeachingCommands(QObject):
         """Put cases, or the place searched for in one, into a collection; ``None``: ask for the name of a new one."""
         name = "" if listed is None else listed.collection.name
         if listed is None:
-            name, ok = QInputDialog.getText(self._parent, tr("New collection"), tr("Name"))
-            if not ok or not name.strip():
+            name = NameDialog(self._parent, tr("New collection"), tr("Name"), tr("Add")).ask()
+            if not name:
                 return
         self._put(rows, listed, name)
 

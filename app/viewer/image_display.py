@@ -225,7 +225,7 @@ class ImageDisplay(QWidget):
         """Say how many burnt-in marks the image has, in boxes ``marks``."""
         self.marks = tuple(marks)
         if marks:
-            self.set_notes((*self.notes, tr("Burnt-in marks: {n}", n=len(marks))))
+            self.set_notes((*self.notes, tr("Burnt-in annotations: {n}", n=len(marks))))
 
     def set_marks_shown(self, shown: bool) -> None:
         """Show or hide the boxes around burnt-in marks."""

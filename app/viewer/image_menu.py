@@ -9,7 +9,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QGuiApplication, QImage, QPainter, QPixmap
-from PySide6.QtWidgets import QInputDialog, QMenu, QWidget
+from PySide6.QtWidgets import QMenu, QWidget
 
 from semblance.app.shell import file_dialogs, search_operations
 from semblance.app.shell.context import Context
@@ -25,6 +25,7 @@ from semblance.app.viewer.key_images import KeyImages
 from semblance.app.viewer.linking import linked_view
 from semblance.app.viewer.rendering import Renderer, SearchedPart
 from semblance.app.viewer.view_settings import MAX_PRESETS, PRESETS, saved_presets
+from semblance.app.widgets.dialog import NameDialog
 from semblance.app.widgets.menus import Menu
 from semblance.core.imaging import hide_text
 from semblance.core.imaging.measurements import Figure
@@ -67,7 +68,7 @@ def image_menu(
     places.setChecked(view.are_places_shown and view.is_overlay_text_shown)
     places.setEnabled(bool(view.place_marks) and view.is_overlay_text_shown)
     places.toggled.connect(view.set_places_shown)
-    marks = menu.addAction(tr("Show burnt-in marks"))
+    marks = menu.addAction(tr("Show burnt-in annotations"))
     marks.setCheckable(True)
     marks.setChecked(view.are_marks_shown)
     marks.setEnabled(bool(view.marks))
@@ -186,8 +187,8 @@ def delete_preset(settings: Settings, name: str) -> None:
 
 def ask_and_save_preset(view: ImageView, settings: Settings, parent: QWidget) -> None:
     """Ask for a name and save the current window."""
-    name, accepted = QInputDialog.getText(parent, tr("Save as window preset"), tr("Name of the preset:"))
-    if accepted:
+    title = tr("Save as window preset")
+    if name := NameDialog(parent, title, tr("Name of the preset"), tr("Save")).ask():
         save_preset(view, settings, name)
 
 

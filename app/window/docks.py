@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 ICON_BAR_WIDTH = 40
 
 LAYOUT_VERSION = 3
+#: The least size of a page on the whole window beside the lists, in px at text scale 1.
+_PAGE = QSize(800, 560)
 #: Height of the lists in px at text scale 1, when they are opened.
 _LISTS_HEIGHT = 260
 _LISTS = "lists"
@@ -254,9 +256,23 @@ class DockLayout(QObject):
             self._window.resizeDocks(docks, lengths, orientation)
 
     def hide_docks(self) -> None:
-        """Hide all docks behind a page on the whole window; the lists stay."""
+        """Hide all docks behind a page on the whole window; the lists stay where they leave it enough space."""
         for name, dock in self.docks.items():
-            dock.setVisible(name == _LISTS and dock.is_open)
+            dock.setVisible(name == _LISTS and dock.is_open and self._leaves_space(dock))
+
+    def _leaves_space(self, dock: Dock) -> bool:
+        """Whether a page on the whole window has enough space beside ``dock``."""
+        if dock.isFloating():
+            return True
+        across = self._window.dockWidgetArea(dock) in (
+            Qt.DockWidgetArea.LeftDockWidgetArea,
+            Qt.DockWidgetArea.RightDockWidgetArea,
+        )
+        if across:
+            return self._window.width() - dock.width() >= theme().px(_PAGE.width())
+        top = self._window.menuWidget()
+        bars = (0 if top is None else top.height()) + self._window.statusBar().height()
+        return self._window.height() - bars - dock.height() >= theme().px(_PAGE.height())
 
     def show_side(self, tab: str) -> None:
         """Bring a tab of the side panel to the front, in a workspace that shows it."""

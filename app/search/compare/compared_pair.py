@@ -35,7 +35,7 @@ from semblance.core.language import format_number, localise_number, tr, tr_n, tr
 from semblance.core.library.case_columns import CaseColumns, ImageAvailability
 from semblance.core.library.case_names import date_name
 from semblance.core.library.location import LibraryLocation
-from semblance.core.reports.case_attributes import attribute_title
+from semblance.core.reports.case_attributes import FILE_ATTRIBUTES, attribute_title
 from semblance.core.searches.feedback.judgements import QueryMarks, marks_of
 from semblance.core.searches.query import Query
 from semblance.core.searches.similar_cases import MatchedPlace, RankedCase
@@ -192,7 +192,7 @@ _MAX_ROWS = 14
 _AGE = re.compile(r"0*(\d{1,3})([DWMY])")
 _DECIMAL = re.compile(r"-?\d+\.\d+")
 #: Identifiers of the archive, which say nothing about similarity.
-_IDENTIFIERS = frozenset(("study", "series", "instance", "issuer", "order"))
+_IDENTIFIERS = FILE_ATTRIBUTES | {"study", "series", "instance", "issuer", "order"}
 
 FEATURE_ROW = 24
 #: Width of each column but the fourth, which takes the rest, px at text scale 1.

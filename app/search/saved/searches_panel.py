@@ -9,7 +9,6 @@ from PySide6.QtCore import QMimeData, QModelIndex, QObject, QPersistentModelInde
 from PySide6.QtGui import QGuiApplication, QIcon, QImage, QKeyEvent, QPainter, QPixmap
 from PySide6.QtWidgets import (
     QComboBox,
-    QInputDialog,
     QLineEdit,
     QListWidget,
     QListWidgetItem,
@@ -30,12 +29,12 @@ from semblance.app.shell.local_time import local_time
 from semblance.app.shell.query_source import QuerySource
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import BASE, SMALL, colour, plain_tip, set_look, theme
-from semblance.app.widgets.dialog import dialog_button, form
+from semblance.app.widgets.dialog import NameDialog, dialog_button, form
 from semblance.app.widgets.drop_target import dropped_file
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.fields import NoWheelComboBox
 from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
-from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.layouts import WrappingRow, hbox, vbox
 from semblance.app.widgets.menus import Menu
 from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.text_cache import text_cache
@@ -102,12 +101,10 @@ class SearchesPanel(Panel):
         fields = form()
         fields.addRow(tr("Name"), self.name)
         fields.addRow(tr("Later diagnosis"), self.outcome)
-        undo_row, buttons = hbox(spacing=8), hbox(spacing=8)
+        undo_row = hbox(spacing=8)
         undo_row.addWidget(self._deleted_label, 1)
         undo_row.addWidget(self.undo_button)
-        for button in (self.open_button, self.delete_button, self.deleted_button):
-            buttons.addWidget(button)
-        buttons.addStretch(1)
+        buttons = WrappingRow(self.open_button, self.delete_button, self.deleted_button)
         side = QWidget()
         side.setMaximumWidth(theme().px(_FORM_WIDTH))
         column = vbox(side, spacing=8)
@@ -441,8 +438,7 @@ class SearchCommands(QObject):
     def _name(self, title: str, default: str) -> str:
         if self._context.state.query is None:
             return ""
-        name, accepted = QInputDialog.getText(self._parent, title, tr("Name"), text=default)
-        return name.strip() if accepted else ""
+        return NameDialog(self._parent, title, tr("Name"), tr("Save"), default).ask()
 
     def _default_name(self) -> str:
         state = self._context.state

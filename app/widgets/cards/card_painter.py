@@ -21,8 +21,8 @@ from semblance.app.widgets.cards.card_layout import (
     card_feedback_buttons,
     feedback_buttons,
     feedback_buttons_width,
-    has_word_below,
     image_square,
+    word_width,
 )
 from semblance.app.widgets.cards.case_model import CaseModel, near_duplicates_text
 from semblance.app.widgets.finding_chips import SIDE, chip_pixmap
@@ -36,7 +36,7 @@ from semblance.app.widgets.mark_button import (
 from semblance.app.widgets.place_marks import draw_place
 from semblance.app.widgets.text_cache import CENTRE, RIGHT, text_cache
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
-from semblance.core.language import tr
+from semblance.core.language import tr, visible
 from semblance.core.library.case_columns import NO_FINDING, ImageAvailability
 
 #: The processor time that a frame may take to scale images.
@@ -148,6 +148,11 @@ class CardPainter:
         self._bold = text_cache(SMALL, 600)
         # The same width for all, so that bars can be compared.
         self._distance_width = int(self._small.width(model.longest_distance)) + 1 if model.ranked else 0
+        #: Whether the findings stand beside the distance, because the buttons leave one of them too little space.
+        self._has_words_below = (layout.markable and layout.style.shows_distance) and any(
+            self._small.fitted(visible(finding), word_width(layout))[0] != visible(finding)
+            for finding in model.columns.findings
+        )
         self._corner_height, self._chip_side = self._theme.px(17), self._theme.px(SIDE)
         images.begin(layout.image_side, ratio)
 
@@ -194,17 +199,16 @@ class CardPainter:
         tokens, model, layout = self._theme, self._model, self._layout
         index, side = model.index(place), layout.image_side
         line, chip = caption_line(at, layout), self._chip_side
-        text_width = side - chip - 4
+        text_width = word_width(layout)
         mark = model.judgements.get(case_row, 0)
         if layout.markable:
             self._draw_feedback_buttons(card_feedback_buttons(at, layout), mark, state)
-            text_width -= feedback_buttons_width() + 2
         elif mark:
             # Where cards are only shown, the mark is no button.
             where = feedback_buttons(line)[1]
             draw_mark(self._painter, where, mark, tokens.text)
             text_width -= where.width() + 2
-        word_below = has_word_below(layout)
+        word_below = self._has_words_below
         if model.pending is not None and model.pending[place]:
             self._small.draw(self._painter, line, tr("no features yet"), tokens.third)
         else:

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QInputDialog
 
 from semblance.app.search.hanging_page import HangingPage, saved_layouts
 from semblance.app.viewer.window_level import Window
+from semblance.app.widgets.dialog import NameDialog
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from tests.helpers.dicom_files import MG, image, save
@@ -106,7 +106,7 @@ def test_a_layout_made_by_mouse_and_keys_is_saved_under_a_name(page, qtbot, jobs
     own = ["R MLO", "R CC", "L CC", "L MLO"]
     assert views(page) == own * 2
 
-    monkeypatch.setattr(QInputDialog, "getText", lambda *_args: ("Mine", True))
+    monkeypatch.setattr(NameDialog, "ask", lambda _: "Mine")
     choose(page, "Save layout…")
     choose(page, "CC, then MLO")
     jobs.run_pending()

@@ -6,10 +6,11 @@ import zipfile
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFileDialog, QInputDialog, QMenu, QWidget
+from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
 
 from semblance.app.teaching.export_collection_dialog import ExportCollectionDialog
 from semblance.app.teaching.teaching_commands import TeachingCommands
+from semblance.app.widgets.dialog import NameDialog
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.imaging.region import Region
 from semblance.core.library.collections import CollectionItem
@@ -64,7 +65,7 @@ def undo(context):
 def test_selected_cases_go_into_a_new_collection_and_the_region_with_the_query(
     commands, context, path, monkeypatch
 ):
-    monkeypatch.setattr(QInputDialog, "getText", lambda *_: ("Masses", True))
+    monkeypatch.setattr(NameDialog, "ask", lambda _: "Masses")
     menu = QMenu()
     commands.fill_menu(menu, 3)
     (entry,) = (action for action in menu.actions() if action.text() == "Add 2 cases to a collection")
