@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -38,6 +38,30 @@ def make_read_only(table: QTableView) -> None:
     table.setTabKeyNavigation(False)
     table.verticalHeader().hide()
     table.horizontalHeader().setHighlightSections(False)
+
+
+def enter_rows(table: QTableView, enter: Callable[[int], object]) -> None:
+    """Call ``enter`` with a row on a double click and on Enter. Esc is for the page around ``table``."""
+    table.doubleClicked.connect(lambda index: enter(index.row()))
+    table.installEventFilter(_RowKeys(table, enter))
+
+
+class _RowKeys(QObject):
+    def __init__(self, table: QTableView, enter: Callable[[int], object]) -> None:
+        super().__init__(table)
+        self._table, self._enter = table, enter
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() != QEvent.Type.KeyPress or not isinstance(event, QKeyEvent):
+            return False
+        current = self._table.currentIndex()
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and current.isValid():
+            self._enter(current.row())
+            return True
+        if event.key() == Qt.Key.Key_Escape:
+            event.ignore()
+            return True
+        return False
 
 
 class PlainTable(QTableWidget):

@@ -39,7 +39,7 @@ class QueryFacts(FactList):
 
     def show_case(self, columns: CaseColumns, case: str | None, *, has_query: bool) -> None:
         """Finding and patient of a case of the library; an image from outside has neither."""
-        index = columns.index_of_id(case) if case is not None else -1
+        index = columns.index_of_id(case)
         finding = columns.finding_name(index) if index >= 0 else None
         if finding is None:
             self.set_fact(FINDING, tr("not given") if has_query else None)
@@ -56,8 +56,7 @@ class QueryFacts(FactList):
 
     def show_lesion(self, columns: CaseColumns, case: str | None, lesions: Mapping[int, LesionFacts]) -> None:
         """The other cases of the same-lesion group of a case of the library; nothing where it is alone."""
-        index = columns.index_of_id(case) if case is not None else -1
-        row = int(columns.case_row[index]) if index >= 0 else -1
+        row = columns.row_of_id(case)
         facts = lesions.get(row)
         if facts is None:
             self.set_fact(LESION, None)

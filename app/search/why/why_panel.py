@@ -227,12 +227,7 @@ class WhyPanel(Panel):
 
     def _show(self, ranked_case: RankedCase) -> None:
         assert self._explanation is not None
-        columns = self._state.columns
-
-        def name(case: str) -> str:
-            index = columns.index_of_id(case)
-            return columns.name(index) if index >= 0 else case
-
+        name = self._state.columns.name_of_id
         sentences = (self._explanation.sentence, nearest_mark(ranked_case, self._state.marks, name))
         text = " ".join(translate(one) for one in sentences if one)
         self.sentence.setText(text)
