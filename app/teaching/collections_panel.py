@@ -203,8 +203,10 @@ class CollectionsPanel(Panel):
         self._facts.setText(tr_n("{n} case", "{n} cases", n) + by)
         self.name.setReadOnly(not may_change)
         self.items.setDragEnabled(may_change)
-        for widget in (self.remove_button, self.delete_button):
-            widget.setEnabled(may_change)
+        self.delete_button.setEnabled(may_change)
+        self.remove_button.setEnabled(may_change and n > 0)
+        for widget in (self.search_button, self.quiz_button, self.export_button):
+            widget.setEnabled(n > 0)
         self.notes.setEnabled(may_change and not self._is_covered)
         self.duplicate_button.setEnabled(self._state.can_write)
         self._show_compare()
