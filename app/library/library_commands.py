@@ -190,7 +190,12 @@ class LibraryCommands(QObject):
 
 
 def open_demo(context: Context) -> None:
-    """Open the demo library. If it does not exist, a job creates it, and it is shown while it grows."""
+    """Open the demo library. If it does not exist, a job creates it, and it is shown while it grows.
+
+    Nothing is done while it is made: another job would begin again.
+    """
+    if context.jobs.is_running("demo"):
+        return
     folder = demo.usual_folder()
     job = context.jobs.run(tr("Making the demo library"), demo.make_demo, folder, channel="demo")
     view = PreparationView(context, folder, job, ())

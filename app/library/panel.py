@@ -33,7 +33,7 @@ from semblance.app.widgets.buttons import GRID_OR_LIST, ViewSwitch, key_button
 from semblance.app.widgets.cards.card_layout import NO_PLACE
 from semblance.app.widgets.cards.card_view import NONE
 from semblance.app.widgets.cards.case_grid import CaseGrid
-from semblance.app.widgets.cards.case_model import CaseModel
+from semblance.app.widgets.cards.case_model import CaseModel, hit_texts
 from semblance.app.widgets.fields import SearchField
 from semblance.app.widgets.finding_chips import chip_pixmap
 from semblance.app.widgets.labels import ElidedLabel
@@ -41,12 +41,11 @@ from semblance.app.widgets.layouts import EDGE, PanelScrollArea, hbox, vbox
 from semblance.app.widgets.menus import Menu
 from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
-from semblance.core.language import format_number, tr, tr_n, translate, visible
+from semblance.core.language import format_number, tr, tr_n, visible
 from semblance.core.library.case_columns import NO_FINDING, words
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.patient_tree import PatientTree
 from semblance.core.library.text_query import TextHit
-from semblance.core.reports.case_attributes import attribute_title
 from semblance.core.workflows.library import find_cases
 
 #: Findings shown before the list scrolls.
@@ -79,6 +78,9 @@ class LibraryPanel(Panel):
         )
         #: Word of the filter -> catalogue rows of the cases with it in their header, as far as it was searched.
         self._in_headers: dict[str, npt.NDArray[np.int64]] = {}
+        #: Where cases have the words ``_hits_text`` of the filter, by row, of the rows read. The grid shares it.
+        self._hits: dict[int, TextHit] = {}
+        self._hits_text, self._hits_read = "", set[int]()
         self.search.searched.connect(lambda _text: self._search())
 
         self._findings = _FilterList(tr("Finding"))
@@ -96,7 +98,7 @@ class LibraryPanel(Panel):
         #: The case that a key went to last, and the time until it becomes the query.
         self._next_query = NONE
         self._search_timer = one_shot(self, self._search_next, SEARCH_DELAY_MS)
-        self._measure_timer = one_shot(self, self._measure_visible, MEASURE_DELAY_MS)
+        self._measure_timer = one_shot(self, self._follow_scrolling, MEASURE_DELAY_MS)
         self.grid.verticalScrollBar().valueChanged.connect(lambda _: self._measure_timer.start())
 
         self.search.down_pressed.connect(self._focus_cases)
@@ -170,8 +172,9 @@ class LibraryPanel(Panel):
         layout.addWidget(self.hit)
         layout.addWidget(self.order_button, 0, Qt.AlignmentFlag.AlignLeft)
 
-    def _measure_visible(self) -> None:
-        """While the library is prepared, let the cases on screen be measured next."""
+    def _follow_scrolling(self) -> None:
+        """Read where the cases on screen have the words. While the library is prepared, measure these cases next."""
+        self._read_hits()
         if self._state.preparing is not None and self._state.preparing == self._state.location:
             model = self.grid.model()
             measure_visible(self._context, [model.case_row(place) for place in self.grid.visible_places()])
@@ -193,29 +196,43 @@ class LibraryPanel(Panel):
 
     def _follow_current(self, case_row: int) -> None:
         """The row of the grid's current case is current by patient too, if that is shown."""
-        self._show_hit(case_row)
+        self._read_hits()
         if case_row >= 0 and self.view.value() == PATIENTS:
             self.patients.set_current(case_row)
 
     def _show_hit(self, case_row: int) -> None:
-        """Show where the case has the words of the filter."""
-        text = self.search.text().strip()
-        self.hit.hide()
-        if not text or case_row < 0 or self._state.location is None:
+        """Show where the case has the words of the filter. The line is there as long as there are words."""
+        hit = self._hits.get(case_row)
+        self.hit.setText("" if hit is None else hit_texts(hit)[1])
+        self.hit.setVisible(bool(self._hits_text))
+
+    def _read_hits(self) -> None:
+        """Read where the current case and those on screen have the words of the filter."""
+        text, path, model = self.search.text().strip(), self._state.location, self.grid.model()
+        if text != self._hits_text:
+            self._hits_text = text
+            self._hits.clear()
+            self._hits_read.clear()
+        self._show_hit(self.grid.current())
+        rows = {self.grid.current(), *map(model.case_row, self.grid.visible_places())} - {NONE}
+        missing = sorted(rows - self._hits_read)
+        if not text or path is None or not missing:
             return
 
         def show(hits: Mapping[int, TextHit]) -> None:
-            hit = hits.get(case_row)
-            if hit is not None and text == self.search.text().strip():
-                self.hit.setText(f"{translate(attribute_title(hit.name))}: {visible(hit.text)}")
-                self.hit.show()
+            if (text, path) == (self._hits_text, self._state.location):
+                self._hits |= hits
+                self._hits_read.update(missing)
+                self.grid.viewport().update()
+                self._show_hit(self.grid.current())
 
         job = self._context.jobs.run(
             tr("Reading texts"),
             find_cases.text_hits,
-            self._state.location,
-            [case_row],
+            path,
+            missing,
             text,
+            pool=WorkerPool.READ,
             channel="hit",
             quiet=True,
         )
@@ -230,6 +247,7 @@ class LibraryPanel(Panel):
             self.search.clear()
         if change & Change.CASES:
             self._in_headers = {}
+            self._hits_read.clear()
             self._show_default_view()
             self._refresh()
             if self.search.text():
@@ -241,7 +259,11 @@ class LibraryPanel(Panel):
         if change & Change.QUERY:
             self._search_timer.stop()
             self._select_query_case()
-            self.order_button.setVisible(bool(self.search.text().strip()) and self._state.query is not None)
+            self._offer_order()
+
+    def _offer_order(self) -> None:
+        """Offer to order by text and image where there are both."""
+        self.order_button.setVisible(bool(self.search.text().strip()) and self._state.query is not None)
 
     def _clear_filters(self) -> None:
         """Another library begins with all its cases."""
@@ -275,7 +297,9 @@ class LibraryPanel(Panel):
         """Search with the case ``steps`` positions after the query, or after the current case."""
         model = self.grid.model()
         if len(model):
-            start = model.position_of(self._next_query if self._search_timer.isActive() else self.query_row())
+            start = model.position_of(
+                self._next_query if self._search_timer.isActive() else self._state.query_row
+            )
             start = start if start != NO_PLACE else self.grid.current_place()
             place = min(len(model) - 1, max(0, start + steps))
             self.grid.set_current(model.case_row(place))
@@ -383,13 +407,15 @@ class LibraryPanel(Panel):
         # A shorter list starts at the top, or at the current case.
         is_shorter = len(self._shown_order) < len(self.grid.model())
         self.grid.set_model(
-            CaseModel(columns, self._shown_order), keep_scroll=same_library and not is_shorter
+            CaseModel(columns, self._shown_order, hits=self._hits),
+            keep_scroll=same_library and not is_shorter,
         )
         if is_shorter:
             self.show_current()
         self._show_patients()
+        self._read_hits()
         self.show_all_button.setVisible(selected_rows is not None)
-        self.order_button.setVisible(bool(self.search.text().strip()) and self._state.query is not None)
+        self._offer_order()
         total = len(columns)
         shown = len(self._shown_order)
         if shown == total:
@@ -423,14 +449,8 @@ class LibraryPanel(Panel):
 
         self._context.follow(job, show)
 
-    def query_row(self) -> int:
-        """The catalogue row of the query, -1 if it is no case of the library."""
-        query, columns = self._state.query, self._state.columns
-        index = columns.index_of_id(query.case) if query is not None and query.case is not None else -1
-        return int(columns.case_row[index]) if index >= 0 else NONE
-
     def _select_query_case(self) -> None:
-        row = self.query_row()
+        row = self._state.query_row
         if row not in (NONE, self.grid.current()):
             self.grid.set_current(row)
 

@@ -208,11 +208,11 @@ class CaseNotes(QPlainTextEdit):
         self._refresh()
 
     def _refresh(self) -> None:
-        if self._case is None:
-            return
-        note = self._state.note(self._case)
-        with QSignalBlocker(self._in_report):
-            self._in_report.setChecked(self._state.is_in_report(self._case))
+        case = self._case
+        self._in_report.setEnabled(case is not None)
+        self._in_report.setChecked(case is not None and self._state.is_in_report(case))
+        self.setReadOnly(case is None)
+        note = "" if case is None else self._state.note(case)
         # Spaces at the end may be followed by another word.
         if self.toPlainText().strip() != note:
             with QSignalBlocker(self):
@@ -223,5 +223,5 @@ class CaseNotes(QPlainTextEdit):
             self._state.set_note(self._case, self.toPlainText().strip())
 
     def _choose(self, on: bool) -> None:
-        if self._case is not None:
+        if self._case is not None and on != self._state.is_in_report(self._case):
             self._state.set_in_report(self._case, on)

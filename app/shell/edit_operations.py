@@ -197,7 +197,7 @@ def _read_again(context: Context, path: LibraryLocation, then: Callable[[], obje
     """Read the library again and rank again, because the similar cases may have changed."""
 
     def show() -> None:
-        _leave_removed_cases(context)
+        _follow_removed_cases(context)
         search_operations.rank(context)
         if then is not None:
             then()
@@ -208,13 +208,17 @@ def _read_again(context: Context, path: LibraryLocation, then: Callable[[], obje
         library_operations.renew(context, show)
 
 
-def _leave_removed_cases(context: Context) -> None:
-    """Search no more with cases that were removed."""
+def _follow_removed_cases(context: Context) -> None:
+    """Search no more with a case that was removed, and go on where it was restored before another one was the query."""
     state = context.state
 
     def remains(query: Query) -> bool:
         return query.case is None or state.columns.index_of_id(query.case) >= 0
 
-    if state.query is not None and not remains(state.query):
-        state.set_query(None)
-        state.set_ranked_search(None)
+    place = state.history.place
+    if state.query is not None:
+        if not remains(state.query):
+            state.set_query(None)
+            state.set_ranked_search(None)
+    elif place >= 0 and remains(state.history.entries[place].search.query):
+        search_operations.submit_past_query(context, place)

@@ -369,6 +369,11 @@ class Jobs(QObject):
         start()
         return job
 
+    def is_running(self, channel: str) -> bool:
+        """Whether a job on ``channel`` runs or waits."""
+        job = self._latest.get(channel)
+        return job is not None and job.running
+
     def cancel_channel(self, channel: str) -> None:
         """Cancel the job on ``channel``, if there is one."""
         before = self._latest.get(channel)

@@ -94,12 +94,14 @@ def submit_case(context: Context, case_row: int) -> None:
 
 
 def submit_past_query(context: Context, place: int) -> None:
-    """Search again with the query at ``place`` in the history."""
-    if not 0 <= place < len(context.state.history.entries) or place == context.state.history.place:
+    """Search again with the query at ``place`` in the history, unless it is the present one."""
+    state = context.state
+    is_present = state.query is not None and place == state.history.place
+    if is_present or not 0 <= place < len(state.history.entries):
         return
     context.jobs.cancel_channel(_CHECK)
     context.jobs.cancel_channel(_TRAINING_WITHOUT)
-    if context.state.go_to_query(place):
+    if state.go_to_query(place):
         copy_ledger(context)
     rank(context)
 

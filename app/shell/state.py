@@ -79,7 +79,7 @@ class Change(Flag):
     WINDOW_LEVEL = auto()
     #: The cases selected on the map.
     SELECTION = auto()
-    #: The notes and the cases chosen for the report.
+    #: The notes, the measurements and the cases chosen for the report, also because the search is another one.
     REPORT = auto()
     TRAINING = auto()
     EXTRACTION = auto()
@@ -136,6 +136,8 @@ class WindowState(QObject):
         #: How the present search is shown; saved with it.
         self.view: Mapping[str, Any] = {}
         self._search = Search("", _NO_QUERY, new_ledger(), refined=False)
+        #: What is noted for the report of the search that was shown last.
+        self._noted = _noted_in(self._search)
         #: The query whose pages were shown last.
         self._source: QuerySource | None = None
         self._collected = Change(0)
@@ -167,11 +169,17 @@ class WindowState(QObject):
         if self._collecting:
             self._collected |= change
             return
+        noted, self._noted = self._noted, _noted_in(self._search)
+        if noted != self._noted:
+            change |= Change.REPORT
         if change & Change.LIBRARY:
             self.history.clear()
         if self.query is not None and change & (Change.QUERY | Change.SEARCH | Change.REPORT | Change.NAME):
             self.history.record(self._search, is_named=bool(self.search_name))
         before, self._source = self._source, self.source
+        if before is None and self._source is not None:
+            # The entry of a query whose case was removed stayed as long as there was no other.
+            self._forget_removed()
         if before != self._source or change & Change.LIBRARY:
             self.source_changed.emit(before, self._source)
         if change:
@@ -218,6 +226,11 @@ class WindowState(QObject):
     @property
     def query(self) -> Query | None:
         return None if self._search.query == _NO_QUERY else self._search.query
+
+    @property
+    def query_row(self) -> int:
+        """The catalogue row of the query; -1 without one, and for an image from outside."""
+        return -1 if self.query is None else self.columns.row_of_id(self.query.case)
 
     @property
     def source(self) -> QuerySource | None:
@@ -282,13 +295,16 @@ class WindowState(QObject):
         before, self.library = self.library, library
         renumbered = before is not None and before.columns.findings != library.columns.findings
         set_finding_colours(library.finding_colours)
-        self.history.remove(lambda past: past.query.case is not None and not self._has_case(past.query.case))
+        self._forget_removed()
         name = self.metric.name if self.metric else None
         self.metric = next((m for m in library.metrics if m.name == name), None)
         self._choose_defaults()
         other = self.metric is None or self.metric.name != name
         redrawn = Change.RANKING if renumbered and self.ranked_search is not None else Change(0)
         self._notify(Change.CASES | Change.METRIC | redrawn | (Change.SEARCH if other else Change(0)))
+
+    def _forget_removed(self) -> None:
+        self.history.remove(lambda past: past.query.case is not None and not self._has_case(past.query.case))
 
     def _choose_defaults(self) -> None:
         assert self.library is not None
@@ -354,7 +370,7 @@ class WindowState(QObject):
             # A saved search that is open stays as it is.
             self.set_search_name("")
             self.history.place = place
-            kept = ("query", "match", "ledger", "like", "unlike", "notes", "in_report")
+            kept = ("query", "match", "ledger", "like", "unlike", "notes", "in_report", "measured")
             changes = {name: getattr(past.search, name) for name in kept}
             self._search = replace(self._search, without_patient=False, **changes)
             self.ranked_search, self.awaits_ranking = None, self.search is not None
@@ -631,6 +647,10 @@ class WindowState(QObject):
         from semblance.core.workflows.searches.saved_searches import search_record
 
         return search_record(self._search, self.ranked_search, self.view, self.search_name)
+
+
+def _noted_in(search: Search) -> tuple[object, ...]:
+    return search.notes, search.in_report, search.measured
 
 
 class _SourceFollower(QObject):

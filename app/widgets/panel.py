@@ -59,10 +59,12 @@ class _BaseHeader(QFrame):
     def add_action(self, widget: QWidget) -> None:
         """Add a button, check box or badge at the right, before help."""
         self._row.insertWidget(self._row.indexOf(self.help_button), widget)
+        leave_keyboard(widget)
 
     def add_leading(self, widget: QWidget) -> None:
         """Add a button before the title."""
         self._row.insertWidget(0, widget)
+        leave_keyboard(widget)
 
     def show_help_button(self, shown: bool) -> None:
         """Whether the question mark is shown. F1 does the same."""
@@ -240,6 +242,12 @@ class TabBar(QTabBar):
 
     def minimumTabSizeHint(self, index: int) -> QSize:
         return self.tabSizeHint(index)
+
+
+def leave_keyboard(widget: QWidget) -> None:
+    """Let a button that is pressed with the mouse leave the keyboard where it was, for the keys of images and cards."""
+    if isinstance(widget, QPushButton):
+        widget.setFocusPolicy(Qt.FocusPolicy.TabFocus)
 
 
 def header_button(name: str, tip: str) -> QToolButton:

@@ -145,6 +145,11 @@ class StartPage(QScrollArea):
     def _show_demo_key(self) -> None:
         self._demo.show_key(self._actions.key_text("demo"))
 
+    def show_demo_made(self, *, is_made: bool) -> None:
+        """Show on the button of the demo that it is being made, or offer it."""
+        self.demo_button.setText(tr("Making the demo…") if is_made else tr("Try the demo"))
+        self.demo_button.setDisabled(is_made)
+
     def set_recent(self, libraries: Sequence[RecentLibrary]) -> None:
         """Show recent libraries, the newest first. Those that do not exist are marked and can be removed."""
         while item := self._recent.takeAt(0):

@@ -23,6 +23,7 @@ from semblance.core.library.case_details import case_details, slices_of_source, 
 from semblance.core.library.case_headers import DATE, GIVEN, GROUPS, READ, HeaderColumns
 from semblance.core.library.case_names import SHIFTED
 from semblance.core.library.database import (
+    HAS_CASE_TEXTS,
     check_version,
     connect,
     in_batches,
@@ -658,7 +659,7 @@ class Catalogue:
                     parts.append("".join(words))
                 else:
                     phrases.append(f'"{" ".join(words)}"' + "*" * ends)
-        table = self._texts
+        table = self._text_index()
         columns = "finding || ' ' || header || ' ' || notes" if table == CASE_TEXTS else "text"
         where = [f"instr({columns}, :part{n})" for n in range(len(parts))]
         weights = "".join(f", {weight}" for weight in TEXT_WEIGHTS) if table == CASE_TEXTS else ""
@@ -674,9 +675,20 @@ class Catalogue:
         rows = np.array([r[0] for r in found], dtype=np.int64)
         return ranked_texts(rows, np.array([r[1] for r in found], dtype=np.float64))
 
+    def _text_index(self) -> str:
+        """The index of texts. Another program may have brought the catalogue up to date since this one opened it."""
+        if self._texts != CASE_TEXTS:
+            # Only a new connection sees the change.
+            self.engine.dispose()
+            with self.errors(), self.engine.connect() as connection:
+                if connection.exec_driver_sql(HAS_CASE_TEXTS).first() is not None:
+                    self._texts = CASE_TEXTS
+        return self._texts
+
     def text_hits(self, rows: Sequence[int], text: str) -> dict[int, TextHit]:
         """Row -> where the case has words of ``text``, of the cases at ``rows`` that have any."""
         terms = text_terms(text)
+        self._text_index()
         listed = self.texts(rows).items() if terms else ()
         return {row: hit for row, texts in listed if (hit := text_hit(texts, terms)) is not None}
 

@@ -211,7 +211,12 @@ class TupleScores:
             with as_value_errors():
                 distances = metric.distances(rows[block], rows)
             distances[np.arange(len(block)), block] = np.inf
-            nearest = np.argsort(distances, axis=1, kind="stable")[:, :k]
+            keys = [distances]
+            if metric.distance.ties:
+                with as_value_errors():
+                    after_steps = metric.transform(rows)
+                keys.insert(0, LinearDistance(after_steps.shape[1]).between(after_steps[block], after_steps))
+            nearest = np.lexsort(keys)[:, :k]
             shares.append(np.mean(y[nearest] == y[block, np.newaxis], axis=1))
         return float(np.concatenate(shares).mean())
 

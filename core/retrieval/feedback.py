@@ -507,7 +507,3 @@ class MarkedIndex:
     def distances(self, query: npt.ArrayLike, rows: Rows) -> Matrix:
         """(r,) squared distances of the query to some ``rows`` (r,)."""
         return self._distances[rows]
-
-    def count_before(self, last: int, rows: Rows) -> int:
-        """How many of ``rows`` (r,) come at or before the row ``last``."""
-        return int(np.count_nonzero(self.scores[rows] >= self.scores[last]))

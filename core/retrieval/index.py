@@ -181,6 +181,10 @@ class Index:
         """
         return self._measure(np.asarray(rows, dtype=np.int64), checked_query(query, self.n_features))
 
+    def tie_distances(self, rows: Rows, tie_query: npt.ArrayLike | None) -> Matrix | None:
+        """(r,) what orders some ``rows`` (r,) at equal distance; ``None`` where only their number does."""
+        return None if self._ties is None or tie_query is None else self._ties.distances(tie_query, rows)
+
     def _fits(self, prepared: PreparedRows) -> bool:
         n, m = self._rows.shape
         blocks = -(-n // self._step)
@@ -446,8 +450,8 @@ class DistanceIndex:
         near = np.flatnonzero(distances <= np.partition(distances, k - 1)[k - 1])
         rows, distances = rows[near], distances[near]
         keys: list[npt.NDArray[np.generic]] = [rows, distances]
-        if self._tie_break is not None and tie_query is not None:
-            keys.insert(1, Index(self._tie_break[rows]).distances(tie_query, np.arange(len(rows))))
+        if (ties := self.tie_distances(rows, tie_query)) is not None:
+            keys.insert(1, ties)
         order = np.lexsort(tuple(keys))[:k]
         return NearestRows(rows[order], distances[order])
 
@@ -458,6 +462,12 @@ class DistanceIndex:
             BadInput: a query that does not fit the index or is not finite.
         """
         return self._measure(np.asarray(rows, dtype=np.int64), checked_query(query, self.n_features))
+
+    def tie_distances(self, rows: Rows, tie_query: npt.ArrayLike | None) -> Matrix | None:
+        """As :meth:`Index.tie_distances`."""
+        if self._tie_break is None or tie_query is None:
+            return None
+        return Index(self._tie_break[rows]).distances(tie_query, np.arange(len(rows)))
 
     def _measure(self, rows: Rows, q: Matrix) -> Matrix:
         wide = self._rows[rows].astype(np.float64, copy=False)

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from semblance.core.retrieval.index import DistanceIndex, Index, Rows
 from semblance.core.retrieval.ranking import EmbeddedQuery, Ranking, rank
-from semblance.core.retrieval.refined_index import RefinedIndex
 
 #: Two-sided 95 % of the normal distribution.
 _Z = 1.959964
@@ -64,7 +63,7 @@ def ranks_in(order: Rows, rows: Rows) -> Rows:
 
 
 def whole_order(
-    index: Index | DistanceIndex | RefinedIndex,
+    index: Index | DistanceIndex,
     query: EmbeddedQuery,
     k: int,
     *,
@@ -73,8 +72,7 @@ def whole_order(
 ) -> tuple[Ranking, Rows]:
     """The ranking of the ``k`` nearest, and the rows (r,) of all cases that can be ranked, from near to far.
 
-    The whole order begins with the ranking; behind it equal distances are ordered by row. Of near-duplicates only the
-    nearest is in it.
+    The whole order begins with the ranking. Of near-duplicates only the nearest is in it.
 
     Raises:
         BadInput: lengths that do not fit the index, or a query it cannot take.
@@ -91,7 +89,10 @@ def whole_order(
         shown_keys = keys[first.rows]
         rest &= ~np.isin(keys, shown_keys[shown_keys >= 0])
     rows = np.flatnonzero(rest)
-    rows = rows[np.argsort(index.distances(query.embedded, rows), kind="stable")]
+    by = [index.distances(query.embedded, rows)]
+    if (ties := index.tie_distances(rows, query.tie_break)) is not None:
+        by.insert(0, ties)
+    rows = rows[np.lexsort(by)]
     if keys is not None:
         mine = keys[rows]
         stays = mine < 0

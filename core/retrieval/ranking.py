@@ -188,9 +188,16 @@ def _count_before(
     """How many of ``left_out`` would be ranked at or before the last of ``rows``."""
     if not len(rows):
         return 0
-    if isinstance(index, MarkedIndex):
-        return index.count_before(int(rows[-1]), left_out)
-    return int((index.distances(query.embedded, left_out) <= distances[-1]).sum())
+    clear = 0
+    if not isinstance(index, MarkedIndex):
+        measured = index.distances(query.embedded, left_out)
+        clear, left_out = int((measured < distances[-1]).sum()), left_out[measured == distances[-1]]
+    if not len(left_out):
+        return clear
+    among = np.zeros(len(index), dtype=np.bool_)
+    among[left_out] = among[rows[-1]] = True
+    found = index.search(query.embedded, len(left_out) + 1, among, tie_query=query.tie_break).rows
+    return clear + int((found == rows[-1]).argmax())
 
 
 def _nearest_of_each_key(

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadInput
 from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackForm, InitialWeights
-from semblance.core.retrieval.index import Matrix, NearestRows, Rows, check_filter
+from semblance.core.retrieval.index import DistanceIndex, Index, Matrix, NearestRows, Rows, check_filter
 
 #: Rows compared at once, so that results stay in the cache.
 _ROWS = 8192
@@ -23,16 +23,21 @@ class RefinedIndex:
     """
 
     def __init__(
-        self, coordinates: Matrix, query: Matrix, initial_weights: InitialWeights | None = None
+        self,
+        coordinates: Matrix,
+        query: Matrix,
+        initial_weights: InitialWeights | None = None,
+        original: Index | DistanceIndex | None = None,
     ) -> None:
         """``coordinates`` (n, m) float64, not copied; ``query`` (m,); ``initial_weights``: those of the forms.
+        ``original``: the same cases under the original metric, which says how equal distances are ordered.
 
         Raises:
             BadInput: not a table, or a query that does not fit it.
         """
         if coordinates.ndim != 2 or query.shape != coordinates.shape[1:]:
             raise BadInput("The query does not fit the cases it is compared with.")
-        self._rows, self._initial_weights = coordinates, initial_weights
+        self._rows, self._initial_weights, self._original = coordinates, initial_weights, original
         self.set_query(query)
         self.form = FeedbackForm.start(coordinates.shape[1], initial_weights)
 
@@ -72,9 +77,8 @@ class RefinedIndex:
         *,
         tie_query: npt.ArrayLike | None = None,
     ) -> NearestRows:
-        """The ``k`` rows nearest to ``query``, which must be the query of the index; ties by row number.
-
-        Equal distances are ordered by the distance with equal weights of all coordinates; ``tie_query`` is not used.
+        """The ``k`` rows nearest to ``query``, which must be the query of the index; equal ones by
+        :meth:`tie_distances`, then by row number.
 
         Raises:
             BadInput: another query, or a filter that does not fit.
@@ -86,8 +90,14 @@ class RefinedIndex:
             return NearestRows(np.empty(0, dtype=np.int64), np.empty(0))
         rows = self._candidates(k, allowed)
         distances = self._measure(rows)
-        order = np.lexsort((self._base[rows], distances))[:k]
+        order = np.lexsort((self.tie_distances(rows, tie_query), distances))[:k]
         return NearestRows(rows[order], distances[order])
+
+    def tie_distances(self, rows: Rows, tie_query: npt.ArrayLike | None) -> Matrix:
+        """(r,) what orders some ``rows`` (r,) at equal distance: what does so under the original metric, else their
+        distance with equal weights of all coordinates."""
+        ties = None if self._original is None else self._original.tie_distances(rows, tie_query)
+        return self._base[rows] if ties is None else ties
 
     def embedded(self, rows: Rows) -> Matrix:
         """(r, m) coordinates of the ``rows`` (r,) whose squared Euclidean distances are those of the present form."""

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QLineEdit, QMainWindow, QPushButton, QWidget
 
 from tests.walks.__main__ import is_stalled_by_host
 from tests.walks.failure_monitor import Watch
-from tests.walks.random_user import PLACES, Walker
+from tests.walks.random_user import PLACES, REST_AFTER, Walker
 from tests.walks.run_walk import make_library
 
 TOP = Path(__file__).resolve().parents[2]
@@ -41,6 +41,9 @@ def test_a_short_walk_through_the_window(tmp_path):
     outcome = json.loads(ended.stdout.splitlines()[-1])
     assert outcome["problems"] == []
     assert sum(outcome["done"].values()) == 120
+    assert outcome["looked"] >= 120 // REST_AFTER
+    # Not each time there is a ranking, and one that the window itself calls outdated is not compared.
+    assert outcome["compared"] >= 5
 
 
 def walked(window: QMainWindow, steps: int = 60) -> Watch:

@@ -13,8 +13,8 @@ from PySide6.QtGui import QAction, QDragEnterEvent, QDropEvent, QMouseEvent, QWh
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QApplication,
+    QComboBox,
     QFileDialog,
-    QInputDialog,
     QMainWindow,
     QMenu,
     QTextEdit,
@@ -40,6 +40,7 @@ from semblance.app.search.why.why_panel import WhyPanel
 from semblance.app.teaching.collections_panel import CollectionsPanel
 from semblance.app.viewer.image_view import ImageView
 from semblance.app.viewer.tools import MEASURING
+from semblance.app.widgets.dialog import NameDialog
 from semblance.app.widgets.panel import FullPage, Panel
 
 Some = TypeVar("Some", bound=QWidget)
@@ -95,8 +96,8 @@ PLACES: dict[str, tuple[type[QWidget], tuple[str, ...]]] = {
 STAY, THERE = 15, 0.7
 #: Words that the library is searched for, and the similar cases ordered by.
 WORDS = ("ant", "level", "upright", "ant07", "nothing has this")
-#: The user waits until the window is at rest, and looks at it; no longer than this.
-LOOKS, LOOK_MS = 300, 10
+#: After so many steps, and after the last, the user waits until the window is at rest, and looks at it so often.
+REST_AFTER, LOOK_MS = 12, 10
 #: So often a command of the panel that is visited is run.
 OWN = 0.3
 #: What to run where a panel cannot be opened yet: another case becomes the query.
@@ -106,7 +107,7 @@ BEFORE = "next_case"
 class Walker:
     """Does ``actions`` things to ``window``, one from each turn of the event loop, then calls ``over``.
 
-    ``look()`` is called now and then, and again until it returns that the window was at rest.
+    ``look()`` is called now and then, when no menu or dialog is open, and again until it returns ``True``.
     """
 
     def __init__(
@@ -121,8 +122,8 @@ class Walker:
     ) -> None:
         self._window, self._rng, self._files = window, random.Random(seed), files
         self._left, self._say, self._over, self._look = actions, say, over, look
-        #: How often the user still looks for the window to be at rest.
-        self._looks = 0
+        #: Whether the user waits for the window to be at rest, and the steps since it was.
+        self._rests, self._since = False, 0
         self._inside = 0
         self.done: dict[str, int] = {}
         #: How often something was done in each panel and dialog, by its class, and each command run.
@@ -157,24 +158,29 @@ class Walker:
     def _step(self) -> None:
         if not isValid(self._window):
             return
-        if self._left <= 0 and self._top() is self._window:
+        top = self._top()
+        if self._left <= 0 and self._since == 0 and top is self._window:
             self._over()
             return
-        if self._looks > 0 and self._top() is self._window:
-            self._looks = 0 if self._look() else self._looks - 1
+        if self._rests or self._since >= REST_AFTER or self._left <= 0:
+            # Before the dialog is left: that may open another, whose loop goes on with the walk.
             QTimer.singleShot(LOOK_MS, self._window, self._step)
+            if top is not self._window:
+                self._leave(top)
+            elif self._look():
+                self._rests, self._since = False, 0
             return
         # Before the action: a dialog it opens runs a loop of its own, in which the walk goes on.
         QTimer.singleShot(self._rng.choice(PAUSES_MS), self._window, self._step)
-        top = self._top()
         if top is self._window:
             self._inside = 0
         else:
             self._inside += 1
-            if self._inside > PATIENCE or self._left <= 0:
+            if self._inside > PATIENCE:
                 self._leave(top)
                 return
         self._left -= 1
+        self._since += 1
         kinds = self._kinds
         kind = self._rng.choices([do for _, do in kinds], [weight for weight, _ in kinds])[0]
         if self._stay > 0 and PLACES[self._visiting][1] and self._rng.random() < OWN:
@@ -273,7 +279,7 @@ class Walker:
 
     def _rest(self) -> None:
         """Wait until the window is at rest, and look at it."""
-        self._looks = LOOKS
+        self._rests = True
 
     def _visible(self, kind: type[Some]) -> Some | None:
         """Any visible widget of the window or its other windows; none while a menu or dialog is open."""
@@ -474,8 +480,11 @@ def stub_dialogs(rng: random.Random, files: list[Path], folders: list[Path], out
     def several(*_args: Any, **_kwargs: Any) -> tuple[list[str], str]:
         return [str(file) for file in rng.sample(files, min(2, len(files)))], ""
 
-    def words(*_args: Any, **_kwargs: Any) -> tuple[str, bool]:
-        return rng.choice(TEXTS), rng.random() < 0.8
+    def given_name(dialog: NameDialog) -> str:
+        choice = dialog.field.parentWidget()
+        known = [choice.itemText(n) for n in range(choice.count())] if isinstance(choice, QComboBox) else []
+        dialog.deleteLater()
+        return rng.choice([*known, *TEXTS]).strip() if rng.random() < 0.8 else ""
 
     for name, stub in (
         ("getOpenFileName", some(files)),
@@ -484,14 +493,7 @@ def stub_dialogs(rng: random.Random, files: list[Path], folders: list[Path], out
         ("getExistingDirectory", folder),
     ):
         setattr(QFileDialog, name, staticmethod(stub))
-    for name in ("getText", "getMultiLineText"):
-        setattr(QInputDialog, name, staticmethod(words))
-
-    def item(*args: Any, **_kwargs: Any) -> tuple[str, bool]:
-        # Where another answer may be typed, none may be offered.
-        return rng.choice([*args[3], *(TEXTS if args[5:] == (True,) else ())]), rng.random() < 0.8
-
-    QInputDialog.getItem = staticmethod(item)
+    NameDialog.ask = name
 
 
 def panel_of(widget: QWidget) -> str:

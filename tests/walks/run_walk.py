@@ -14,12 +14,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from PySide6.QtCore import QObject
     from PySide6.QtWidgets import QApplication
 
 #: Cases whose pixels say which they are: at most 32.
 NAMED = 32
-#: The window is at rest when it has nothing to do so often.
+#: The window is at rest when it has nothing to do at so many looks, one after another.
 IDLE_CHECKS = 4
+#: Looks until the user stops the jobs that still run, and until it is a fault that the window is not at rest.
+PATIENCE, LONGEST = 300, 10_000
 
 
 def make_library(folder: Path) -> Path:
@@ -92,7 +95,7 @@ def walk(made: Path, seed: int, actions: int, stall_ms: float, trace: bool = Fal
             if trace:
                 print(what, file=sys.stderr, flush=True)
 
-        screen, rests, looked = ScreenOfSearch(window), 0, 0
+        screen, rests, looks, looked = ScreenOfSearch(window), 0, 0, 0
 
         def check() -> None:
             try:
@@ -102,14 +105,26 @@ def walk(made: Path, seed: int, actions: int, stall_ms: float, trace: bool = Fal
 
         def look() -> bool:
             """Whether the window is at rest; if so, all it shows is compared with its search."""
-            nonlocal rests, looked
-            busy = window.jobs.active or not window.built or not is_styled() or _delayed_work(window)
-            rests = 0 if busy else rests + 1
-            if rests < IDLE_CHECKS:
+            nonlocal rests, looks, looked
+            busy = [*(job.function for job in window.jobs.active), *map(_described, _delayed_work(window))]
+            busy += [
+                what for what, is_ready in (("window", window.built), ("theme", is_styled())) if not is_ready
+            ]
+            looks, rests = looks + 1, 0 if busy else rests + 1
+            if rests < IDLE_CHECKS and looks < LONGEST:
+                if looks == PATIENCE:
+                    for job in list(window.jobs.listed):
+                        job.cancel()
                 return False
-            rests, looked = 0, looked + 1
-            if not watch.problems:
+            if busy:
+                watch.problems.append(f"not at rest after {watch.doing}: {', '.join(busy)}")
+            elif not watch.problems:
                 watch.apart(check)
+            looked += not busy
+            rests = looks = 0
+            # Without a library there is little to do and nothing to compare.
+            if window.state.library is None:
+                window.open_library(library)
             return True
 
         walker = Walker(
@@ -153,11 +168,16 @@ def walk(made: Path, seed: int, actions: int, stall_ms: float, trace: bool = Fal
         "closing_s": closing,
         "done": walker.done,
         "looked": looked,
+        "compared": screen.compared,
         "reached": dict(walker.reached),
         "commands": dict(walker.commands),
         "errors": dict(errors),
         "pid": os.getpid(),
     }
+
+
+def _described(work: QObject) -> str:
+    return f"{type(work).__name__} of {type(work.parent()).__name__}"
 
 
 def trace_file(home: Path) -> Path:

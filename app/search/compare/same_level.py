@@ -66,6 +66,7 @@ class SameLevel(QObject):
         self.button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.button.hide()
+        self._has_text = True
         menu = Menu(self.button)
         group = QActionGroup(menu)
         self._actions: dict[LevelLink, QAction] = {}
@@ -119,6 +120,9 @@ class SameLevel(QObject):
 
     def set_text_shown(self, *, shown: bool) -> None:
         """Whether the button has a text beside its icon."""
+        self._has_text = shown
+        if not shown:
+            self.button.setMinimumWidth(0)
         self.button.setToolButtonStyle(
             Qt.ToolButtonStyle.ToolButtonTextBesideIcon if shown else Qt.ToolButtonStyle.ToolButtonIconOnly
         )
@@ -215,6 +219,9 @@ class SameLevel(QObject):
         if self.button.text() != text:
             self.button.setText(text)
             self.button.setAccessibleName(text)
+            if self._has_text:
+                # It never gets narrower, so that the buttons beside it stay while the level is looked for.
+                self.button.setMinimumWidth(max(self.button.minimumWidth(), self.button.sizeHint().width()))
         self.button.setToolTip(plain_tip(self._explanation()))
         levels = self.levels
         self._actions[self._link].setChecked(True)
@@ -229,7 +236,7 @@ class SameLevel(QObject):
             return tr("by position")
         if self._link is LevelLink.CONTENT and levels is not None:
             if levels.counterpart(self._panes[0].slices.place) is None:
-                return tr("by content · this slice has no counterpart")
+                return tr("by content, no counterpart")
             return tr(
                 "by content, confidence {confidence}", confidence=format_number(levels.confidence, ".0%")
             )

@@ -24,15 +24,14 @@ from semblance.app.shell.theme import theme
 from semblance.app.widgets.buttons import ViewSwitch
 from semblance.app.widgets.cards.card_view import NONE
 from semblance.app.widgets.cards.case_grid import CaseGrid
-from semblance.app.widgets.cards.case_model import SHORT_JUDGEMENT_TEXTS, CaseModel
+from semblance.app.widgets.cards.case_model import SHORT_JUDGEMENT_TEXTS, CaseModel, hit_texts
 from semblance.app.widgets.empty_state import EmptyState, extraction_message
 from semblance.app.widgets.layouts import EDGE, hbox, vbox
 from semblance.app.widgets.panel import Panel, PanelHeader, header_button
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
-from semblance.core.language import format_number, tr, tr_n, tr_name, translate, visible
+from semblance.core.language import format_number, tr, tr_n, tr_name
 from semblance.core.library.case_columns import CaseColumns
 from semblance.core.library.location import ServerAddress
-from semblance.core.reports.case_attributes import attribute_title
 from semblance.core.searches.query import Query
 from semblance.core.searches.similar_cases import RankedCase
 from semblance.core.workflows.evaluation.scored_metrics import is_stale
@@ -48,8 +47,6 @@ FIXED_HEADER = 340
 HOLD_MS = 150
 #: Key in the settings: whether cards move visibly to a new order.
 ANIMATE_REORDERING = "animate_reordering"
-#: Letters of a text that a card shows before the words that were searched for.
-_BEFORE_WORDS = 6
 
 
 class RankingPanel(Panel):
@@ -453,10 +450,6 @@ def _nearest_mark_notes(ranking: SearchResult, columns: CaseColumns) -> dict[int
     ranks = {case.case_id: str(case.rank) for case in ranking.ranked}
     liked, disliked = ranking.marks.liked, ranking.marks.disliked
 
-    def name(case: str) -> str:
-        index = columns.index_of_id(case)
-        return columns.name(index) if index >= 0 else case
-
     def rank(case: str) -> str:
         # A marked case may be grouped, hidden or beyond the list. Its name would be too long for a card.
         return ranks.get(case, "")
@@ -472,7 +465,7 @@ def _nearest_mark_notes(ranking: SearchResult, columns: CaseColumns) -> dict[int
     def near(liked: str | None, disliked: str | None, nearer_to_liked: bool) -> tuple[str, str]:
         return (
             _near_text(liked, disliked, nearer_to_liked, rank),
-            _near_text(liked, disliked, nearer_to_liked, name),
+            _near_text(liked, disliked, nearer_to_liked, columns.name_of_id),
         )
 
     return {case.row: note(case) for case in ranking.ranked}
@@ -486,9 +479,7 @@ def _text_notes(ranking: SearchResult, notes: dict[int, tuple[str, str]]) -> dic
     found: dict[int, tuple[str, str]] = {case.row: notes.get(case.row, ("", "")) for case in ranking.ranked}
     for row, hit in hits.items():
         short, long = found.get(row, ("", ""))
-        # A card is narrow: the word itself must be seen, not what is before it.
-        words = visible(hit.text if hit.start <= _BEFORE_WORDS else f"…{hit.text[hit.start :]}")
-        where = f"{translate(attribute_title(hit.name))}: {visible(hit.text)}"
+        words, where = hit_texts(hit)
         found[row] = (short or words, ", ".join(filter(None, (long, where))))
     return found
 

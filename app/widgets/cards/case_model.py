@@ -11,6 +11,8 @@ import numpy.typing as npt
 
 from semblance.core.language import tr, translate, visible
 from semblance.core.library.case_columns import CaseColumns, Indices, Rows, no_cases
+from semblance.core.library.text_query import TextHit
+from semblance.core.reports.case_attributes import attribute_title
 from semblance.core.reports.formatting import MIN_DIGITS, digits_for, distance_text, region_text
 from semblance.core.searches.similar_cases import MatchedPlace
 
@@ -18,6 +20,8 @@ from semblance.core.searches.similar_cases import MatchedPlace
 JUDGEMENT_TEXTS = {1: tr("marked more like this"), -1: tr("marked less like this")}
 #: The same below a card, where there is little space.
 SHORT_JUDGEMENT_TEXTS = {1: tr("marked more"), -1: tr("marked less")}
+#: Letters before a word that was found that a card has space for.
+_BEFORE_WORDS = 6
 UP, DOWN = "\N{BLACK UP-POINTING TRIANGLE}", "\N{BLACK DOWN-POINTING TRIANGLE}"
 
 
@@ -31,6 +35,12 @@ def place_text(found: MatchedPlace) -> str:
     return tr("place {region}", region=translate(region_text(found.region)))
 
 
+def hit_texts(hit: TextHit) -> tuple[str, str]:
+    """Where words were found, for a card and for its tooltip. A card is narrow: the word itself must be seen."""
+    words = visible(hit.text if hit.start <= _BEFORE_WORDS else f"…{hit.text[hit.start :]}")
+    return words, f"{translate(attribute_title(hit.name))}: {visible(hit.text)}"
+
+
 @dataclass(frozen=True, eq=False)
 class CaseModel:
     """``order`` (m,): positions in ``columns``. Place ``i`` shows the case ``order[i]``.
@@ -41,6 +51,7 @@ class CaseModel:
     extracted yet. ``judgements``: by catalogue row. ``notes`` (m,): a line below each card and its longer form for
     the tooltip; ``None``: the cards have no such line. ``other_findings``: by catalogue row, what the near-duplicates
     grouped under a case are and it is not. ``places``: by catalogue row, where a search by place found the query.
+    ``hits``: by catalogue row, where the words were found that cases are filtered by.
     """
 
     columns: CaseColumns = field(default_factory=no_cases)
@@ -55,6 +66,7 @@ class CaseModel:
     notes: Sequence[tuple[str, str]] | None = None
     other_findings: Mapping[int, str] = field(default_factory=dict)
     places: Mapping[int, MatchedPlace] = field(default_factory=dict)
+    hits: Mapping[int, TextHit] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.order)
@@ -129,6 +141,13 @@ class CaseModel:
         ends = [self.distance_text(place) for place in (0, -1)] if len(self) else []
         return max([f"0.{'0' * self._digits}", *ends], key=len)
 
+    def row_lines(self, place: int) -> tuple[str, str]:
+        """The name of the case at ``place`` in a row, and the smaller line below it, which may be empty."""
+        index = self.index(place)
+        name, detail = self.columns.lines(index) if self.has_lines else (self.columns.name(index), "")
+        hit = self.hits.get(self.case_row(place))
+        return name, detail if hit is None else hit_texts(hit)[0]
+
     def caption(self, index: int) -> str:
         """The text under the image of a case: its finding. A ranked case without one has its name there,
         which other cards show below."""
@@ -163,5 +182,7 @@ class CaseModel:
                 )
         if self.notes is not None and self.notes[place][1]:
             parts.append(self.notes[place][1])
+        if (hit := self.hits.get(self.case_row(place))) is not None:
+            parts.append(hit_texts(hit)[1])
         judgement_text = JUDGEMENT_TEXTS.get(self.judgements.get(self.case_row(place), 0))
         return ", ".join([*parts, judgement_text] if judgement_text else parts)

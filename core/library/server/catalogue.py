@@ -7,7 +7,7 @@ import datetime
 import json
 from collections.abc import Iterator, Sequence
 from typing import Any
-from unicodedata import category
+from unicodedata import category, normalize
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +31,7 @@ from semblance.core.library.server.connection import (
 from semblance.core.library.server.projects import check_open
 from semblance.core.library.server.set_up import check_revision
 from semblance.core.library.server.tables import LOBBY, library_state, thumbnails
-from semblance.core.library.text_query import TextTerm, ranked_texts
+from semblance.core.library.text_query import TextTerm, folded, ranked_texts
 
 _STATE = sa.select(library_state.c.number, library_state.c.cases_version)
 #: Characters of a word in the index of the server, at most.
@@ -215,7 +215,7 @@ class ServerCatalogue(Catalogue):
         # Only letters and digits are left in the words, so that nothing in them is an operator.
         phrases = []
         for term in terms:
-            listed = [part[:_LONGEST_WORD] for word in term.words for part in _server_words(word)]
+            listed = [part[:_LONGEST_WORD] for word in term.words for part in server_words(word)]
             if listed:
                 phrases.append(" <-> ".join([*listed[:-1], listed[-1] + ":*" * term.is_prefix]))
         if not phrases:
@@ -234,9 +234,15 @@ class ServerCatalogue(Catalogue):
         return ranked_texts(np.array(rows, dtype=np.int64), np.array(scores, dtype=np.float64))
 
 
-def _server_words(word: str) -> list[str]:
-    """The parts of ``word`` in the index of the server, to which digits other than 0 to 9, as in "mm²", separate."""
-    kept = (one if one.isalpha() or one in "0123456789" or category(one) == "Nl" else " " for one in word)
+#: Digits of other scripts. The function ``words_of`` of the server has the same.
+_DIGITS = str.maketrans("٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹०१२३४५६७८९০১২৩৪৫৬৭৮৯", "0123456789" * 4)
+
+
+def server_words(word: str) -> list[str]:
+    """The parts of ``word`` in the index of the server: letters and digits of another width or script, as in "ＣＴ" and
+    "mm²", are those that they stand for (NFKC), and digits that stand for no others separate."""
+    plain = folded(normalize("NFKC", word).translate(_DIGITS))
+    kept = (one if one.isalpha() or one in "0123456789" or category(one) == "Nl" else " " for one in plain)
     return "".join(kept).split()
 
 

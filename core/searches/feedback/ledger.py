@@ -58,6 +58,8 @@ class Ledger:
         }
         #: Judgements without their `shown` cases, by entry id. A judgement never changes.
         self._cached_without_visible: dict[int, Judgement] = {}
+        #: The judgements that a judgement replaced, by its id, while the ledger is open.
+        self._replaced: dict[int, list[int]] = {}
         self._last_undone = max(
             (entry.undone for entry in self._entries.values() if entry.undone is not None), default=0
         )
@@ -110,6 +112,21 @@ class Ledger:
         self.redo(ids)
         return ids
 
+    def replace(self, ids: Iterable[int], new: Iterable[Judgement]) -> list[int]:
+        """Undo judgements and add those made in their place, as :meth:`add` does.
+
+        While the ledger is open, :meth:`undo_last` and :meth:`redo_last` treat both as one step.
+
+        Raises:
+            BadArguments: no such entry.
+        """
+        replaced = self.undo(ids)
+        added = self.add(new)
+        for key in added:
+            case = self._entries[key].judgement.case
+            self._replaced[key] = [one for one in replaced if self._entries[one].judgement.case == case]
+        return added
+
     def undo(self, ids: Iterable[int]) -> list[int]:
         """Undo judgements, also older ones, and return the ids of those that were in force.
 
@@ -135,16 +152,26 @@ class Ledger:
     def undo_last(self, of: Callable[[Judgement], bool] = lambda _: True) -> list[int]:
         """Undo the newest judgement in force that is one ``of`` these, if any, with those made together with it."""
         newest = [entry for entry in self.in_force if of(entry.judgement)]
-        return self.undo(_same_action(newest, newest[-1]) if newest else [])
+        undone = self.undo(_same_action(newest, newest[-1]) if newest else [])
+        self.redo(self._replaced_by(undone))
+        return undone
 
     def redo_last(self, of: Callable[[Judgement], bool] = lambda _: True) -> list[int]:
         """Redo the judgement undone last that is one ``of`` these, if any, with those made together with it."""
+        replaced = set(self._replaced_by(entry.id for entry in self.in_force))
         undone = [
-            entry for entry in self._entries.values() if entry.undone is not None and of(entry.judgement)
+            entry
+            for entry in self._entries.values()
+            if entry.undone is not None and entry.id not in replaced and of(entry.judgement)
         ]
-        return self.redo(
+        redone = self.redo(
             _same_action(undone, max(undone, key=lambda entry: entry.undone or 0)) if undone else []
         )
+        self.undo(self._replaced_by(redone))
+        return redone
+
+    def _replaced_by(self, ids: Iterable[int]) -> list[int]:
+        return [one for key in ids for one in self._replaced.get(key, ())]
 
     def _check_ids(self, ids: Iterable[int]) -> list[int]:
         judgements = list(dict.fromkeys(ids))

@@ -206,7 +206,7 @@ class _MetricSearch:
             return cls.of_metric(loaded, name)
         session = open_refinement(library, side.metric, reporter, without=side.without)
         embedding = session.embedded(np.arange(len(loaded.rows)), judged, side.strength)
-        return cls(name, loaded, Index(embedding), embedding, None)
+        return cls(name, loaded, Index(embedding, loaded.ties), embedding, loaded.ties)
 
     def embedded_query(self, row: CaseRow) -> EmbeddedQuery:
         place = self.loaded.position_of(row)
@@ -237,8 +237,8 @@ class _MetricSearch:
         ]
         places = np.array([at for _, at in known], dtype=np.int64)
         keys = [places, self.index.distances(embedded.embedded, places)]
-        if self.ties is not None and embedded.tie_break is not None:
-            keys.insert(1, ((self.ties[places] - embedded.tie_break) ** 2).sum(axis=1))
+        if (ties := self.index.tie_distances(places, embedded.tie_break)) is not None:
+            keys.insert(1, ties)
         return kendall([place for place, _ in known], np.lexsort(tuple(keys)).argsort())
 
 

@@ -31,15 +31,17 @@ def order_by_text(compared: QueryComparison, text: str) -> tuple[QueryComparison
         )
     rows, ranks = loaded.library.catalogue.find_text(terms)
     _, places, at = np.intersect1d(loaded.rows, rows, assume_unique=True, return_indices=True)
-    every, marked = np.arange(len(loaded.rows)), compared.marked_index
-    distances = distances_of(compared) if marked is None else marked.distances((), every)
-    index = MarkedIndex(distances, -distances if marked is None else marked.scores, compared.tie_distances)
-    by_image = index.ordered(every)
     # Ranks are counted among what can be shown, as without words; what is hidden keeps its place.
     search = compared.search
     keys = loaded.keys if search.group_duplicates else None
     patients = loaded.patient_codes if search.hide_same_patient else None
-    shown = rankable_cases(len(by_image), compared.query, patients, keys)
+    shown = rankable_cases(len(loaded.rows), compared.query, patients, keys)
+    if not shown[places].any():
+        return compared, TextOrder(text, len(places), K)
+    every, marked = np.arange(len(loaded.rows)), compared.marked_index
+    distances = distances_of(compared) if marked is None else marked.distances((), every)
+    index = MarkedIndex(distances, -distances if marked is None else marked.scores, compared.tie_distances)
+    by_image = index.ordered(every)
     counted = np.flatnonzero(shown[by_image])
     counted = counted[first_of_each_key(by_image[counted], keys)]
     image_ranks = np.empty(len(by_image), dtype=np.int64)

@@ -73,7 +73,9 @@ class QueryComparison:
 
     def tie_distances(self, rows: Rows) -> Matrix | None:
         """(r,) what orders cases at equal distance; ``None`` where nothing but the row number does."""
-        return _tie_distances(self.loaded, self.query, rows) if self.by_metric_alone else None
+        if not isinstance(self.index, Index | DistanceIndex | RefinedIndex):
+            return None
+        return self.index.tie_distances(rows, self.query.tie_break)
 
     @property
     def by(self) -> str:
@@ -268,7 +270,7 @@ class MeasuredQuery:
         # Only what is as near can come before them: to order hundreds of thousands of cases takes longer than a mark.
         shown &= self.distances <= self.distances[places].max(initial=-np.inf)
         rows = np.flatnonzero(shown)
-        ties = _tie_distances(loaded, query, rows)
+        ties = loaded.index.tie_distances(rows, query.tie_break)
         order = np.lexsort([self.distances[rows]] if ties is None else [ties, self.distances[rows]])
         rows = rows[order]
         first = first_of_each_key(rows, keys)
@@ -280,15 +282,6 @@ class MeasuredQuery:
             ranks[grouped] = ranks[grouped[nearest]][group]
         found: Rows = ranks[places]
         return found
-
-
-def _tie_distances(loaded: LoadedMetric, query: EmbeddedQuery, rows: Rows) -> Matrix | None:
-    """(r,) squared Euclidean distances of the features, where the metric's own are often equal."""
-    if loaded.ties is None or query.tie_break is None:
-        return None
-    apart = loaded.ties[rows] - query.tie_break
-    found: Matrix = np.einsum("ij,ij->i", apart, apart)
-    return found
 
 
 def _shown(search: Search) -> tuple[bool, bool, bool, int | None]:

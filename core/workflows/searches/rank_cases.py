@@ -291,7 +291,7 @@ def _compare_by_refined_metric(
     index = session.index_for(shifted.vector)
     index.form = session.form(refining_entries, search.strength).opened(shifted.plain_weight)
     plain_query = embed_query(loaded, search.query)
-    query = replace(plain_query, embedded=shifted.vector, tie_break=None)
+    query = replace(plain_query, embedded=shifted.vector)
     nearest = session.nearest_under(index.form)
     compared = QueryComparison(
         loaded, search, query, index, nearest, session.query_vector, SHIFTED if search.is_shifted else REFINED

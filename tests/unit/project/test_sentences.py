@@ -73,7 +73,7 @@ WHY_NOT = {
 }
 #: These concern the distances, not the estimate; see the strip.
 OF_DISTANCES = {reasons.NO_MATCH}
-#: Said where words change the order, whatever the vote is; test_order_by_text.py has it.
+#: The reason where words change the order, whatever the vote is; test_order_by_text.py tests it.
 OF_WORDS = {reasons.BY_TEXT}
 #: By place: a case of the query's patient, one of its lesion, two of one lesion, one of a finding never scored.
 FINDINGS = ("benign", "benign", "malignant", "malignant", "other")

@@ -90,9 +90,7 @@ def add_judgements(
     author = loaded.library.catalogue.author(author)
     made = [replace(one, author=one.author or author, time=one.time or moment) for one in judgements]
     with without_reload(library):
-        ledger = loaded.ledger(search.ledger)
-        ledger.undo(replaced)
-        ledger.add(made)
+        loaded.ledger(search.ledger).replace(replaced, made)
     return rank_cases(library, search, k=k, reporter=reporter)
 
 

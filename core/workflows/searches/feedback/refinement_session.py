@@ -11,12 +11,11 @@ import numpy as np
 from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_CASES, HELD_OUT_PATIENTS
 from semblance.core.evaluation.intervals import over_queries
-from semblance.core.evaluation.neighbours import distances_after_steps
+from semblance.core.evaluation.neighbours import EmbeddedDistances
 from semblance.core.evaluation.scores import retrieval_accuracy
 from semblance.core.imaging.region import Region
 from semblance.core.library.location import LibraryLocation
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.distances import LinearDistance
 from semblance.core.metrics.relevance_feedback.feedback_space import FeedbackSpace
 from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackForm
 from semblance.core.retrieval.index import Position, Rows
@@ -183,7 +182,9 @@ class RefinementSession:
     def index_for(self, vector: Matrix) -> RefinedIndex:
         """The index for the query, cached until it changes."""
         if self._index is None:
-            self._index = RefinedIndex(self.coordinates, vector, self.space.initial_weights)
+            self._index = RefinedIndex(
+                self.coordinates, vector, self.space.initial_weights, self.loaded.index
+            )
         elif not np.array_equal(self._index.query, vector):
             self._index.set_query(vector)
         return self._index
@@ -257,7 +258,8 @@ class RefinementSession:
         known = not elsewhere and bool(used.any()) and bool((loaded.patient_codes[used] >= 0).all())
         known = known and bool((loaded.patient_codes[places] >= 0).all())
         own = identities.codes(loaded.rows[places])
-        return _HeldOut(places, findings.astype(np.intp), own, loaded.keys[places], known)
+        ties = None if loaded.ties is None else loaded.ties[places]
+        return _HeldOut(places, findings.astype(np.intp), own, loaded.keys[places], ties, known)
 
 
 @dataclass(frozen=True)
@@ -274,7 +276,8 @@ class HeldOutScore:
 
 @dataclass(frozen=True, eq=False)
 class _HeldOut:
-    """Positions (q,) of the cases to score on, with their findings, their patients or images, and lesions, as numbers.
+    """Positions (q,) of the cases to score on, with their findings, their patients or images, and lesions, as numbers,
+    and the rows (q, d) that break ties.
 
     ``patients_known``: whether the patients of all of them, and of all training and judged cases, are known.
     """
@@ -283,11 +286,13 @@ class _HeldOut:
     findings: Rows
     patients: Rows
     lesions: Rows
+    ties: Matrix | None
     patients_known: bool
 
     def accuracies(self, embedded: Matrix) -> Matrix:
         """(q,) retrieval accuracy@10 of each in the coordinates ``embedded`` (q, m), NaN if undefined."""
-        distances = distances_after_steps(LinearDistance(embedded.shape[1]), embedded, embedded, self.lesions)
+        second = None if self.ties is None else (self.ties, self.ties)
+        distances = EmbeddedDistances(embedded, embedded, second, self.lesions)
         per_query: Matrix = retrieval_accuracy(distances, self.findings, self.patients, 10)[:, -1]
         return per_query
 

@@ -136,6 +136,24 @@ def test_a_removed_query_is_not_searched_with(commands, context, path):
     assert context.state.query is None
 
 
+@pytest.mark.parametrize("meanwhile", [None, "s/2.png"])
+def test_a_query_comes_back_with_its_case_unless_another_one_followed(commands, context, meanwhile):
+    state = context.state
+    state.set_query(Query(case="s/0.png"))
+    state.set_in_report("s/3.png", True)
+    commands.remove([1])
+    context.jobs.run_pending()
+    assert state.query is None
+    if meanwhile is not None:
+        state.set_query(Query(case=meanwhile))
+        # Going back would lead to a case that is not there.
+        assert [entry.search.query.case for entry in state.history.entries] == [meanwhile]
+    commands.commands["undo_edit"]()
+    context.jobs.run_pending()
+    assert state.query == Query(case=meanwhile or "s/0.png")
+    assert state.is_in_report("s/3.png") == (meanwhile is None)
+
+
 def test_the_dialog_sets_or_removes_a_patient(commands, context, monkeypatch):
     from semblance.app.library import edit_commands
 

@@ -16,7 +16,9 @@ from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.core.imaging.region import Region
 from semblance.core.library.case_columns import case_columns
 from semblance.core.library.case_headers import DATE, GROUPS, READ, HeaderColumns, case_headers
+from semblance.core.library.text_query import TextHit
 from semblance.core.searches.query import Query
+from semblance.core.workflows.library import find_cases
 from tests.helpers.scored_snapshots import CASES, TRAINED, metric, snapshot
 
 LEFT = Qt.MouseButton.LeftButton
@@ -366,6 +368,33 @@ def test_the_filter_adds_what_the_headers_say(qtbot, panel, context, monkeypatch
     qtbot.waitUntil(lambda: shown_cases(panel) == ["c003"])
     context.jobs.run_pending()
     assert searched == [["spiculated"], ["c003"]]
+
+
+def test_cases_say_where_the_words_of_the_filter_are(qtbot, panel, context, monkeypatch):
+    read = []
+
+    def text_hits(_path, rows, text, *, reporter=None):
+        read.append(rows)
+        return {rows[0]: TextHit("notes", "a mass with spiculated margins", 12, 22)}
+
+    rows = LIBRARY.columns.case_row[[3, 5]]
+    monkeypatch.setattr(find_cases, "header_rows", lambda _path, of, reporter=None: dict.fromkeys(of, rows))
+    monkeypatch.setattr(find_cases, "text_hits", text_hits)
+    panel.search.setText("spiculated")
+    qtbot.waitUntil(lambda: shown_cases(panel) == [])
+    context.jobs.run_pending()
+    context.jobs.run_pending()
+    model = panel.grid.model()
+    assert model.row_lines(0)[1] == "…spiculated margins"
+    assert "Notes: a mass with spiculated margins" in model.describe(0)
+    assert model.row_lines(1)[1] == ""
+    panel.grid.set_current(model.case_row(1))
+    panel.grid.set_current(model.case_row(0))
+    assert panel.hit.text() == "Notes: a mass with spiculated margins"
+    assert len(read) == 1, "what was read is kept"
+    panel.search.clear()
+    qtbot.waitUntil(lambda: len(shown_cases(panel)) == CASES)
+    assert panel.hit.isHidden() and not panel.grid.model().hits
 
 
 def test_studies_are_shown_by_patient_until_a_view_is_chosen(qtbot, panel, context):

@@ -8,6 +8,7 @@ import pytest
 
 from semblance.app.shell.query_history import MOST
 from semblance.app.shell.state import WindowState
+from semblance.core.imaging.measurements import Figure
 from semblance.core.imaging.region import Region
 from semblance.core.searches.query import Query
 from tests.helpers.scored_snapshots import metric, snapshot
@@ -22,14 +23,29 @@ def state(qtbot):
 
 def shown(state):
     """What the history brings back."""
-    return state.query, state.match, state.ledger, state.note("c001")
+    noted = state.note("c001"), state._search.in_report, state.measured
+    return state.query, state.match, state.ledger, noted
 
 
 def test_back_and_forward_as_in_a_browser_whatever_else_is_done(state):
     """A model of lists is driven with the same random steps."""
     rng, past, place = random.Random(7), [], -1
     for step in range(600):
-        act = rng.choice(["case", "file", "region", "note", "back", "forward", "metric", "again", "option"])
+        act = rng.choice(
+            [
+                "case",
+                "file",
+                "region",
+                "note",
+                "report",
+                "measure",
+                "back",
+                "forward",
+                "metric",
+                "again",
+                "option",
+            ]
+        )
         if act in ("case", "file") or not past:
             number = rng.randrange(8)
             query = Query(image=Path(f"/f{number}.png")) if act == "file" else Query(case=f"c{number:03}")
@@ -42,6 +58,12 @@ def test_back_and_forward_as_in_a_browser_whatever_else_is_done(state):
             past[place] = shown(state)
         elif act == "note":
             state.set_note("c001", f"note {step}")
+            past[place] = shown(state)
+        elif act == "report":
+            state.set_in_report(f"c{rng.randrange(3):03}", rng.random() < 0.7)
+            past[place] = shown(state)
+        elif act == "measure":
+            state.set_measured([Figure("length", ((0.0, 0.0), (float(step), 0.0)))])
             past[place] = shown(state)
         elif act == "metric":
             state.set_metric(rng.choice(["good", "other"]))

@@ -101,3 +101,10 @@ def test_the_score_of_rows_is_the_share_of_their_finding_among_the_nearest():
     np.fill_diagonal(d, np.inf)
     expected = np.mean([np.mean(y[np.argsort(row)[:10]] == own) for row, own in zip(d, y, strict=True)])
     assert learner.score(X, y) == pytest.approx(expected)
+
+
+def test_the_score_of_few_bits_does_not_depend_on_the_order_of_the_rows():
+    X, y = problem("two findings")
+    learner = make_learner("bdm", rounds=2, random_state=0).fit(X, y)
+    backwards = np.arange(len(X))[::-1]
+    assert learner.score(X[backwards], y[backwards]) == pytest.approx(learner.score(X, y), abs=1e-12)

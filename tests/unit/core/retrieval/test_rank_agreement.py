@@ -65,9 +65,12 @@ def test_the_whole_ranking_sorts_all_distances_without_patient_and_copies():
     rows = rng.integers(0, 4, (60, 3)).astype(np.float64)
     patients = np.array([f"P{n // 3}" if n % 5 else None for n in range(60)], dtype=object)
     keys = rng.integers(-1, 25, 60)
-    query = EmbeddedQuery(rows[7], None, 7, patients[7], int(keys[7]))
-    ranking, order = whole_order(Index(rows), query, 10, patients=patients, keys=keys)
-    by_distance = sorted(range(60), key=lambda n: (((rows[n] - rows[7]) ** 2).sum(), n))
+    ties = rng.normal(size=(60, 2))
+    query = EmbeddedQuery(rows[7], ties[7], 7, patients[7], int(keys[7]))
+    ranking, order = whole_order(Index(rows, ties), query, 10, patients=patients, keys=keys)
+    by_distance = sorted(
+        range(60), key=lambda n: (((rows[n] - rows[7]) ** 2).sum(), ((ties[n] - ties[7]) ** 2).sum())
+    )
     expected, grouped = [], set()
     for n in by_distance:
         if n == 7 or patients[n] == patients[7] or (keys[7] >= 0 and keys[n] == keys[7]):

@@ -5,6 +5,7 @@ import pytest
 
 from semblance.core.errors import BadInput
 from semblance.core.metrics.distances import CityBlockDistance
+from semblance.core.retrieval.feedback import MarkedIndex
 from semblance.core.retrieval.index import DistanceIndex, Index
 from semblance.core.retrieval.ranking import BATCH, EmbeddedQuery, diverse_order, rank, rank_many
 
@@ -74,6 +75,20 @@ def test_equal_distances_follow_the_tie_break():
     index = Index(np.zeros((4, 1)), np.array([[3.0], [1.0], [2.0], [0.0]]))
     query = EmbeddedQuery(np.zeros(1), tie_break=np.zeros(1))
     assert rank(index, query, 3).rows.tolist() == [3, 1, 2]
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_cases_left_out_are_counted_only_before_the_last_one_by_the_tie_break(k):
+    # All are equally near; the patient's own come second and fifth.
+    ties = np.array([[0.0], [1.0], [2.0], [3.0], [4.0], [5.0]])
+    patients = np.array(["q", "a", "q", "b", "c", "q"], dtype=object)
+    query = EmbeddedQuery(np.zeros(1), np.zeros(1), 0, "q")
+    equal = np.zeros((6, 1))
+    scores = np.zeros(6)
+    for index in (Index(equal, ties), MarkedIndex(scores, scores, lambda rows: ties[rows, 0])):
+        ranking = rank(index, query, k, patients=patients)
+        assert ranking.rows.tolist() == [1, 3, 4][:k]
+        assert ranking.hidden_same_patient == (k > 1)
 
 
 def test_columns_that_do_not_fit_are_refused():

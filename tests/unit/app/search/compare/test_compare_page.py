@@ -68,6 +68,11 @@ def test_a_tool_that_a_key_chose_measures_both_images(panel, qtbot):
     assert [view.tool for view in views] == ["select", "rectangle"]
 
 
+def test_a_button_that_is_pressed_leaves_the_keyboard_at_the_images(panel):
+    for button in (panel.back, panel.linked, panel.search_region, panel.acts.in_report):
+        assert button.focusPolicy() == Qt.FocusPolicy.TabFocus
+
+
 def test_keys_step_through_the_ranks_and_go_back(panel, jobs, qtbot):
     left = panel.panes[1].view.viewport.x
     qtbot.keyClick(panel.panes[1].view, Qt.Key.Key_Right)
@@ -218,7 +223,7 @@ def test_query_outside_the_library_is_compared(panel, jobs, tmp_path):
     assert panel.panes[0].view.image.width == 400
     assert panel.panes[0].view.image.is_colour
     assert panel.facts.texts()[1][1] == "not given"
-    assert ["Burnt-in marks", "1", "–"] in panel.facts.texts()
+    assert ["Burnt-in annotations", "1", "–"] in panel.facts.texts()
     first, second = (pane.view for pane in panel.panes)
     assert not second.image.is_colour
     assert first.height() == second.height()
@@ -334,13 +339,19 @@ def test_cases_and_notes_are_chosen_for_the_report(panel, qtbot, jobs):
     qtbot.keyClick(panel.panes[1].view, Qt.Key.Key_Right)
     jobs.run_pending()
     assert (panel.in_report.isChecked(), panel.notes.toPlainText()) == (False, "")
+    assert panel.in_report.text() == "Add to report"
     assert panel.state.search.in_report == (first,)
     assert panel.state.search.notes == ((first, "same margin"),)
     qtbot.keyClick(panel.panes[1].view, Qt.Key.Key_Left)
     jobs.run_pending()
     assert (panel.in_report.isChecked(), panel.notes.toPlainText()) == (True, "same margin")
+    assert panel.in_report.text() == "In the report"
     panel.state.set_query(Query(case=second))
     assert (panel.state.search.in_report, panel.state.search.notes) == ((), ())
+    # Until the ranking of the query is there, there is no case to choose or to note anything on.
+    assert (panel.in_report.isChecked(), panel.notes.toPlainText()) == (False, "")
+    assert (panel.in_report.text(), panel.in_report.isEnabled()) == ("Add to report", False)
+    assert panel.notes.isReadOnly()
 
 
 @pytest.mark.parametrize(

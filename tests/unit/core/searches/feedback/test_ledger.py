@@ -65,6 +65,22 @@ def test_judgements_are_undone_and_redone_in_any_order() -> None:
         ledger.undo([99])
 
 
+def test_a_mark_that_replaced_another_is_one_step_of_undo_and_redo() -> None:
+    ledger = Ledger()
+    (liked, _) = ledger.add([like("q", "a"), like("q", "b")])
+    (changed,) = ledger.replace([liked], [unlike("q", "a")])
+    for _ in range(2):
+        assert ledger.undo_last() == [changed]
+        assert cases_in_force(ledger) == ["a", "b"]
+        assert ledger.redo_last() == [changed]
+        assert cases_in_force(ledger) == ["b", "a"]
+        # What it replaced is not what was undone last.
+        assert ledger.redo_last() == []
+    # The same mark again takes it away, and brings nothing back.
+    ledger.undo([changed])
+    assert cases_in_force(ledger) == ["b"]
+
+
 def test_repeated_judgement_of_one_person_is_stored_once() -> None:
     ledger = Ledger()
     ids = [ledger.add([like("q", "a", author=f"person {n % 2}")])[0] for n in range(100)]
