@@ -25,6 +25,7 @@ from semblance.app.search.saved import save_search
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_file
+from semblance.app.shell.jobs import Job
 from semblance.app.shell.local_time import local_time
 from semblance.app.shell.query_source import QuerySource
 from semblance.app.shell.state import Change
@@ -226,10 +227,8 @@ class SearchesPanel(Panel):
         else:
             super().keyPressEvent(event)
 
-    def _refresh_after(self, job: object) -> None:
-        from semblance.app.shell.jobs import Job
-
-        if isinstance(job, Job):
+    def _refresh_after(self, job: Job | None) -> None:
+        if job is not None:
             job.done.connect(self._refresh_when_done)
 
     def _refresh_when_done(self, _result: object) -> None:
