@@ -66,10 +66,8 @@ class KeyImages(QObject):
         if not self._context.state.can_write:
             self._context.messages.info(self._context.state.why_not_written)
             return
-        window, image = view.window_level, view.image
-        ends = None if window is None else (image.value(window.low), image.value(window.high))
         slab = self._pane.slabs.get(0) if view.slab_text else None
-        key = KeyImage(self._pane.place, ends, view.inverted, slab)
+        key = KeyImage(self._pane.place, view.window_values, view.inverted, slab)
         self._run(partial(key_images.mark_key_image, is_marked=not self.is_marked), row, key)
 
     def go_to_next(self) -> None:

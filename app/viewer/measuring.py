@@ -96,7 +96,6 @@ class MeasureTool(QObject):
         self.image_id += 1
         self._calibrations = tuple(calibrations)
         self.values.clear()
-        self._undo.clear()
         self._here = Figure("")
         self._before = None
         self.show(())
@@ -275,15 +274,11 @@ class MeasureTool(QObject):
         """Points are clicked, or lines are drawn: a second line drawn gives the angle between both."""
         assert self.draft is not None
         points = self.draft.points
-        if len(points) == 2:
-            # Clicked: the second point is still to come. Drawn: the third.
-            self.draft = replace(self.draft, points=points if is_click else (*points, points[-1]))
-        elif len(points) == 3:
-            self.draft = replace(self.draft, points=points)
-        elif is_click:
-            self._finish(replace(self.draft, points=points[:3]))
-        else:
-            self._finish(self.draft)
+        if len(points) == 2 and not is_click:
+            # A first line was drawn: the end of the second is still to come.
+            self.draft = replace(self.draft, points=(*points, points[-1]))
+        elif len(points) > 3:
+            self._finish(replace(self.draft, points=points[:3]) if is_click else self.draft)
 
     def _finish(self, figure: Figure | None) -> None:
         self.draft, self._kind = None, ""

@@ -195,14 +195,26 @@ class CaseColumns:
         indices = self.indices_of_rows(case_rows)
         return self.ids.chosen(indices[indices >= 0])
 
-    def index_of_id(self, case_id: str) -> int:
-        """The position of a case id, -1 where it is not in this snapshot."""
+    def index_of_id(self, case_id: str | None) -> int:
+        """The position of a case id, -1 where it is not in this snapshot, and without one."""
+        if not case_id:
+            return -1
         index = self._found_ids.get(case_id)
         if index is None:
             if len(self._found_ids) >= _MOST_FOUND:
                 self._found_ids.clear()
             index = self._found_ids[case_id] = self._find_id(case_id)
         return index
+
+    def row_of_id(self, case_id: str | None) -> int:
+        """The catalogue row of a case id, -1 where it is not in this snapshot, and without one."""
+        index = self.index_of_id(case_id)
+        return int(self.case_row[index]) if index >= 0 else -1
+
+    def name_of_id(self, case_id: str) -> str:
+        """The :meth:`name` of a case, the id itself where it is not in this snapshot."""
+        index = self.index_of_id(case_id)
+        return self.name(index) if index >= 0 else case_id
 
     @cached_property
     def _found_ids(self) -> dict[str, int]:

@@ -31,7 +31,7 @@ def test_the_cases_of_a_library_that_opens_have_the_keyboard(trained):
     with open_window(trained) as window:
         window.activateWindow()
         assert window.focusWidget() is window.panels.library.grid
-        assert window.panels.library.grid.current() == window.panels.library.query_row() != NONE
+        assert window.panels.library.grid.current() == window.context.state.query_row != NONE
 
 
 def test_a_key_leads_to_each_panel_shown_or_not(qtbot, trained):

@@ -119,6 +119,9 @@ def test_rows_and_ids_lead_back(columns: CaseColumns) -> None:
     assert [columns.index_of_row(row) for row in (2, 11, 4, 99)] == [0, 4, -1, -1]
     assert columns.index_of_id("Ünal") == 2
     assert columns.index_of_id("no") == -1
+    rows = [columns.row_of_id(case) for case in ("Ünal", "no", "", None)]
+    assert rows == [columns.case_row[2], -1, -1, -1]
+    assert [columns.name_of_id(case) for case in ("Ünal", "no")] == [columns.name(2), "no"]
 
 
 def test_an_empty_library_answers_too() -> None:
