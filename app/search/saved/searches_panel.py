@@ -278,7 +278,7 @@ class SearchesPanel(Panel):
         self._refresh_after(save_search.restore(self._context, token))
 
     def _show(self, found: list[SavedSearch]) -> None:
-        previous = self._selected()
+        previous, row = self._selected(), self.list.currentRow()
         self._searches = found
         self.list.clear()
         for search in found:
@@ -295,10 +295,10 @@ class SearchesPanel(Panel):
             save.trigger,
         )
         self._pages.setCurrentIndex(1 if found else 0)
-        place = (
-            self.names().index(previous.name) if previous is not None and previous.name in self.names() else 0
-        )
-        self.list.setCurrentRow(place if found else -1)
+        if previous is not None and previous.name in self.names():
+            row = self.names().index(previous.name)
+        # A renamed search has the place that it had.
+        self.list.setCurrentRow(min(max(row, 0), len(found) - 1))
         if found and previous is None:
             self.list.setFocus()
         self._update_buttons()
