@@ -146,6 +146,10 @@ class FactList(QWidget):
         label.setAccessibleName(f"{name}: {label.text()}")
         self.show_fact(name, value is not None)
 
+    def widget(self, name: str) -> QWidget | None:
+        """What shows the value of ``name``, if there is one."""
+        return self._values.get(name)
+
     def set_widget(self, name: str, widget: QWidget) -> None:
         """Show a widget as the value of ``name``."""
         old = self._values.pop(name, None)
@@ -159,10 +163,12 @@ class FactList(QWidget):
 
     def show_fact(self, name: str, shown: bool) -> None:
         """Show or hide a row."""
-        self._names[name].setVisible(shown)
+        label = self._names[name]
+        label.setVisible(shown)
         if name in self._values:
             self._values[name].setVisible(shown)
-        self._fit()
+        # Any other change of the grid would lay out again all that is around it.
+        self._fit_row(list(self._names).index(name), label)
 
     def text(self, name: str) -> str:
         """The value of ``name``; empty while the row is hidden."""
@@ -173,4 +179,9 @@ class FactList(QWidget):
         self._grid.setHorizontalSpacing(theme().px(GAP))
         self._grid.setColumnMinimumWidth(0, theme().px(NAMES) - theme().px(GAP))
         for row, label in enumerate(self._names.values()):
-            self._grid.setRowMinimumHeight(row, 0 if label.isHidden() else theme().px(ROW))
+            self._fit_row(row, label)
+
+    def _fit_row(self, row: int, label: QWidget) -> None:
+        height = 0 if label.isHidden() else theme().px(ROW)
+        if self._grid.rowMinimumHeight(row) != height:
+            self._grid.setRowMinimumHeight(row, height)

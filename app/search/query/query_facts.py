@@ -45,7 +45,12 @@ class QueryFacts(FactList):
             self.set_fact(FINDING, tr("not given") if has_query else None)
         else:
             code = int(columns.finding[index])
-            self.set_widget(FINDING, FindingChip(code, columns.letters[finding], finding))
+            chip = self.widget(FINDING)
+            if not isinstance(chip, FindingChip):
+                chip = FindingChip(code, columns.letters[finding], finding)
+                self.set_widget(FINDING, chip)
+            chip.set_finding(code, columns.letters[finding], finding)
+            self.show_fact(FINDING, True)
         patient = columns.patient_name(index) if index >= 0 else None
         self.set_fact(PATIENT, (patient or tr("not known")) if index >= 0 else None)
 

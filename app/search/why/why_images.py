@@ -181,10 +181,16 @@ class WhyImages(QWidget):
         self.reason.show_comparison(None)
         self._update_switch()
 
-    def clear(self) -> None:
-        """Remove the images and drop the job that prepares new ones."""
+    def drop(self) -> None:
+        """Drop the job that prepares images, and what is marked on those shown: the query may be another one."""
         self._context.jobs.cancel_channel(IMAGES_CHANNEL)
         self._late_timer.stop()
+        self._places = None
+        self._draw_places("")
+
+    def clear(self) -> None:
+        """Remove the images and drop the job that prepares new ones."""
+        self.drop()
         for image in (self.query, self.case):
             image.show_image(AnnotatedImage())
         self.note.setText("")
