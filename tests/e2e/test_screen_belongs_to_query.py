@@ -28,6 +28,7 @@ from semblance.app.shell import library_operations, search_operations
 from semblance.app.shell.settings import Settings
 from semblance.app.widgets.panel import FullPage
 from semblance.app.window.main_window import MainWindow
+from semblance.app.window.panels import Panels
 from semblance.core.imaging.region import Region
 from tests.helpers.long_run import LONG
 from tests.helpers.named_images import (
@@ -453,8 +454,11 @@ class ScreenMachine(RuleBasedStateMachine):
             assert named is not None and named[0] == query, "full size shows another query"
         elif not (self.has_library() and self.full.is_full_size):
             self.full_shows_query = False
-        header = getattr(self.window.parts.commands, "_header", None) if self.has_library() else None
-        if header is not None and header.isVisible() and self.header_shows_query:
+        if self.compare_page.isVisible():
+            # There the header follows the case that is looked at.
+            self.header_shows_query = False
+        header = Panels.file_header.built(self.window.panels)
+        if self.has_library() and header is not None and header.isVisible() and self.header_shows_query:
             named = NAME.search(header.view._name.text())
             assert named is not None and named[0] == query, "the file header is another query's"
 
