@@ -152,7 +152,11 @@ def test_a_vector_is_read_in_every_form(tmp_path):
     (tmp_path / "comma.csv").write_text("0,5;-1;3\n")
     for file in tmp_path.iterdir():
         assert read_vector(file, 3).tolist() == expected, file.name
-    for text, says in (('["a"]', "one vector"), ("[1, 1e999]", "no finite number at place 2"), ("[[1],[2]]", "one vector")):
+    for text, says in (
+        ('["a"]', "one vector"),
+        ("[1, 1e999]", "no finite number at place 2"),
+        ("[[1],[2]]", "one vector"),
+    ):
         (tmp_path / "bad.json").write_text(text)
         with pytest.raises(BadInput, match=says):
             read_vector(tmp_path / "bad.json")
