@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from semblance.app.cli.options import Json, LibraryArgument, case_ids, parse_region
+from semblance.app.cli.options import Json, LibraryArgument, case_ids, cleans_pixels, parse_region
 from semblance.app.cli.output import ConsoleReporter, EntryLines, print_document, printer
 
 commands = typer.Typer(
@@ -26,6 +26,8 @@ def _line(collection: Any) -> str:
 
 _show_list = printer(EntryLines("collections", _line, empty="There is no collection."))
 _show = printer(_line, EntryLines("items", "{position:4}  {case_id}  {notes}"))
+
+_show_export = printer(EntryLines("files", "{}"), EntryLines("failed", "{case_id} is left out: {reason}"))
 
 
 @commands.command("list")
@@ -102,10 +104,9 @@ def export(
     as_json: Json = False,
 ) -> None:
     """Write a collection for others. It is de-identified unless --identified is given."""
-    from semblance.app.cli.reports import cleans_pixels
     from semblance.core.workflows.teaching.export_collection import CollectionExport, export_collection
 
     options = CollectionExport(identified, free_text, cleans_pixels(clean))
     with ConsoleReporter() as reporter:
-        files = export_collection(library, name, out, options, reporter=reporter)
-    print_document({"files": [str(file) for file in files]}, as_json, printer(EntryLines("files", "{}")))
+        result = export_collection(library, name, out, options, reporter=reporter)
+    print_document(result, as_json, _show_export)

@@ -85,6 +85,17 @@ def names_in(text: str | None) -> tuple[str, ...]:
     return tuple(one for part in composed(text or "").split(",") if (one := part.strip()))
 
 
+def cleans_pixels(clean: list[str] | None) -> bool:
+    """Whether ``--clean`` was given.
+
+    Raises:
+        BadArguments: with something else than pixels.
+    """
+    if set(clean or ()) - {"pixels"}:
+        raise BadArguments("Only pixels can be cleaned.", "Use --clean pixels.")
+    return bool(clean)
+
+
 def case_ids(text: str | None) -> tuple[str, ...]:
     """The case ids in a list with commas, each once."""
     return tuple(dict.fromkeys(names_in(text)))

@@ -13,6 +13,7 @@ from semblance.app.cli.options import (
     LibraryArgument,
     Vector,
     case_ids,
+    cleans_pixels,
     parse_region,
     vector_of,
 )
@@ -32,17 +33,6 @@ show_reports = printer(
     EntryLines("failed", "No report of {case_id}: {reason}"),
 )
 _show_files = printer(EntryLines("files", "{}"))
-
-
-def cleans_pixels(clean: list[str] | None) -> bool:
-    """Whether ``--clean`` was given.
-
-    Raises:
-        BadArguments: with something else than pixels.
-    """
-    if set(clean or ()) - {"pixels"}:
-        raise BadArguments("In a report only pixels can be cleaned.", "Use --clean pixels.")
-    return bool(clean)
 
 
 @commands.command()
@@ -221,9 +211,7 @@ def export_images_(
     )
     from semblance.core.workflows.searches.batch_queries import all_cases, listed_cases
 
-    if set(clean or ()) - {"pixels"}:
-        raise BadArguments("In an image only pixels can be cleaned.", "Use --clean pixels.")
-    options = ImageExportOptions(kind, size, marks, bool(clean), identified)
+    options = ImageExportOptions(kind, size, marks, cleans_pixels(clean), identified)
     if cases.startswith(_COLLECTION):
         chosen = cases_of_collection(library, cases.removeprefix(_COLLECTION))
     elif cases == "all":
@@ -231,7 +219,7 @@ def export_images_(
     elif Path(cases).is_file():
         chosen = listed_cases(Path(cases))
     else:
-        chosen = [composed(case) for case in case_ids(cases)]
+        chosen = list(case_ids(cases))
     with ConsoleReporter() as reporter:
         result = export_images(library, chosen, out, options, reporter=reporter)
     print_document(result, as_json, _show_images)

@@ -7,9 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from semblance.app.cli.options import Json, LibraryArgument
+from semblance.app.cli.options import Json, LibraryArgument, cleans_pixels
 from semblance.app.cli.output import echo, print_document
-from semblance.core.errors import BadArguments
 
 commands = typer.Typer()
 
@@ -77,9 +76,8 @@ def serve(
     from semblance.core.network.servers import parse_listen_address
     from semblance.core.workflows.network.answer_requests import describe_served_library
 
-    if set(clean or ()) - {"pixels"}:
-        raise BadArguments("In answers only pixels can be cleaned.", "Use --clean pixels.")
-    if clean:
+    clean_pixels = cleans_pixels(clean)
+    if clean_pixels:
         # Without the network the server does not start. Every answer would be refused.
         text_detector()
     describe_served_library(library)
@@ -102,7 +100,7 @@ def serve(
         identified,
         tuple(allow_origin or ()),
         workers,
-        clean_pixels=bool(clean),
+        clean_pixels=clean_pixels,
         hosts=tuple(allow_host or ()),
     )
     serve_library(settings, host, port, ready=ready, certificate=certificate, key=key)

@@ -356,7 +356,9 @@ class ScoreDelegate(QStyledItemDelegate):
             text_rect.setRight(text_rect.right() - width)
             text_cache(BASE, 600 if bold else 400).draw(painter, text_rect, value, text_colour, alignment)
             return
-        text_cache(BASE, 600 if bold else 400).draw(painter, text_rect, cell.text, text_colour, alignment)
+        text_cache(BASE, 600 if bold else 400).draw(
+            painter, text_rect, cell.text, text_colour, alignment, middle=True
+        )
 
 
 def _draw_stale(painter: QPainter, rect: QRect, text_width: int) -> None:

@@ -115,11 +115,10 @@ class EditCommands(QObject):
     def _fill_lesions(self, menu: QMenu, rows: Rows) -> None:
         state, one, n = self._context.state, len(rows) == 1, format_number(len(rows), ",")
         assert state.library is not None
-        query = state.columns.index_of_id(state.query.case) if state.query and state.query.case else -1
-        query_row = int(state.columns.case_row[query]) if query >= 0 else None
+        query_row = state.query_row
         if not one:
             menu.addAction(tr("Mark {n} cases as one lesion", n=n), partial(self.join, rows))
-        elif query_row is not None and query_row not in (*rows, *self._lesion_of(rows[0])):
+        elif query_row >= 0 and query_row not in (*rows, *self._lesion_of(rows[0])):
             both = np.array([query_row, rows[0]])
             menu.addAction(tr("Mark as the same lesion as the query"), partial(self.join, both))
         if self._are_grouped(rows).any():
@@ -190,7 +189,7 @@ class EditCommands(QObject):
         self._ask(
             rows,
             tr("Set finding"),
-            tr_n("Finding of {case}", "Finding of {n} cases", len(rows), case=self._first_id(rows)),
+            tr_n("Finding of {case}", "Finding of {n} cases", len(rows), case=self._first_name(rows)),
             columns.findings,
             seen,
             tr("No finding"),
@@ -205,7 +204,7 @@ class EditCommands(QObject):
         self._ask(
             rows,
             tr("Set patient"),
-            tr_n("Patient of {case}", "Patient of {n} cases", len(rows), case=self._first_id(rows)),
+            tr_n("Patient of {case}", "Patient of {n} cases", len(rows), case=self._first_name(rows)),
             columns.patients,
             seen,
             tr("Patient not known"),
@@ -299,8 +298,10 @@ class EditCommands(QObject):
     def _ids(self, rows: Rows) -> list[str]:
         return self._context.state.columns.ids_of_rows(np.asarray(rows, dtype=np.int64))
 
-    def _first_id(self, rows: Rows) -> str:
-        return next(iter(self._ids(rows[:1])), "")
+    def _first_name(self, rows: Rows) -> str:
+        """The name of the first case, as lists show it."""
+        columns = self._context.state.columns
+        return columns.name(columns.index_of_row(int(rows[0]))) if len(rows) else ""
 
 
 class EditHistoryPanel(ListPanel):

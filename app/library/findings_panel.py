@@ -24,7 +24,7 @@ from semblance.app.shell.theme import plain_tip, theme, theme_signals
 from semblance.app.widgets.dialog import dialog_button
 from semblance.app.widgets.finding_chips import SIDE, chip_pixmap
 from semblance.app.widgets.labels import WrappedLabel
-from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.layouts import WrappingRow, vbox
 from semblance.app.widgets.menus import Menu, open_below
 from semblance.app.widgets.panel import Panel
 from semblance.core.language import format_number, tr, visible
@@ -69,8 +69,7 @@ class FindingsPanel(Panel):
         self.add_button = dialog_button(tr("Add"), self._add, tr("Add the finding"))
         self.undo_button = dialog_button(tr("Undo"), partial(edit_operations.undo, context))
         self._note = WrappedLabel(role="second")
-        buttons = hbox(spacing=8)
-        for button in (
+        buttons = WrappingRow(
             self.rename_button,
             self.merge_button,
             self.colour_button,
@@ -78,11 +77,9 @@ class FindingsPanel(Panel):
             self.down_button,
             self.delete_button,
             self.undo_button,
-        ):
-            buttons.addWidget(button)
-        buttons.addStretch(1)
-        buttons.addWidget(self.new_name, 2)
-        buttons.addWidget(self.add_button)
+            self.new_name,
+            self.add_button,
+        )
         layout = vbox(self, spacing=8, margins=(12, 8, 12, 8))
         layout.addLayout(buttons)
         layout.addWidget(self.table, 1)

@@ -227,7 +227,14 @@ class LibraryPanel(Panel):
                 self._show_hit(self.grid.current())
 
         job = self._context.jobs.run(
-            tr("Reading texts"), find_cases.text_hits, path, missing, text, channel="hit", quiet=True
+            tr("Reading texts"),
+            find_cases.text_hits,
+            path,
+            missing,
+            text,
+            pool=WorkerPool.READ,
+            channel="hit",
+            quiet=True,
         )
         job.done.connect(show)
 
@@ -252,7 +259,11 @@ class LibraryPanel(Panel):
         if change & Change.QUERY:
             self._search_timer.stop()
             self._select_query_case()
-            self.order_button.setVisible(bool(self.search.text().strip()) and self._state.query is not None)
+            self._offer_order()
+
+    def _offer_order(self) -> None:
+        """Offer to order by text and image where there are both."""
+        self.order_button.setVisible(bool(self.search.text().strip()) and self._state.query is not None)
 
     def _clear_filters(self) -> None:
         """Another library begins with all its cases."""
@@ -286,7 +297,9 @@ class LibraryPanel(Panel):
         """Search with the case ``steps`` positions after the query, or after the current case."""
         model = self.grid.model()
         if len(model):
-            start = model.position_of(self._next_query if self._search_timer.isActive() else self.query_row())
+            start = model.position_of(
+                self._next_query if self._search_timer.isActive() else self._state.query_row
+            )
             start = start if start != NO_PLACE else self.grid.current_place()
             place = min(len(model) - 1, max(0, start + steps))
             self.grid.set_current(model.case_row(place))
@@ -402,7 +415,7 @@ class LibraryPanel(Panel):
         self._show_patients()
         self._read_hits()
         self.show_all_button.setVisible(selected_rows is not None)
-        self.order_button.setVisible(bool(self.search.text().strip()) and self._state.query is not None)
+        self._offer_order()
         total = len(columns)
         shown = len(self._shown_order)
         if shown == total:
@@ -436,14 +449,8 @@ class LibraryPanel(Panel):
 
         self._context.follow(job, show)
 
-    def query_row(self) -> int:
-        """The catalogue row of the query, -1 if it is no case of the library."""
-        query, columns = self._state.query, self._state.columns
-        index = columns.index_of_id(query.case) if query is not None and query.case is not None else -1
-        return int(columns.case_row[index]) if index >= 0 else NONE
-
     def _select_query_case(self) -> None:
-        row = self.query_row()
+        row = self._state.query_row
         if row not in (NONE, self.grid.current()):
             self.grid.set_current(row)
 

@@ -23,7 +23,7 @@ from semblance.app.shell.state import Change
 from semblance.app.shell.theme import theme
 from semblance.app.widgets.dialog import dialog_button
 from semblance.app.widgets.labels import WrappedLabel
-from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.layouts import WrappingRow, vbox
 from semblance.app.widgets.panel import Panel
 from semblance.core.language import format_number, tr, tr_n, visible
 from semblance.core.library.records import unique_name
@@ -51,19 +51,17 @@ class MetricsPanel(Panel):
         self.export_button = dialog_button(tr("Export features…"), self.export)
         self.undo_button = dialog_button(tr("Undo"), partial(edit_operations.undo, context))
         self.note = WrappedLabel(role="second")
-        buttons = hbox(spacing=8)
-        for button in (
+        buttons = WrappingRow(
             self.rename_button,
             self.duplicate_button,
             self.delete_button,
             self.export_button,
             self.undo_button,
-        ):
-            buttons.addWidget(button)
-        buttons.addWidget(self.note, 1)
+        )
         layout = vbox(self, spacing=8, margins=(12, 8, 12, 8))
         layout.addLayout(buttons)
         layout.addWidget(self.tree, 1)
+        layout.addWidget(self.note)
         context.state.on_change(Change.LIBRARY | Change.CASES | Change.METRIC, self, self.refresh)
         self.refresh()
 

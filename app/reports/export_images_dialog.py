@@ -10,8 +10,13 @@ from pathlib import Path
 from PySide6.QtWidgets import QCheckBox, QLineEdit, QWidget
 
 from semblance.app.shell.context import Context
-from semblance.app.shell.file_dialogs import choose_target_folder, report_saved_file, target_folder
-from semblance.app.shell.jobs import WorkerPool
+from semblance.app.shell.file_dialogs import (
+    choose_target_folder,
+    report_failures,
+    report_saved_file,
+    target_folder,
+)
+from semblance.app.widgets.clean_pixels import clean_pixels_box
 from semblance.app.widgets.dialog import (
     Dialog,
     accept_button,
@@ -26,7 +31,6 @@ from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.widgets.layouts import line_with_buttons
 from semblance.app.widgets.message_lines import ErrorLine
 from semblance.core.errors import BadArguments, SemblanceError
-from semblance.core.imaging.text_detector import is_text_detector_installed
 from semblance.core.language import tr, tr_lazy
 from semblance.core.workflows.imaging import export_images as workflow
 from semblance.core.workflows.imaging.export_images import FULL, SCREEN, ImageExport, ImageExportOptions
@@ -46,7 +50,7 @@ _IDENTIFIED = tr("Files are named by their cases, and DICOM files keep their hea
 
 
 class ExportImagesDialog(Dialog):
-    """``choices``: texts with the ids of their cases. The teaching collections of the library are added to them."""
+    """``choices``: texts with the ids of their cases."""
 
     def __init__(
         self, context: Context, choices: Mapping[str, Sequence[str]], parent: QWidget | None = None
@@ -71,11 +75,7 @@ class ExportImagesDialog(Dialog):
             for key, text in entries:
                 box.addItem(text, key)
         self.marks = QCheckBox(tr("Draw regions and measurements"))
-        self.clean_pixels = QCheckBox(tr("Black out text in images"))
-        self.clean_pixels.setChecked(context.settings.blacks_out_text)
-        if not is_text_detector_installed():
-            self.clean_pixels.setEnabled(self.clean_pixels.isChecked())
-            self.clean_pixels.setToolTip(tr("Not installed. The help page Installation says how it is."))
+        self.clean_pixels = clean_pixels_box(context.settings)
         self.identified = QCheckBox(tr("Include patient identifiers"))
         self.note = WrappedLabel(role="small")
         stem = Path(target_folder()) / f"{tr('images')} {datetime.now():%Y-%m-%d %H.%M.%S}"
@@ -108,7 +108,6 @@ class ExportImagesDialog(Dialog):
         widen(self, _WIDTH)
         self.export_button.setFocus()
         self._update()
-        self._list_collections()
 
     def options(self) -> ImageExportOptions:
         """What is chosen."""
@@ -153,26 +152,6 @@ class ExportImagesDialog(Dialog):
         if folder := choose_target_folder(self, tr("Folder for the images")):
             self.folder.setText(str(folder / name))
 
-    def _list_collections(self) -> None:
-        if self._context.state.location is None:
-            return
-        job = self._context.jobs.run(
-            "",
-            workflow.collections_to_export,
-            self._context.state.location,
-            pool=WorkerPool.READ,
-            channel="collections to export",
-            quiet=True,
-        )
-        job.done.connect(self._add_collections)
-
-    def _add_collections(self, collections: Sequence[tuple[str, tuple[str, ...]]]) -> None:
-        for name, cases in collections:
-            if cases:
-                self.cases.addItem(
-                    tr("{what}: {n:,}", what=tr("collection {name}", name=name), n=len(cases)), tuple(cases)
-                )
-
     def _update(self) -> None:
         is_dicom, identified = self.kind.currentData() == "dicom", self.identified.isChecked()
         self._rows.setRowVisible(self.image_size, not is_dicom)
@@ -184,15 +163,7 @@ class ExportImagesDialog(Dialog):
         )
         self.error.set_error(None)
 
-    def done(self, result: int) -> None:
-        self._context.jobs.cancel_channel("collections to export")
-        super().done(result)
-
 
 def _report_failures(context: Context, result: ImageExport) -> None:
-    if result.failed:
-        case, reason = result.failed[0]
-        context.messages.warning(
-            tr("{n:,} cases have no image in {folder}.", n=len(result.failed), folder=result.folder.name),
-            tr("The first, {case}: {reason}", case=case, reason=reason),
-        )
+    text = tr("{n:,} cases have no image in {folder}.", n=len(result.failed), folder=result.folder.name)
+    report_failures(context, text, result.failed)

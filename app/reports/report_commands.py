@@ -11,9 +11,6 @@ import numpy as np
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
-from semblance.app.reports.export_images_dialog import ExportImagesDialog
-from semblance.app.reports.report_dialog import ReportDialog, query_selections
-from semblance.app.reports.report_request import ReportRequest
 from semblance.app.shell import file_dialogs, search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_file
@@ -23,10 +20,11 @@ from semblance.core.language import tr
 from semblance.core.reports.options import ReportOptions
 from semblance.core.searches.search import Search
 from semblance.core.workflows.reports import embedded_search
-from semblance.core.workflows.reports import write_reports as workflow
 
 if TYPE_CHECKING:
     from semblance.app.reports.deidentify_dialog import DeidentifyDialog
+    from semblance.app.reports.report_dialog import ReportRequest
+    from semblance.core.workflows.reports.write_reports import BatchResult
 
 
 class ReportCommands(QObject):
@@ -56,6 +54,8 @@ class ReportCommands(QObject):
 
     def create_report(self) -> None:
         """Choose format and contents beside a preview, and save the report."""
+        from semblance.app.reports.report_dialog import ReportDialog, query_selections
+
         state, query = self._context.state, self._context.state.query
         if query is None or state.metric is None:
             return
@@ -86,6 +86,8 @@ class ReportCommands(QObject):
 
     def export_images(self) -> None:
         """Choose cases, format and folder, and export the images."""
+        from semblance.app.reports.export_images_dialog import ExportImagesDialog
+
         choices = {text: cases for text, cases in self._exported_cases().items() if cases}
         dialog = ExportImagesDialog(self._context, choices, self._parent)
         dialog.finished.connect(dialog.deleteLater)
@@ -115,12 +117,14 @@ class ReportCommands(QObject):
 
 def write_report(context: Context, path: Path, options: ReportOptions | None = None) -> Job | None:
     """Write a report of the present ranking to ``path``. It is de-identified unless ``options`` say otherwise."""
+    from semblance.core.workflows.reports.write_reports import write_report_files
+
     state = context.state
     if state.location is None or state.search is None:
         return None
     job = context.jobs.run(
         tr("Writing {name}", name=path.name),
-        workflow.write_report_files,
+        write_report_files,
         state.location,
         state.search,
         path,
@@ -136,12 +140,14 @@ def write_reports(
     context: Context, folder: Path, cases: Sequence[str], kind: str, options: ReportOptions | None = None
 ) -> Job | None:
     """Write a report for each of ``cases``, with the metric and options of the present search."""
+    from semblance.core.workflows.reports.write_reports import write_reports as write
+
     state = context.state
     if state.location is None or state.search is None:
         return None
     job = context.jobs.run(
         tr("Writing reports into {name}", name=folder.name),
-        workflow.write_reports,
+        write,
         state.location,
         state.search,
         list(cases),
@@ -150,19 +156,15 @@ def write_reports(
         options,
     )
 
-    def show_summary(result: workflow.BatchResult) -> None:
+    def show_summary(result: BatchResult) -> None:
         summary = tr("{reports:,} reports are in {folder}.", reports=len(result.files), folder=folder)
-        if result.failed:
-            case, reason = result.failed[0]
-            context.messages.warning(
-                tr(
-                    "{summary} {failed:,} cases could not be used as queries.",
-                    summary=summary,
-                    failed=len(result.failed),
-                ),
-                tr("The first, {case}: {reason}", case=case, reason=reason),
-            )
-        else:
+        failed = tr(
+            "{summary} {failed:,} cases could not be used as queries.",
+            summary=summary,
+            failed=len(result.failed),
+        )
+        file_dialogs.report_failures(context, failed, result.failed)
+        if not result.failed:
             context.messages.info(summary)
 
     return context.follow(job, show_summary)

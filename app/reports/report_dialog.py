@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from uuid import uuid4
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QPlainTextEdit, QWidget
+from PySide6.QtGui import QImage, QKeySequence, QPalette, QPixmap, QResizeEvent, QShortcut
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QLabel,
+    QLineEdit,
+    QPlainTextEdit,
+    QScrollArea,
+    QStackedWidget,
+    QWidget,
+)
 
-from semblance.app.reports.report_preview import ReportPreviewView
-from semblance.app.reports.report_request import QuerySelection, ReportRequest
 from semblance.app.shell.context import Context
+from semblance.app.shell.event_loop import one_shot
 from semblance.app.shell.file_dialogs import choose_target_folder, target_folder
+from semblance.app.shell.jobs import WorkerPool
 from semblance.app.shell.settings import AUTHOR, REPORT_CLINIC, REPORT_LOGO, REPORT_PAGE
-from semblance.app.shell.theme import set_look, theme
+from semblance.app.shell.theme import colour, set_look, theme
+from semblance.app.widgets.clean_pixels import clean_pixels_box
 from semblance.app.widgets.dialog import (
     Dialog,
     accept_button,
@@ -25,15 +37,16 @@ from semblance.app.widgets.dialog import (
     form,
     resize_dialog,
 )
+from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.fields import NoWheelComboBox
 from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
 from semblance.app.widgets.layouts import PanelScrollArea, hbox, vbox
 from semblance.app.widgets.message_lines import ErrorLine
 from semblance.core.errors import SemblanceError
-from semblance.core.imaging.text_detector import is_text_detector_installed
-from semblance.core.language import tr
+from semblance.core.language import tr, tr_n
 from semblance.core.reports.options import ACCEPTED, ASSESSMENT, PAGES, REJECTED, ReportOptions, read_logo
 from semblance.core.reports.write_report import WRITERS, report_endings
+from semblance.core.workflows.reports.write_reports import ReportPreview, preview_report
 
 #: Formats of a report: suffix, or what a DICOM file is, and name.
 FORMATS = (
@@ -65,6 +78,30 @@ IDENTIFIED = tr("The report contains patient IDs and file paths. Share it with c
 FREE_TEXT = tr("Comments and body parts may name the patient: read them before you send the report.")
 _SIZE, _FORM_WIDTH = (1120, 820), 380
 _FORMAT = "report_form"
+PREVIEW_CHANNEL = "report preview"
+#: The preview waits so long for further typing, in ms.
+_PAUSE_MS = 250
+_MARGIN = 12
+_LEAST_WIDTH = 240
+
+
+@dataclass(frozen=True)
+class QuerySelection:
+    """A choice of queries: its text, and the ids of the cases, one report each. No ids: the present query."""
+
+    text: str
+    cases: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ReportRequest:
+    """``suffix`` of the files with its dot; the file ``target`` of the present query, or the folder for the reports on
+    ``cases``."""
+
+    suffix: str
+    options: ReportOptions
+    target: Path
+    cases: tuple[str, ...] = ()
 
 
 class ReportDialog(Dialog):
@@ -78,6 +115,8 @@ class ReportDialog(Dialog):
         self.request: ReportRequest | None = None
         self._made = datetime.now()
         self._letterhead_shown = self._letterhead_now()
+        #: The path and the content of the logo that was read last.
+        self._logo: tuple[str, bytes | None] = ("", None)
         #: The file that is replaced when Save is pressed again.
         self._replaces: Path | None = None
         self.setWindowTitle(tr("Report"))
@@ -107,14 +146,7 @@ class ReportDialog(Dialog):
         self.comment.setFixedHeight(theme().px(88))
         self.identified = QCheckBox(tr("Include patient identifiers"))
         self.free_text = QCheckBox(tr("Include free text"))
-        self.clean_pixels = QCheckBox(tr("Black out text in images"))
-        self.clean_pixels.setChecked(self._settings.blacks_out_text)
-        if is_text_detector_installed():
-            self.clean_pixels.setToolTip(tr("Takes about a second for each image."))
-        else:
-            # If the settings ask for it, only the person can say that text stays.
-            self.clean_pixels.setEnabled(self.clean_pixels.isChecked())
-            self.clean_pixels.setToolTip(tr("Not installed. The help page Installation says how it is."))
+        self.clean_pixels = clean_pixels_box(self._settings)
         self._privacy = WrappedLabel(role="small")
         self.name = QLineEdit()
         self.name.setAccessibleName(tr("Name of the file"))
@@ -212,10 +244,12 @@ class ReportDialog(Dialog):
         """
         chosen, (page, clinic, logo) = str(self.format_box.currentData()), self._letterhead_now()
         is_assessed = chosen == ASSESSMENT and not self.cases()
+        if logo != self._logo[0]:
+            self._logo = logo, read_logo(Path(logo).expanduser()) if logo else None
         return ReportOptions(
             page if page in PAGES else PAGES[0],
             clinic,
-            read_logo(Path(logo).expanduser()) if logo else None,
+            self._logo[1],
             self.comment.toPlainText().strip(),
             self.identified.isChecked(),
             self.free_text.isChecked(),
@@ -334,3 +368,126 @@ def query_selections(query_name: str, shown: list[str], held_out: list[str]) -> 
             if cases
         ),
     ]
+
+
+class ReportPreviewView(QWidget):
+    """The pages of a report, or the beginning of its text, as they will be in the file. The newest request wins.
+
+    :meth:`show_request` draws what is asked for in another process and leaves what was there until it is done."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__()
+        self._context = context
+        self._request: ReportRequest | None = None
+        self._key = uuid4().hex
+        self._pause = one_shot(self, self._start)
+        self.status = ElidedLabel(role="second")
+        self.pages: list[QLabel] = []
+        self._inner = QWidget()
+        self._column = vbox(self._inner, spacing=_MARGIN, margins=(_MARGIN, _MARGIN, _MARGIN, _MARGIN))
+        self._column.addStretch(1)
+        self._area = QScrollArea()
+        self._area.setAccessibleName(tr("Preview of the report"))
+        self._area.setWidget(self._inner)
+        self._area.setWidgetResizable(True)
+        self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        # White paper is set off from a white window.
+        self._inner.setAutoFillBackground(True)
+        palette = self._inner.palette()
+        palette.setColor(QPalette.ColorRole.Window, colour(theme().image_well))
+        self._inner.setPalette(palette)
+        self.text = QPlainTextEdit()
+        self.text.setReadOnly(True)
+        self.text.setAccessibleName(tr("Preview of the report"))
+        self.text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self.notice = EmptyState()
+        self.views = QStackedWidget()
+        for view in (self._area, self.text, self.notice):
+            self.views.addWidget(view)
+        column = vbox(self, spacing=6)
+        column.addWidget(self.views, 1)
+        column.addWidget(self.status)
+
+    def show_request(self, request: ReportRequest, *, at_once: bool = False) -> None:
+        """Show the report of ``request``; after a pause in the typing, unless ``at_once``."""
+        self._request = request
+        self.status.setText(tr("Drawing the preview…"))
+        self._pause.start(0 if at_once else _PAUSE_MS)
+
+    def cancel(self) -> None:
+        """Draw no more."""
+        self._pause.stop()
+        self._context.jobs.cancel_channel(PREVIEW_CHANNEL)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _start(self) -> None:
+        request, state = self._request, self._context.state
+        if request is None or state.location is None or state.search is None:
+            return
+        width = round(self._page_width() * self.devicePixelRatioF())
+        job = self._context.jobs.run(
+            "",
+            preview_report,
+            state.location,
+            state.search,
+            request.suffix,
+            request.options,
+            width,
+            case=request.cases[0] if request.cases else None,
+            dialog=self._key,
+            window_level=None if request.cases else state.window_level,
+            pool=WorkerPool.SEARCH,
+            channel=PREVIEW_CHANNEL,
+            quiet=True,
+        )
+        job.done.connect(self._show)
+        job.failed.connect(self._show_error)
+
+    def _page_width(self) -> int:
+        bar = self._area.verticalScrollBar().sizeHint().width()
+        return max(theme().px(_LEAST_WIDTH), self._area.width() - bar - 2 * _MARGIN)
+
+    def _show(self, preview: ReportPreview) -> None:
+        if not preview.pages:
+            self.text.setPlainText(preview.text)
+            if preview.text:
+                self.views.setCurrentWidget(self.text)
+            else:
+                self.notice.show_message("", tr("Files of this format cannot be shown here."))
+                self.views.setCurrentWidget(self.notice)
+            self.status.setText("")
+            return
+        for page in self.pages:
+            self._column.removeWidget(page)
+            page.deleteLater()
+        self.pages = []
+        for number, content in enumerate(preview.pages, start=1):
+            page = QLabel()
+            page.setAccessibleName(tr("Page {number}", number=number))
+            page.setScaledContents(True)
+            page.setPixmap(QPixmap.fromImage(QImage.fromData(content)))
+            self.pages.append(page)
+            self._column.insertWidget(number - 1, page, 0, Qt.AlignmentFlag.AlignHCenter)
+        self._fit()
+        self.views.setCurrentWidget(self._area)
+        shown = len(preview.pages)
+        self.status.setText(
+            tr_n("{n} page", "{n} pages", preview.count)
+            if shown == preview.count
+            else tr("The first {shown} of {n} pages", shown=shown, n=preview.count)
+        )
+
+    def _show_error(self, error: SemblanceError) -> None:
+        self.notice.show_error(error, tr("There is no preview"))
+        self.views.setCurrentWidget(self.notice)
+        self.status.setText("")
+
+    def _fit(self) -> None:
+        """Scale the pages that are shown to the width."""
+        width = self._page_width()
+        for page in self.pages:
+            size = page.pixmap().size()
+            page.setFixedSize(width, round(width * size.height() / max(1, size.width())))

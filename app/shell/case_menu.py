@@ -25,4 +25,7 @@ class CaseMenu:
 def add_header_entry(menu: QMenu, show_header: Callable[[], object] | None) -> None:
     """Add the entry that shows the header of a file, where there is one."""
     if show_header is not None:
-        menu.addAction(f"{tr('File header…')}\tCtrl+H", show_header)
+        from PySide6.QtGui import QKeySequence
+
+        key = QKeySequence("Ctrl+H").toString(QKeySequence.SequenceFormat.NativeText)
+        menu.addAction(f"{tr('File header…')}\t{key}", show_header)

@@ -5,6 +5,7 @@ They begin in the folder that was last read from, or written to.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QStandardPaths, QUrl
@@ -94,7 +95,7 @@ def log_export(context: Context, what: str, kind: str) -> None:
 def report_saved_file(context: Context, job: Job, path: Path, *, can_be_opened: bool = False) -> Job:
     """Show the path of the file once ``job`` has written it, and offer to open its folder, or itself if that can be.
 
-    A job that returns a list of files wrote the others beside it.
+    A job that returns files, or something with ``files``, wrote the others beside it.
     """
 
     library = context.state.location
@@ -105,7 +106,8 @@ def report_saved_file(context: Context, job: Job, path: Path, *, can_be_opened: 
 
         actions: list[Action] = [(tr("Open"), lambda: open_url(path))] if can_be_opened else []
         actions.append((tr("Open folder"), lambda: open_url(path.parent)))
-        more = len(result) - 1 if isinstance(result, list) else 0
+        files = getattr(result, "files", result if isinstance(result, list) else ())
+        more = sum(isinstance(one, Path) and one != path and one.parent == path.parent for one in files)
         beside = tr_n(
             "Saved {path} and {n} more file beside it.",
             "Saved {path} and {n} more files beside it.",
@@ -116,3 +118,10 @@ def report_saved_file(context: Context, job: Job, path: Path, *, can_be_opened: 
         context.messages.info(saved, actions=actions, topic="saved", library=library)
 
     return context.follow(job, show)
+
+
+def report_failures(context: Context, text: str, failed: Sequence[tuple[str, str]]) -> None:
+    """Warn with ``text`` that cases (case, reason) are not in what was written, if there are any."""
+    if failed:
+        case, reason = failed[0]
+        context.messages.warning(text, tr("The first, {case}: {reason}", case=case, reason=reason))

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QLineEdit, QListWidget, QListWidgetItem, QStackedW
 
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
+from semblance.app.shell.jobs import WorkerPool
 from semblance.app.shell.last_views import LastView
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import colour, plain_tip, set_look, theme
@@ -20,7 +21,7 @@ from semblance.app.widgets.dialog import dialog_button
 from semblance.app.widgets.drop_target import DropTarget
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.labels import ElidedLabel
-from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.layouts import WrappingRow, hbox, vbox
 from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.imaging.region import Box
@@ -95,36 +96,36 @@ class CollectionsPanel(Panel):
         self._make_layout()
         self._drop = DropTarget(tr("Put into the collection"), self)
         self._drop.case_dropped.connect(self._put_dropped)
+        self.setFocusProxy(self.items)
         thumbnails.ready.connect(self._show_images)
         self._state.on_change(Change.CASES | Change.LIBRARY, self, self._show_items)
         self._state.on_change(Change.RANKING, self, self._show_compare)
         self.show_collections(())
 
     def _make_layout(self) -> None:
-        self.collections.setFixedWidth(theme().px(_LIST_WIDTH))
+        self.collections.setMaximumWidth(theme().px(_LIST_WIDTH))
+        self.collections.setMinimumWidth(theme().px(_LIST_WIDTH) // 3)
         body = QWidget()
-        right, head, buttons = vbox(spacing=8), hbox(spacing=8), hbox(spacing=8)
-        head.addWidget(self.name, 1)
-        for button in (self.quiz_button, self.export_button, self.duplicate_button, self.delete_button):
-            head.addWidget(button)
-        for widget in (self.search_button, self.compare_button, self.remove_button):
-            buttons.addWidget(widget)
-        buttons.addWidget(self.notes, 1)
+        right = vbox(spacing=8)
+        head = WrappingRow(
+            self.name, self.quiz_button, self.export_button, self.duplicate_button, self.delete_button
+        )
+        buttons = WrappingRow(self.search_button, self.compare_button, self.remove_button, self.notes)
         right.addLayout(head)
         right.addWidget(self._facts)
         right.addWidget(self.items, 1)
         right.addLayout(buttons)
         row = hbox(body, spacing=16, margins=(12, 8, 12, 8))
-        row.addWidget(self.collections)
-        row.addLayout(right, 1)
+        row.addWidget(self.collections, 1)
+        row.addLayout(right, 2)
         self._pages = QStackedWidget()
         self._pages.addWidget(self._empty)
         self._pages.addWidget(body)
         vbox(self).addWidget(self._pages)
 
-    def show_collections(self, listed: tuple[ListedCollection, ...], current: str = "") -> None:
-        """Show these collections; the one called ``current``, or the one before, becomes current."""
-        before = current or (self.current.collection.name if self.current else "")
+    def show_collections(self, listed: tuple[ListedCollection, ...]) -> None:
+        """Show these collections; the current one stays current, where it is still there."""
+        before, row = self.current, self.collections.currentRow()
         self._listed = listed
         with QSignalBlocker(self.collections):
             self.collections.clear()
@@ -134,8 +135,10 @@ class CollectionsPanel(Panel):
                 count = tr_n("{n} case", "{n} cases", n)
                 item.setToolTip(plain_tip(f"{visible(one.collection.name)}: {count}"))
                 self.collections.addItem(item)
-            names = [one.collection.name for one in listed]
-            self.collections.setCurrentRow(names.index(before) if before in names else 0)
+            ids = [one.collection.id for one in listed]
+            if before is not None and before.collection.id in ids:
+                row = ids.index(before.collection.id)
+            self.collections.setCurrentRow(min(max(row, 0), len(listed) - 1))
         self._pages.setCurrentIndex(1 if listed else 0)
         self._show_items()
 
@@ -161,6 +164,9 @@ class CollectionsPanel(Panel):
     def _show_items(self) -> None:
         shown, columns = self.current, self._state.columns
         place = self.items.currentRow()
+        # Until there is an image, its space.
+        nothing = QPixmap(self.items.iconSize())
+        nothing.fill(Qt.GlobalColor.transparent)
         with QSignalBlocker(self.items):
             self.items.clear()
             for number, (item, row) in enumerate(
@@ -186,6 +192,7 @@ class CollectionsPanel(Panel):
                 )
                 entry.setData(Qt.ItemDataRole.UserRole, number)
                 entry.setToolTip(plain_tip(entry.text()))
+                entry.setIcon(QIcon(nothing))
                 self.items.addItem(entry)
             self.items.setCurrentRow(min(max(place, 0), self.items.count() - 1))
         with QSignalBlocker(self.name):
@@ -196,8 +203,10 @@ class CollectionsPanel(Panel):
         self._facts.setText(tr_n("{n} case", "{n} cases", n) + by)
         self.name.setReadOnly(not may_change)
         self.items.setDragEnabled(may_change)
-        for widget in (self.remove_button, self.delete_button):
-            widget.setEnabled(may_change)
+        self.delete_button.setEnabled(may_change)
+        self.remove_button.setEnabled(may_change and n > 0)
+        for widget in (self.search_button, self.quiz_button, self.export_button):
+            widget.setEnabled(n > 0)
         self.notes.setEnabled(may_change and not self._is_covered)
         self.duplicate_button.setEnabled(self._state.can_write)
         self._show_compare()
@@ -208,17 +217,18 @@ class CollectionsPanel(Panel):
         """Whether there is a query to compare with."""
         self.compare_button.setEnabled(self._state.ranking is not None and self.items.count() > 0)
 
-    def _show_images(self, _rows: object) -> None:
-        """Give the items the images that there are, with their places."""
+    def _show_images(self, rows: frozenset[int] | None) -> None:
+        """Give the items of the cases in ``rows``, or all, the images that there are, with their places."""
         shown = self.current
-        for number in range(self.items.count() if shown is not None else 0):
-            assert shown is not None
-            row, place = shown.rows[number], shown.places[number]
-            image = None if row is None else self._thumbnails.get(row)
+        for number, (row, place) in enumerate(zip(shown.rows, shown.places, strict=True) if shown else ()):
+            if row is None or (rows is not None and row not in rows):
+                continue
+            image = self._thumbnails.get(row)
             if image is not None:
                 pixmap = QPixmap.fromImage(image)
                 if place is not None:
                     _draw_place(pixmap, place)
+                pixmap = _in_square(pixmap)
                 icon = QIcon(pixmap)
                 # A selected image keeps its greys.
                 icon.addPixmap(pixmap, QIcon.Mode.Selected)
@@ -240,10 +250,7 @@ class CollectionsPanel(Panel):
         item, row = self._current_item(), self._current_row()
         if item is None or row is None:
             return
-        region = item.region
-        if region is not None and item.slice is not None:
-            region = replace(region, z=item.slice)
-        search_operations.submit_query(self._context, Query(case=item.case, region=region))
+        search_operations.submit_query(self._context, Query(case=item.case, region=item.place))
 
     def compare_current(self) -> None:
         """Show the case of the current item beside the query, at its slice."""
@@ -271,11 +278,10 @@ class CollectionsPanel(Panel):
         if shown is None or place < 0 or not shown.may_change:
             return
         before = shown.collection.items
-        self._save(before[:place] + before[place + 1 :])
-        name = shown.collection.name
+        self._save(shown, before[:place] + before[place + 1 :])
         self._context.messages.info(
-            tr("Removed from “{name}”.", name=name),
-            actions=[(tr("Undo"), partial(self._save, before, shown))],
+            tr("Removed from “{name}”.", name=shown.collection.name),
+            actions=[(tr("Undo"), partial(self._save, shown, before))],
             topic="collection",
         )
 
@@ -283,12 +289,12 @@ class CollectionsPanel(Panel):
         """Give the collection the name in its field."""
         shown, name = self.current, self.name.text().strip()
         if shown is not None and shown.may_change and name and name != shown.collection.name:
-            self._run(edit_collections.rename_collection, shown.collection.id, name, current=name)
+            self._change(edit_collections.rename_collection, shown.collection.id, name)
 
     def duplicate(self) -> None:
         """Copy the collection."""
         if self.current is not None:
-            self._run(edit_collections.duplicate_collection, self.current.collection.id)
+            self._change(edit_collections.duplicate_collection, self.current.collection.id)
 
     def delete(self) -> None:
         """Delete the collection; a message undoes it."""
@@ -298,20 +304,14 @@ class CollectionsPanel(Panel):
 
         def offer_undo(deleted: object) -> None:
             self.changed.emit()
-            restore = partial(self._run, edit_collections.restore_collection, deleted)
+            restore = partial(self._change, edit_collections.restore_collection, deleted)
             self._context.messages.info(
                 tr("The collection “{name}” was deleted.", name=shown.collection.name),
                 actions=[(tr("Undo"), restore)],
                 topic="collection",
             )
 
-        job = self._context.jobs.run(
-            tr("Deleting a collection"),
-            edit_collections.delete_collection,
-            self._state.location,
-            shown.collection.id,
-        )
-        self._context.follow(job, offer_undo)
+        change(self._context, offer_undo, edit_collections.delete_collection, shown.collection.id)
 
     def _put_dropped(self, row: int) -> None:
         self.put_requested.emit([row], self.current)
@@ -319,24 +319,19 @@ class CollectionsPanel(Panel):
     def _save_order(self, order: list[int]) -> None:
         shown = self.current
         if shown is not None:
-            self._save(tuple(shown.collection.items[number] for number in order))
+            self._save(shown, tuple(shown.collection.items[number] for number in order))
 
     def _save_note(self) -> None:
         shown, item, text = self.current, self._current_item(), self.notes.text().strip()
         if shown is not None and item is not None and shown.may_change and text != item.notes:
             items = [replace(one, notes=text) if one is item else one for one in shown.collection.items]
-            self._save(tuple(items))
+            self._save(shown, tuple(items))
 
-    def _save(self, items: tuple[CollectionItem, ...], of: ListedCollection | None = None) -> None:
-        shown = of or self.current
-        if shown is not None:
-            self._run(edit_collections.save_items, shown.collection.id, items)
+    def _save(self, listed: ListedCollection, items: tuple[CollectionItem, ...]) -> None:
+        self._change(edit_collections.save_items, listed.collection.id, items)
 
-    def _run(self, work: Callable[..., Any], *values: Any, current: str = "") -> None:
-        job = self._context.jobs.run(
-            tr("Changing a collection"), work, self._state.location, *values, quiet=True
-        )
-        self._context.follow(job, lambda _result: self.changed.emit())
+    def _change(self, work: Callable[..., Any], *values: Any) -> None:
+        change(self._context, lambda _result: self.changed.emit(), work, *values)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_F2 and self.current is not None:
@@ -344,6 +339,32 @@ class CollectionsPanel(Panel):
             self.name.selectAll()
         else:
             super().keyPressEvent(event)
+
+
+def _in_square(pixmap: QPixmap) -> QPixmap:
+    """``pixmap`` in the middle of a square, so that the texts beside all images begin at one line."""
+    side = max(1, pixmap.width(), pixmap.height())
+    square = QPixmap(side, side)
+    square.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(square)
+    painter.drawPixmap((side - pixmap.width()) // 2, (side - pixmap.height()) // 2, pixmap)
+    painter.end()
+    return square
+
+
+def change(
+    context: Context, then: Callable[[Any], object], work: Callable[..., Any], *values: object
+) -> None:
+    """Run ``work``, an edit of a collection of the library with ``values``, and give its result to ``then``."""
+    job = context.jobs.run(
+        tr("Changing a collection"),
+        work,
+        context.state.location,
+        *values,
+        pool=WorkerPool.READ,
+        quiet=True,
+    )
+    context.follow(job, then)
 
 
 def _draw_place(pixmap: QPixmap, place: Box) -> None:

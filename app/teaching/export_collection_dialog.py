@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from PySide6.QtWidgets import QCheckBox, QWidget
 
 from semblance.app.shell.context import Context
-from semblance.app.shell.file_dialogs import choose_target, choose_target_folder, report_saved_file
+from semblance.app.shell.file_dialogs import (
+    choose_target,
+    choose_target_folder,
+    report_failures,
+    report_saved_file,
+)
+from semblance.app.widgets.clean_pixels import clean_pixels_box
 from semblance.app.widgets.dialog import Dialog, accept_button, action_row, dialog_layout, form, widen
 from semblance.app.widgets.fields import NoWheelComboBox
 from semblance.app.widgets.labels import WrappedLabel
-from semblance.core.imaging.text_detector import is_text_detector_installed
-from semblance.core.language import tr
-from semblance.core.workflows.teaching.export_collection import CollectionExport, export_collection
+from semblance.core.language import tr, tr_n
+from semblance.core.workflows.teaching.export_collection import (
+    CollectionExport,
+    ExportedCollection,
+    export_collection,
+)
 
 _WIDTH = 480
 _FOLDER = ""
@@ -42,8 +53,8 @@ class ExportCollectionDialog(Dialog):
         for ending, text in _KINDS:
             self.kind.addItem(text, ending)
         self.notes = QCheckBox(tr("Include notes and free text"))
-        self.clean_pixels = QCheckBox(tr("Black out text in images"))
-        self.clean_pixels.setChecked(context.settings.blacks_out_text)
+        self.clean_pixels = clean_pixels_box(context.settings)
+        self._can_clean = self.clean_pixels.isEnabled()
         self.identified = QCheckBox(tr("Include patient identifiers"))
         self.note = WrappedLabel(role="small")
         self.export_button = accept_button(tr("Export…"))
@@ -97,17 +108,14 @@ class ExportCollectionDialog(Dialog):
             self.options(),
         )
         report_saved_file(context, job, out)
+        job.done.connect(partial(_report_left_out, context))
         self.accept()
 
     def _update(self) -> None:
         """Say what the export holds and what it does not."""
         is_keys, identified = self.kind.currentData() == ".dcm", self.identified.isChecked()
         self.notes.setEnabled(not is_keys)
-        can_clean = is_text_detector_installed() or self.clean_pixels.isChecked()
-        self.clean_pixels.setEnabled(can_clean and not is_keys)
-        self.clean_pixels.setToolTip(
-            "" if can_clean else tr("Not installed. The help page Installation says how it is.")
-        )
+        self.clean_pixels.setEnabled(self._can_clean and not is_keys)
         said = [_IDENTIFIED if identified else _HIDDEN]
         if is_keys:
             said = [_KEYS, *([] if identified else [_KEYS_HIDDEN])]
@@ -115,3 +123,9 @@ class ExportCollectionDialog(Dialog):
             said += [_CLEANED if self.clean_pixels.isChecked() else _IMAGES]
             said += [_NOTES] if self.notes.isChecked() else []
         self.note.setText(" ".join(said))
+
+
+def _report_left_out(context: Context, result: ExportedCollection) -> None:
+    n, name = len(result.failed), result.files[0].name
+    text = tr_n("{n} case is left out of {name}.", "{n} cases are left out of {name}.", n, name=name)
+    report_failures(context, text, result.failed)

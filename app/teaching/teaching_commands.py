@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
-from PySide6.QtWidgets import QInputDialog, QMenu, QWidget
+from PySide6.QtWidgets import QMenu, QWidget
 
 from semblance.app.shell.context import Context
+from semblance.app.shell.jobs import WorkerPool
 from semblance.app.shell.state import Change
-from semblance.app.teaching.collections_panel import CollectionsPanel
-from semblance.app.teaching.export_collection_dialog import ExportCollectionDialog
-from semblance.app.teaching.quiz_page import QuizPage
+from semblance.app.teaching.collections_panel import CollectionsPanel, change
+from semblance.app.widgets.dialog import NameDialog
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import format_number, tr, tr_n, visible
 from semblance.core.library.case_columns import Rows
 from semblance.core.library.collections import CollectionItem
 from semblance.core.workflows.teaching import edit_collections
 from semblance.core.workflows.teaching.edit_collections import ListedCollection
+
+if TYPE_CHECKING:
+    from semblance.app.teaching.quiz_page import QuizPage
 
 
 class TeachingCommands(QObject):
@@ -49,26 +53,25 @@ class TeachingCommands(QObject):
         }
         context.state.on_change(Change.LIBRARY | Change.CASES, self, self.read)
 
-    def read(self, then: Callable[[], object] | None = None) -> None:
+    def read(self) -> None:
         """Read the collections of the library again."""
         if self._context.state.location is None:
-            self._show((), None)
+            self._show(())
             return
         job = self._context.jobs.run(
             tr("Reading the collections"),
             edit_collections.read_collections,
             self._context.state.location,
+            pool=WorkerPool.READ,
             channel="collections",
             quiet=True,
         )
-        job.done.connect(lambda listed: self._show(listed, then))
+        job.done.connect(self._show)
 
-    def _show(self, listed: tuple[ListedCollection, ...], then: Callable[[], object] | None) -> None:
+    def _show(self, listed: tuple[ListedCollection, ...]) -> None:
         self._listed = listed
         if self._panel is not None:
             self._panel.show_collections(listed)
-        if then is not None:
-            then()
 
     def show_collections(self) -> None:
         """Show the list of the collections."""
@@ -115,15 +118,14 @@ class TeachingCommands(QObject):
             self._context.messages.info(tr("Select the cases first."))
             return
         names = [one.collection.name for one in self._listed if one.may_change]
-        name, ok = QInputDialog.getItem(
+        name = NameDialog(
             self._parent,
             tr("Add to a collection"),
             tr("Collection, or the name of a new one"),
-            names,
-            0,
-            True,
-        )
-        if ok and name.strip():
+            tr("Add"),
+            names=names,
+        ).ask()
+        if name:
             known = {one.collection.name: one for one in self._listed}
             self._put(rows, known.get(name), name)
 
@@ -131,8 +133,8 @@ class TeachingCommands(QObject):
         """Put cases, or the place searched for in one, into a collection; ``None``: ask for the name of a new one."""
         name = "" if listed is None else listed.collection.name
         if listed is None:
-            name, ok = QInputDialog.getText(self._parent, tr("New collection"), tr("Name"))
-            if not ok or not name.strip():
+            name = NameDialog(self._parent, tr("New collection"), tr("Name"), tr("Add")).ask()
+            if not name:
                 return
         self._put(rows, listed, name)
 
@@ -148,31 +150,13 @@ class TeachingCommands(QObject):
             )
             actions = [(tr("Show"), self.show_collections)]
             if added and listed is not None:
-                actions.insert(0, (tr("Undo"), partial(self._save, listed, listed.collection.items)))
+                work, before = edit_collections.save_items, listed.collection.items
+                undo = partial(change, self._context, lambda _none: self.read(), work, key, before)
+                actions.insert(0, (tr("Undo"), undo))
             self._context.messages.info(text, actions=actions, topic="collection")
             self.read()
 
-        job = self._context.jobs.run(
-            tr("Changing a collection"),
-            edit_collections.put_items,
-            self._context.state.location,
-            key,
-            name,
-            items,
-            quiet=True,
-        )
-        self._context.follow(job, tell)
-
-    def _save(self, listed: ListedCollection, items: tuple[CollectionItem, ...]) -> None:
-        job = self._context.jobs.run(
-            tr("Changing a collection"),
-            edit_collections.save_items,
-            self._context.state.location,
-            listed.collection.id,
-            items,
-            quiet=True,
-        )
-        self._context.follow(job, lambda _none: self.read())
+        change(self._context, tell, edit_collections.put_items, key, name, items)
 
     def _item(self, row: int) -> CollectionItem | None:
         """The case with the region that is searched with, or the place that was found in it."""
@@ -188,13 +172,26 @@ class TeachingCommands(QObject):
             region = None if place is None or place.is_whole else place.region
         return CollectionItem(case, region, None if region is None else region.middle_slice)
 
+    def cases_of_collections(self) -> dict[str, list[str]]:
+        """The cases of each collection, each once, by what the collection is called."""
+        return {
+            tr("collection {name}", name=one.collection.name): list(
+                dict.fromkeys(item.case for item in one.collection.items)
+            )
+            for one in self._listed
+        }
+
     def export(self, listed: ListedCollection) -> None:
         """Ask what of the collection is to be exported and where, and write it."""
+        from semblance.app.teaching.export_collection_dialog import ExportCollectionDialog
+
         ExportCollectionDialog(self._context, listed.collection.name, self._parent).open()
 
     def start_quiz(self, listed: ListedCollection) -> None:
         """Show the cases of the collection with their findings covered."""
         if self._quiz is None:
+            from semblance.app.teaching.quiz_page import QuizPage
+
             self._quiz = QuizPage(self._context)
             self._quiz.running.connect(self._cover)
         if self._quiz.start(listed):

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QKeySequence, QShortcut, QShowEvent
-from PySide6.QtWidgets import QDialog, QFormLayout, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QFormLayout, QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from semblance.app.shell.icons import icon
 from semblance.app.shell.theme import set_look, theme
+from semblance.app.widgets.fields import NoWheelComboBox
+from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.tab_order import focus_next, tab_stops
 from semblance.core.language import tr
 
+#: Width in px at text scale 1 of a dialog with one field.
+_FIELD_WIDTH = 360
 #: The largest width of a window's frame in px.
 FRAME_SIZE = 16
 
@@ -151,3 +155,52 @@ def closing_row(dialog: QDialog, *others: QWidget) -> QHBoxLayout:
     row.addStretch(1)
     row.addWidget(close)
     return row
+
+
+class NameDialog(Dialog):
+    """One field for a name. ``action``: the text of the button that confirms; ``names``: to choose from instead."""
+
+    def __init__(
+        self,
+        parent: QWidget | None,
+        title: str,
+        label: str,
+        action: str,
+        name: str = "",
+        names: Sequence[str] = (),
+    ) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(title)
+        self.field = QLineEdit(name)
+        shown: QWidget = self.field
+        if names:
+            choice = NoWheelComboBox()
+            choice.setEditable(True)
+            choice.setLineEdit(self.field)
+            # A new name is no entry of the list.
+            choice.setInsertPolicy(NoWheelComboBox.InsertPolicy.NoInsert)
+            choice.setSizeAdjustPolicy(NoWheelComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+            choice.addItems(list(names))
+            choice.setAccessibleName(label)
+            shown = choice
+        self.field.setAccessibleName(label)
+        self.field.selectAll()
+        self.accept_button = accept_button(action)
+        self.accept_button.clicked.connect(self.accept)
+        self.field.textChanged.connect(self._check)
+        layout = dialog_layout(self)
+        layout.addWidget(WrappedLabel(label))
+        layout.addWidget(shown)
+        layout.addLayout(action_row(self, self.accept_button))
+        widen(self, _FIELD_WIDTH)
+        shown.setFocus(Qt.FocusReason.OtherFocusReason)
+        self._check()
+
+    def ask(self) -> str:
+        """Show the dialog; returns the name without spaces around it, empty if the user cancelled."""
+        accepted = self.exec() == QDialog.DialogCode.Accepted
+        self.deleteLater()
+        return self.field.text().strip() if accepted else ""
+
+    def _check(self) -> None:
+        self.accept_button.setEnabled(bool(self.field.text().strip()))

@@ -115,7 +115,7 @@ def finding_code(finding: str | None, columns: CaseColumns) -> tuple[int, str]:
 
 
 class NearestChips(QWidget):
-    """As many chips as fit."""
+    """Chips, closer together where they do not fit, and an ellipsis for those that do not fit even so."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -135,15 +135,21 @@ class NearestChips(QWidget):
         return QSize(NEAREST * (theme().px(SIDE) + 4), theme().px(SIDE) + 2)
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(0, theme().px(SIDE))
+        # One for each finding that a summary names at most.
+        return QSize(4 * (theme().px(SIDE) + 1), theme().px(SIDE))
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         side = theme().px(SIDE)
+        between = max(1, len(self._chips) - 1)
+        step = max(side + 1, min(side + 4, (self.width() - side) // between))
         at = QRect(0, (self.height() - side) // 2, side, side)
-        for code, letter in self._chips:
-            if at.right() > self.width():
+        for number, (code, letter) in enumerate(self._chips, 1):
+            is_last = number == len(self._chips)
+            if at.right() + (0 if is_last else step) > self.width():
+                painter.setPen(colour(theme().second))
+                painter.drawText(at, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, "…")
                 break
             painter.drawPixmap(at.topLeft(), chip_pixmap(code, letter, self.devicePixelRatioF()))
-            at.translate(side + 4, 0)
+            at.translate(step, 0)
         painter.end()

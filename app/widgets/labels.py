@@ -10,6 +10,9 @@ from semblance.app.shell.icons import icon_pixmap
 from semblance.app.shell.theme import plain_tip, set_look, theme, theme_signals
 from semblance.core.language import translate, visible
 
+#: Characters that a wrapped text keeps on one line whatever its width.
+LONGEST_WORD = 24
+
 
 class ElidedLabel(QLabel):
     """A line of text with its hidden characters spelled out, translated if it comes from ``core``.
@@ -75,6 +78,10 @@ class ElidedLabel(QLabel):
             return self._short_text if metrics.horizontalAdvance(self._short_text) <= width else ""
         return shown
 
+    def sizeHint(self) -> QSize:
+        """A fraction of a pixel too few would shorten the text."""
+        return super().sizeHint() + QSize(1, 0)
+
     def minimumSizeHint(self) -> QSize:
         least = min(self.sizeHint().width(), self.fontMetrics().horizontalAdvance("Mm…"))
         return QSize(least, super().minimumSizeHint().height())
@@ -128,6 +135,12 @@ class WrappedLabel(QLabel):
 
     def setText(self, text: str) -> None:
         super().setText(translate(text))
+
+    def minimumSizeHint(self) -> QSize:
+        """No wider for a long file name: the label would be wider than what shows it, and lack lines below."""
+        least = self.fontMetrics().averageCharWidth() * LONGEST_WORD
+        hint = super().minimumSizeHint()
+        return QSize(min(hint.width(), least), hint.height())
 
 
 class IconLabel(QWidget):

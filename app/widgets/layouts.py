@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtCore import QPoint, QRect, QSize, Qt
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLayout,
+    QLayoutItem,
+    QLineEdit,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
 
 from semblance.app.shell.theme import set_look
 
@@ -47,6 +56,82 @@ def line_with_buttons(line: QLineEdit, *buttons: QWidget, owner: QWidget | None 
     for button in buttons:
         across.addWidget(button)
     return row
+
+
+class WrappingRow(QLayout):
+    """Widgets beside each other, on further lines where the width does not hold them all. In each line those that can
+    be wider share what is left."""
+
+    def __init__(self, *widgets: QWidget) -> None:
+        super().__init__()
+        self._items: list[QLayoutItem] = []
+        self.setContentsMargins(*NONE)
+        self.setSpacing(8)
+        for widget in widgets:
+            self.addWidget(widget)
+
+    def addItem(self, item: QLayoutItem) -> None:
+        self._items.append(item)
+
+    def count(self) -> int:
+        return len(self._items)
+
+    def itemAt(self, index: int) -> QLayoutItem | None:
+        return self._items[index] if 0 <= index < len(self._items) else None
+
+    def takeAt(self, index: int) -> QLayoutItem | None:
+        return self._items.pop(index) if 0 <= index < len(self._items) else None
+
+    def expandingDirections(self) -> Qt.Orientation:
+        return Qt.Orientation(0)
+
+    def hasHeightForWidth(self) -> bool:
+        return True
+
+    def heightForWidth(self, width: int) -> int:
+        return self._place(QRect(0, 0, width, 0), move=False)
+
+    def minimumSize(self) -> QSize:
+        sizes = [item.minimumSize() for item in self._items if not item.isEmpty()]
+        return QSize(max((s.width() for s in sizes), default=0), max((s.height() for s in sizes), default=0))
+
+    def sizeHint(self) -> QSize:
+        sizes = [item.sizeHint() for item in self._items if not item.isEmpty()]
+        width = sum(size.width() for size in sizes) + self.spacing() * max(0, len(sizes) - 1)
+        return QSize(width, max((size.height() for size in sizes), default=0))
+
+    def setGeometry(self, rect: QRect) -> None:
+        super().setGeometry(rect)
+        self._place(rect, move=True)
+
+    def _place(self, rect: QRect, *, move: bool) -> int:
+        """Place the widgets if ``move``; returns the height they take."""
+        lines: list[list[QLayoutItem]] = []
+        used = 0
+        for item in self._items:
+            if item.isEmpty():
+                continue
+            width = item.sizeHint().width()
+            if not lines or used + self.spacing() + width > rect.width():
+                lines.append([])
+                used = -self.spacing()
+            lines[-1].append(item)
+            used += self.spacing() + width
+        y = rect.y()
+        for line in lines:
+            height = max(item.sizeHint().height() for item in line)
+            left = rect.width() - sum(item.sizeHint().width() for item in line)
+            left -= self.spacing() * (len(line) - 1)
+            growing = [item for item in line if item.expandingDirections() & Qt.Orientation.Horizontal]
+            x = rect.x()
+            for item in line:
+                width = min(item.sizeHint().width(), rect.width())
+                width += max(0, left) // len(growing) if item in growing else 0
+                if move:
+                    item.setGeometry(QRect(QPoint(x, y), QSize(width, height)))
+                x += width + self.spacing()
+            y += height + self.spacing()
+        return y - rect.y() - self.spacing() if lines else 0
 
 
 class HLine(QFrame):

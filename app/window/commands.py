@@ -307,7 +307,8 @@ class Commands(QObject):
         choices = {tr("the selected cases"): selected}
         if self._full.comparing and query is not None and query.case is not None:
             choices = {tr("the query and the compared case"): [query.case, *selected]}
-        return {**choices, tr("the cases shown in Library"): self._panels.cases_shown()}
+        choices[tr("the cases shown in Library")] = self._panels.cases_shown()
+        return {**choices, **self.teaching.cases_of_collections()}
 
     def find_case(self) -> None:
         """Focus the filter of the library."""
@@ -346,9 +347,8 @@ class Commands(QObject):
     def hang(self) -> None:
         """Show the images of the patient of the focused case, else of the query, else of the library's current case."""
         state, row = self._context.state, self._current_row()
-        if row is None and state.query is not None and state.query.case is not None:
-            index = state.columns.index_of_id(state.query.case)
-            row = int(state.columns.case_row[index]) if index >= 0 else None
+        if row is None and state.query_row >= 0:
+            row = state.query_row
         self._full.hang(self._panels.library.grid.current() if row is None else row)
 
     def show_header_in_use(self) -> None:
@@ -357,23 +357,20 @@ class Commands(QObject):
         if self._full.is_full_size:
             self.show_header(self._panels.large.pane)
         elif self._full.comparing and self._panels.compare.current_row() >= 0:
-            self._read_header(self._panels.compare.current_row())
+            self.read_header(self._panels.compare.current_row())
         elif row is not None:
-            self._read_header(row)
+            self.read_header(row)
         elif self._panels.query.view.image is not None:
             self.show_header(self._panels.query.pane)
         elif library.current() >= 0:
-            self._read_header(library.current())
+            self.read_header(library.current())
 
     def show_header(self, pane: ImagePane) -> None:
         """Show the header of the file in ``pane``; for a series that of the slice shown."""
-        self._read_header(pane.source[1], pane.place)
+        self.read_header(pane.source[1], pane.place)
 
-    def show_header_of(self, case_row: int) -> None:
-        """Show the header of the file of a case."""
-        self._read_header(case_row)
-
-    def _read_header(self, what: int | ImageAddress, place: int | None = None) -> None:
+    def read_header(self, what: int | ImageAddress, place: int | None = None) -> None:
+        """Show the header of the file of a case in this row, or at this address."""
         panel = self._panels.file_header
         self._layout.show_list("header", panel)
         panel.read(self._context.state.location, what, place)

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 ICON_BAR_WIDTH = 40
 
 LAYOUT_VERSION = 3
+#: The least size of a page on the whole window beside the lists, in px at text scale 1.
+_PAGE = QSize(800, 560)
 #: Height of the lists in px at text scale 1, when they are opened.
 _LISTS_HEIGHT = 260
 _LISTS = "lists"
@@ -63,6 +65,10 @@ class _WidgetSwitcher(QWidget):
     def show_only(self, widget: QWidget | None) -> None:
         """Show ``widget``, which is added on first use, or nothing."""
         if self._shown is not None:
+            focus = self.window().focusWidget()
+            if focus is not None and self._shown.isAncestorOf(focus):
+                # Else Qt looks through the whole window for the next widget, which may be the next to be hidden.
+                focus.clearFocus()
             self._shown.hide()
         if widget is not None:
             if self._column.indexOf(widget) < 0:
@@ -224,7 +230,7 @@ class DockLayout(QObject):
         dock = self.docks[_LISTS]
         was_hidden = dock.isHidden()
         if was_hidden:
-            self._before_lists = self._shown_sizes()
+            self._before_lists = self.shown_sizes()
         self._panels.lists.show_list(name, widget)
         dock.bring_to_front()
         if was_hidden and not dock.isFloating():
@@ -235,16 +241,17 @@ class DockLayout(QObject):
         had_focus = dock.isAncestorOf(self._window.focusWidget() or self._window)
         dock.is_open = False
         dock.hide()
-        QTimer.singleShot(0, self, partial(self._resize, self._before_lists))
+        QTimer.singleShot(0, self, partial(self.resize_docks, self._before_lists))
         self._before_lists = {}
         if had_focus:
             self._panels.ranking.grid.setFocus(Qt.FocusReason.OtherFocusReason)
 
-    def _shown_sizes(self) -> dict[Dock, QSize]:
+    def shown_sizes(self) -> dict[Dock, QSize]:
         """The sizes of the docks that are seen: those behind another tab have none of their own."""
         return {dock: dock.size() for dock in self.docks.values() if not dock.visibleRegion().isEmpty()}
 
-    def _resize(self, sizes: Mapping[Dock, QSize]) -> None:
+    def resize_docks(self, sizes: Mapping[Dock, QSize]) -> None:
+        """Give the docks that are shown these sizes again."""
         docks = [dock for dock in sizes if not dock.isHidden() and not dock.isFloating()]
         for orientation, lengths in (
             (Qt.Orientation.Horizontal, [sizes[dock].width() for dock in docks]),
@@ -253,9 +260,23 @@ class DockLayout(QObject):
             self._window.resizeDocks(docks, lengths, orientation)
 
     def hide_docks(self) -> None:
-        """Hide all docks behind a page on the whole window; the lists stay."""
+        """Hide all docks behind a page on the whole window; the lists stay where they leave it enough space."""
         for name, dock in self.docks.items():
-            dock.setVisible(name == _LISTS and dock.is_open)
+            dock.setVisible(name == _LISTS and dock.is_open and self._leaves_space(dock))
+
+    def _leaves_space(self, dock: Dock) -> bool:
+        """Whether a page on the whole window has enough space beside ``dock``."""
+        if dock.isFloating():
+            return True
+        across = self._window.dockWidgetArea(dock) in (
+            Qt.DockWidgetArea.LeftDockWidgetArea,
+            Qt.DockWidgetArea.RightDockWidgetArea,
+        )
+        if across:
+            return self._window.width() - dock.width() >= theme().px(_PAGE.width())
+        top = self._window.menuWidget()
+        bars = (0 if top is None else top.height()) + self._window.statusBar().height()
+        return self._window.height() - bars - dock.height() >= theme().px(_PAGE.height())
 
     def show_side(self, tab: str) -> None:
         """Bring a tab of the side panel to the front, in a workspace that shows it."""

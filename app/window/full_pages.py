@@ -24,7 +24,7 @@ from semblance.core.language import tr
 
 if TYPE_CHECKING:
     from semblance.app.viewer.image_pane import ImagePane
-    from semblance.app.window.docks import DockLayout
+    from semblance.app.window.docks import Dock, DockLayout
 
 
 _SIZE = (1200, 800)
@@ -83,7 +83,7 @@ class FullPages:
     ) -> None:
         self._window, self._context, self._stack = window, context, stack
         self._panels, self._layout = panels, layout
-        self._sizes: dict[str, QSize] = {}
+        self._sizes: dict[Dock, QSize] = {}
         #: Further pages, by the names of their help pages.
         self._further: dict[str, FullPage] = {}
         #: The page from which an image was opened, and what was shown before the first page.
@@ -198,9 +198,7 @@ class FullPages:
                 self._stack.removeWidget(before)
                 before.deleteLater()
             self._further[name] = page
-            self._stack.addWidget(page)
-            page.closed.connect(partial(self.leave_page, name))
-            page.header.help_requested.connect(partial(self._panels.help_requested.emit, name))
+            self._panels.add_page(page, name)
         self._enter(page)
         stops = [one for one in tab_stops(page) if not page.header.isAncestorOf(one)]
         (stops[0] if stops else page).setFocus(Qt.FocusReason.OtherFocusReason)
@@ -337,12 +335,7 @@ class FullPages:
             self._layout.save()
             self._return_to = None
             self._focus_before, self._before = self._window.focusWidget(), current
-            # Docks behind another tab have no size of their own.
-            self._sizes = {
-                name: dock.size()
-                for name, dock in self._layout.docks.items()
-                if not dock.visibleRegion().isEmpty()
-            }
+            self._sizes = self._layout.shown_sizes()
         elif page is not self.pages().get("large"):
             self._leave_large()
         self._layout.hide_docks()
@@ -372,9 +365,6 @@ class FullPages:
                 page.leave()
 
     def _restore_sizes(self) -> None:
-        docks = [self._layout.docks[name] for name in self._sizes]
-        sizes = list(self._sizes.values())
-        for dock in docks:
+        for dock in self._sizes:
             dock.raise_()
-        self._window.resizeDocks(docks, [size.width() for size in sizes], Qt.Orientation.Horizontal)
-        self._window.resizeDocks(docks, [size.height() for size in sizes], Qt.Orientation.Vertical)
+        self._layout.resize_docks(self._sizes)

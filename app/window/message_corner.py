@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
-from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal, SignalInstance
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QAccessible, QAccessibleEvent, QEnterEvent, QKeyEvent
 from PySide6.QtWidgets import (
     QApplication,
@@ -19,15 +20,15 @@ from PySide6.QtWidgets import (
     QVBoxLayout,
     QWidget,
 )
+from shiboken6 import isValid
 
 from semblance.app.shell.event_loop import one_shot
-from semblance.app.shell.icons import icon
 from semblance.app.shell.messages import MAX_HISTORY, Message
 from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.widgets.labels import IconLabel, WrappedLabel
 from semblance.app.widgets.layouts import PanelScrollArea, hbox, vbox
 from semblance.app.widgets.message_lines import CopyDetailsButton
-from semblance.app.widgets.panel import PanelHeader
+from semblance.app.widgets.panel import PanelHeader, header_button
 from semblance.core.language import tr, tr_n
 from semblance.core.library.location import LibraryLocation
 
@@ -54,12 +55,15 @@ class Entry:
     """
 
     message: Message
-    library: LibraryLocation | None
     at: float
     times: int = 1
     earlier: list[str] = field(default_factory=list)
     is_open: bool = True
     was_read: bool = False
+
+    @property
+    def library(self) -> LibraryLocation | None:
+        return self.message.library
 
     @property
     def level(self) -> str:
@@ -89,7 +93,7 @@ class Entry:
 
     def add(self, message: Message, at: float) -> None:
         """The event happened again."""
-        if message.what != self.what and len(self.earlier) < _MOST_TEXTS:
+        if self.times and message.what != self.what and len(self.earlier) < _MOST_TEXTS:
             self.earlier.append(self.what)
         self.message, self.at, self.times = message, at, self.times + 1
         self.is_open, self.was_read = True, False
@@ -107,7 +111,8 @@ class MessageView(QFrame):
     def __init__(self, entry: Entry, *, is_past: bool = False) -> None:
         super().__init__()
         self.entry = entry
-        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        # Fixed, it would be no higher than its texts are in the width they would like.
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         set_look(self, message=entry.level, over=not is_past)
         self._what = WrappedLabel(entry.title, "title", selectable=True)
@@ -123,7 +128,9 @@ class MessageView(QFrame):
         texts.addLayout(self._acts)
         row.addLayout(texts, 1)
         if not is_past:
-            row.addWidget(close_button(tr("Close this message"), self.closed), 0, Qt.AlignmentFlag.AlignTop)
+            close = header_button("close", tr("Close this message"))
+            close.clicked.connect(self.closed)
+            row.addWidget(close, 0, Qt.AlignmentFlag.AlignTop)
         self._timer = one_shot(self, self._leave)
         self._is_past = is_past
         self.update_text()
@@ -142,7 +149,7 @@ class MessageView(QFrame):
             if (widget := item.widget()) is not None:
                 widget.deleteLater()
         for text, act in entry.message.actions:
-            self._acts.addWidget(_act(text, act), 0, Qt.AlignmentFlag.AlignLeft)
+            self._acts.addWidget(_act(text, partial(self._run, act)), 0, Qt.AlignmentFlag.AlignLeft)
         if entry.message.details:
             self._acts.addWidget(CopyDetailsButton(entry.message.details), 0, Qt.AlignmentFlag.AlignLeft)
         self.setAccessibleName(f"{_LEVEL_NAMES[entry.level]}: {entry.title}")
@@ -162,6 +169,12 @@ class MessageView(QFrame):
         letters = len(self.entry.title) + len(self.entry.hint)
         acts = _ACT_MS if self.entry.message.actions else 0
         self._timer.start(_STAY_MS + _LETTER_MS * letters + acts)
+
+    def _run(self, act: Callable[[], object]) -> None:
+        """Do what the message offers. It is in the way of what is shown then; errors stay until they are closed."""
+        act()
+        if self.entry.level != "error" and not self._is_past:
+            self.closed.emit()
 
     def _leave(self) -> None:
         focus = QApplication.focusWidget()
@@ -213,19 +226,14 @@ class MessageCorner(QWidget):
         entry = next((one for one in self._entries if one.message.event == message.event), None)
         now = time.time()
         if entry is None or not (entry.is_open or is_open):
-            entry = Entry(message, message.library, now, is_open=is_open, was_read=not is_open)
+            entry = Entry(message, now, is_open=is_open, was_read=not is_open)
             self._entries.append(entry)
             del self._entries[:-MAX_HISTORY]
-        elif message.topic and message.what != entry.what:
-            # What was true before is not any more.
-            entry.message, entry.at, entry.times, entry.earlier = message, now, 1, []
-            entry.is_open, entry.was_read, entry.library = True, False, message.library
-        elif entry.is_open:
-            entry.add(message, now)
         else:
-            # It was closed before: it happened anew.
-            entry.message, entry.at, entry.library = message, now, message.library
-            entry.times, entry.earlier, entry.is_open, entry.was_read = 1, [], is_open, not is_open
+            if not entry.is_open or (message.topic and message.what != entry.what):
+                # It was closed before and happens anew, or what was true before is not any more.
+                entry.times, entry.earlier = 0, []
+            entry.add(message, now)
         self._update(entry)
         return entry
 
@@ -300,12 +308,8 @@ class MessageCorner(QWidget):
 
     def _return_focus(self) -> None:
         before, self._focus_before = self._focus_before, None
-        try:
-            if before is not None and before.isVisible():
-                before.setFocus(Qt.FocusReason.OtherFocusReason)
-        except RuntimeError:
-            # It was deleted meanwhile.
-            return
+        if before is not None and isValid(before) and before.isVisible():
+            before.setFocus(Qt.FocusReason.OtherFocusReason)
 
     # The list
 
@@ -444,8 +448,9 @@ class MessageList(QFrame):
         set_look(self, role="message-list")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         header = PanelHeader(tr("Messages"), help_button=False)
-        self._close = close_button(tr("Close the list"), self.close_requested)
-        header.add_action(self._close)
+        close = header_button("close", tr("Close the list"))
+        close.clicked.connect(self.close_requested)
+        header.add_action(close)
         inner = QWidget()
         set_look(inner, role="scrolled")
         self._rows: QVBoxLayout = vbox(inner, spacing=1)
@@ -475,18 +480,6 @@ class MessageList(QFrame):
     def take_focus(self) -> None:
         """Focus the messages, which the arrow keys scroll."""
         self._scroll.setFocus(Qt.FocusReason.ShortcutFocusReason)
-
-
-def close_button(text: str, then: Callable[[], object] | SignalInstance) -> QToolButton:
-    """A small button with a cross."""
-    button = QToolButton()
-    button.setIcon(icon("close"))
-    button.setIconSize(QSize(theme().px(14), theme().px(14)))
-    button.setToolTip(text)
-    button.setAccessibleName(text)
-    button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-    button.clicked.connect(then)
-    return button
 
 
 def _act(text: str, then: Callable[[], object]) -> QPushButton:

@@ -152,7 +152,7 @@ class Panels(QObject):
         from semblance.app.search.compare.compare_page import ComparePage
 
         made = ComparePage(self._context, self.thumbnails)
-        self._add_page(made, "compare", made.panes)
+        self.add_page(made, "compare", made.panes)
         made.judged.connect(self._mark_case)
         made.header_requested.connect(self.header_requested)
         made.case_changed.connect(lambda: self._follow_header(made.current_row()))
@@ -165,7 +165,7 @@ class Panels(QObject):
 
         made = FullSizePage(self._context)
         made.judged.connect(self._mark_case)
-        self._add_page(made, "large")
+        self.add_page(made, "large")
         made.header_requested.connect(lambda: self.header_requested.emit(made.pane))
         return made
 
@@ -174,7 +174,7 @@ class Panels(QObject):
         from semblance.app.search.hanging_page import HangingPage
 
         made = HangingPage(self._context)
-        self._add_page(made, "hanging", made.panes)
+        self.add_page(made, "hanging", made.panes)
         made.header_requested.connect(self.header_requested)
         return made
 
@@ -183,7 +183,7 @@ class Panels(QObject):
         from semblance.app.research.two_metrics_page import TwoMetricsPage
 
         made = TwoMetricsPage(self._context, self.thumbnails)
-        self._add_page(made, "two_metrics")
+        self.add_page(made, "two_metrics")
         made.compare_requested.connect(self.compare_requested)
         made.menu_requested.connect(self.case_menu_requested)
         return made
@@ -193,7 +193,7 @@ class Panels(QObject):
         from semblance.app.research.data_check_page import DataCheckPage
 
         made = DataCheckPage(self._context, self.thumbnails)
-        self._add_page(made, "data_check")
+        self.add_page(made, "data_check")
         made.menu_requested.connect(self.case_menu_requested)
         return made
 
@@ -202,7 +202,7 @@ class Panels(QObject):
         from semblance.app.search.feedback.questions_page import QuestionsPage
 
         made = QuestionsPage(self._context)
-        self._add_page(made, "ask_next", made.panes)
+        self.add_page(made, "ask_next", made.panes)
         return made
 
     # Panels in docks
@@ -312,7 +312,7 @@ class Panels(QObject):
     def _connect_help(self, header: PanelHeader | TabHeader, page: str) -> None:
         header.help_requested.connect(lambda: self.help_requested.emit(page))
 
-    def _add_page(self, page: FullPage, name: str, panes: Sequence[ImagePane] = ()) -> None:
+    def add_page(self, page: FullPage, name: str, panes: Sequence[ImagePane] = ()) -> None:
         """Add a page on the whole window. ``panes`` load no slices until it is shown."""
         self._stack.addWidget(page)
         for pane in panes:

@@ -108,7 +108,7 @@ class ChoiceButton(QAbstractButton):
         """px that the whole value takes, with or without its label."""
         least, most = (theme().px(side) for side in (NARROW if labelled else UNLABELLED, WIDE))
         label = self.fontMetrics().horizontalAdvance(self._label) + _BETWEEN if labelled else 0
-        value = QFontMetrics(font(weight=600)).horizontalAdvance(self._value)
+        value = QFontMetrics(font(weight=600)).horizontalAdvance(self._value or "–")
         return min(most, max(least, _BEFORE + label + value + 2 + _space_after()))
 
     def set_max_width(self, max_width: int) -> None:

@@ -29,7 +29,7 @@ MARKS_PARAMETER = Parameter(
     HIDE,
     "Calipers, arrows, letters and scales in the pixels are filled in from what surrounds them before the image is "
     "measured: in ultrasound, secondary captures and plain files that are no colour photographs. Or they are kept.",
-    label="Burnt-in marks",
+    label="Burnt-in annotations",
     choices=(HIDE, KEEP),
 )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import sqlalchemy as sa
@@ -32,6 +32,13 @@ class CollectionItem:
     notes: str = ""
     id: int | None = None
     author: str = ""
+
+    @property
+    def place(self) -> Region | None:
+        """The region on its slice; ``None`` without one."""
+        if self.region is None or self.region.z is not None:
+            return self.region
+        return replace(self.region, z=self.slice)
 
 
 @dataclass(frozen=True)

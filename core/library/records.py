@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadArguments
 from semblance.core.imaging.image_address import ImageAddress
+from semblance.core.imaging.image_reader import shown_slice
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy
 from semblance.core.library.case_names import SHIFTED
@@ -199,6 +200,11 @@ class CaseDetails:
     depth: int | None = None
     slice_hashes: tuple[str, ...] = ()
     is_date_shifted: bool = False
+
+    @property
+    def shown_slice(self) -> int | None:
+        """The slice, from 0, that represents a volume: of its region, else the middle one; ``None`` for an image."""
+        return None if self.depth is None or self.depth < 2 else shown_slice(self.depth, self.region)
 
     @property
     def date(self) -> str:

@@ -63,6 +63,16 @@ _METADATA: dict[str, dict[str, None]] = {
 _ONE_AT_A_TIME = threading.RLock()
 
 
+def without_common_words(names: Sequence[str]) -> list[str]:
+    """The names without the words that all of them begin with, such as the features of metrics."""
+    words = [name.split(" ") for name in names]
+    shared = 0
+    while len(words) > 1 and all(len(one) > shared + 1 and one[shared] == words[0][shared] for one in words):
+        shared += 1
+    ends = [" ".join(one[shared:]) for one in words]
+    return [end.removeprefix("+ ") for end in ends]
+
+
 @dataclass(frozen=True)
 class Palette:
     """Colours (``#RRGGBB``) of a plot."""
@@ -328,7 +338,7 @@ class Plot:
         rest = [f"+{len(lines) - n}"] if n < len(lines) else []
         if rest and self.text_width(more := tr("+{n} more", n=len(lines) - n)) <= room:
             rest = [more]
-        texts = [*(self.elided(name, room) for name in names[:n]), *rest]
+        texts = [*self._key_names(names, room, TEXT)[:n], *rest]
         first = len(texts)
         if values:
             texts += [*values[:n], *([""] if rest else [])]
@@ -344,12 +354,18 @@ class Plot:
         for text in legend.get_texts()[first:]:
             text.set_color(self.colours.text)
 
+    def _key_names(self, names: Sequence[str], room: float, size: float) -> list[str]:
+        """The names without the words that all begin with if some do not fit ``room``, then shortened to it."""
+        if any(self.text_width(name, size) > room for name in names):
+            names = without_common_words(names)
+        return [self.elided(name, room, size) for name in names]
+
     def _row(self, lines: Sequence[Artist], names: Sequence[str]) -> None:
         """One row of names or, in a high plot, two; those that do not fit are counted."""
         rows = 1 if self.height < 220 else 2
         room = self.width - 3 * PAD
         longest = min(self.px(150), room - 36 - (36 + self.px(25) if len(names) > 1 else 0))
-        texts = [self.elided(name, longest, TICK) for name in names]
+        texts = self._key_names(names, longest, TICK)
 
         def first(n: int) -> list[str]:
             return [*texts[:n], *([f"+{len(texts) - n}"] if n < len(texts) else [])]

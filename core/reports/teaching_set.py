@@ -5,12 +5,12 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from semblance.core.csv_cells import csv_text
-from semblance.core.language import current_language, tr, translate
+from semblance.core.language import tr, translate
 from semblance.core.purpose import PURPOSE
 from semblance.core.reports.formatting import time_text
+from semblance.core.reports.write_report import html_page
 
 
 @dataclass(frozen=True)
@@ -125,21 +125,10 @@ def _ending(image: bytes) -> str:
 
 
 def _page(teaching: TeachingSet, images: list[str]) -> str:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent / "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.globals["_"] = tr
-    environment.filters["translate"] = translate
-    return environment.get_template("teaching_set.html").render(
+    return html_page(
+        "teaching_set.html",
         teaching=teaching,
         images=images,
-        purpose=translate(PURPOSE),
-        language=current_language(),
+        purpose=PURPOSE,
         created=time_text(teaching.created),
     )

@@ -126,6 +126,28 @@ def check_suffix(path: Path) -> None:
 
 def report_html(document: ReportDocument) -> str:
     """The whole report: images are embedded, nothing is loaded from elsewhere, every text is escaped."""
+    document = with_visible_names(document)
+    compared = document.compared()
+    return html_page(
+        "report.html",
+        {
+            "distance": partial(distance_text, digits=document.digits),
+            "relative_distance": lambda row: round(100 * relative_distance(row, document.ranking), 1),
+        },
+        report=document,
+        marks=document.marks(),
+        unknown=UNKNOWN_MARK,
+        purpose=PURPOSE,
+        with_images=document.has_images(),
+        further=[row for row in document.ranking if row not in compared],
+        explained=document.is_explained(),
+    )
+
+
+def html_page(
+    template: str, filters: Mapping[str, Callable[..., object]] | None = None, /, **values: object
+) -> str:
+    """A page of ``templates`` with ``values`` in the language in use; every text is escaped."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
@@ -142,23 +164,12 @@ def report_html(document: ReportDocument) -> str:
         "translate": translate,
         "time_text": time_text,
         "region": region_text,
-        "distance": partial(distance_text, digits=document.digits),
         "signed": signed_text,
         "shares": _waterfall_percentages,
-        "relative_distance": lambda row: round(100 * relative_distance(row, document.ranking), 1),
+        **(filters or {}),
     }
-    document = with_visible_names(document)
-    compared = document.compared()
-    return environment.get_template("report.html").render(
-        report=document,
-        marks=document.marks(),
-        unknown=UNKNOWN_MARK,
-        purpose=PURPOSE,
-        language=current_language(),
-        with_images=document.has_images(),
-        further=[row for row in document.ranking if row not in compared],
-        explained=document.is_explained(),
-    )
+    page: str = environment.get_template(template).render(language=current_language(), **values)
+    return page
 
 
 def data_uri(content: bytes | None) -> str:

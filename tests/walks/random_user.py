@@ -13,8 +13,8 @@ from PySide6.QtGui import QAction, QDragEnterEvent, QDropEvent, QMouseEvent, QWh
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QApplication,
+    QComboBox,
     QFileDialog,
-    QInputDialog,
     QMainWindow,
     QMenu,
     QTextEdit,
@@ -40,6 +40,7 @@ from semblance.app.search.why.why_panel import WhyPanel
 from semblance.app.teaching.collections_panel import CollectionsPanel
 from semblance.app.viewer.image_view import ImageView
 from semblance.app.viewer.tools import MEASURING
+from semblance.app.widgets.dialog import NameDialog
 from semblance.app.widgets.panel import FullPage, Panel
 
 Some = TypeVar("Some", bound=QWidget)
@@ -479,8 +480,11 @@ def stub_dialogs(rng: random.Random, files: list[Path], folders: list[Path], out
     def several(*_args: Any, **_kwargs: Any) -> tuple[list[str], str]:
         return [str(file) for file in rng.sample(files, min(2, len(files)))], ""
 
-    def words(*_args: Any, **_kwargs: Any) -> tuple[str, bool]:
-        return rng.choice(TEXTS), rng.random() < 0.8
+    def given_name(dialog: NameDialog) -> str:
+        choice = dialog.field.parentWidget()
+        known = [choice.itemText(n) for n in range(choice.count())] if isinstance(choice, QComboBox) else []
+        dialog.deleteLater()
+        return rng.choice([*known, *TEXTS]).strip() if rng.random() < 0.8 else ""
 
     for name, stub in (
         ("getOpenFileName", some(files)),
@@ -489,14 +493,7 @@ def stub_dialogs(rng: random.Random, files: list[Path], folders: list[Path], out
         ("getExistingDirectory", folder),
     ):
         setattr(QFileDialog, name, staticmethod(stub))
-    for name in ("getText", "getMultiLineText"):
-        setattr(QInputDialog, name, staticmethod(words))
-
-    def item(*args: Any, **_kwargs: Any) -> tuple[str, bool]:
-        # Where another answer may be typed, none may be offered.
-        return rng.choice([*args[3], *(TEXTS if args[5:] == (True,) else ())]), rng.random() < 0.8
-
-    QInputDialog.getItem = staticmethod(item)
+    NameDialog.ask = given_name
 
 
 def panel_of(widget: QWidget) -> str:

@@ -28,7 +28,7 @@ from semblance.app.shell.icons import icon
 from semblance.app.shell.jobs import SHOW_AFTER_MS, Job, WorkerPool
 from semblance.app.shell.query_source import inside
 from semblance.app.shell.state import Change
-from semblance.app.shell.theme import set_look, theme, theme_signals
+from semblance.app.shell.theme import theme, theme_signals
 from semblance.app.viewer.image_menu import image_menu
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.viewer.key_images import KeyImages
@@ -43,7 +43,7 @@ from semblance.app.widgets.cards.case_grid import CaseGrid
 from semblance.app.widgets.cards.case_model import CaseModel
 from semblance.app.widgets.drop_target import DropTarget
 from semblance.app.widgets.finding_chips import FindingChip
-from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
+from semblance.app.widgets.labels import ElidedLabel
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.menus import attach_menu
 from semblance.app.widgets.message_lines import CopyDetailsButton
@@ -171,16 +171,16 @@ class ComparePage(FullPage):
         inner = QWidget()
         column = vbox(inner)
         column.addWidget(self.reason)
-        column.addWidget(self.facts, 1)
+        column.addWidget(self.facts)
+        column.addWidget(self.reason.details)
+        column.addStretch(1)
         self._facts_area.setWidget(inner)
         self._right = QWidget()
         right = vbox(self._right)
         right.addWidget(self._facts_area, 1)
         notes = vbox(spacing=4, margins=(12, 4, 12, 8))
-        label = WrappedLabel(tr("Notes on this case"))
-        set_look(label, role="second")
         title = hbox(spacing=8)
-        title.addWidget(label, 1)
+        title.addWidget(ElidedLabel(tr("Notes on this case"), role="second"), 1)
         title.addWidget(self.kept_note.button)
         notes.addLayout(title)
         notes.addWidget(self.notes)
@@ -252,7 +252,7 @@ class ComparePage(FullPage):
         self.linked.setText(LINKED if is_wide else "")
         self.level.set_text_shown(shown=is_wide)
         self._right.setFixedWidth(min(theme().px(FACTS), self.width() * 36 // 100))
-        self.notes.setFixedHeight(theme().px(NOTES_HEIGHT))
+        self.notes.setFixedHeight(min(theme().px(NOTES_HEIGHT), self.height() // 10))
         for one in (self.place_line, self.acts):
             one.setFixedHeight(theme().px(ACTS_HEIGHT))
 
@@ -776,6 +776,7 @@ class CompareActs(QWidget):
 
     def _fit(self) -> None:
         """As wide with both texts, and as high as the buttons beside it."""
+        self.in_report.ensurePolished()
         metrics = self.in_report.fontMetrics()
         self.text.setMinimumWidth(
             metrics.horizontalAdvance(tr_n("{n} case moves", "{n} cases move", 999)) + 2

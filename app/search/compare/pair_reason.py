@@ -10,7 +10,7 @@ from semblance.app.search.why.waterfall import Contribution, Waterfall
 from semblance.app.search.why.why_images import request_images
 from semblance.app.shell.context import Context
 from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
-from semblance.app.widgets.layouts import HLine, vbox
+from semblance.app.widgets.layouts import EDGE, HLine, vbox
 from semblance.app.widgets.message_lines import CopyDetailsButton
 from semblance.app.widgets.place_marks import PlaceMarks
 from semblance.core.errors import SemblanceError
@@ -25,7 +25,10 @@ REASON_CHANNEL = "compare reason"
 
 
 class PairReason(QWidget):
-    """Hidden where the images have no places to compare. ``changed``: other places are to be drawn on the images."""
+    """Hidden where the images have no places to compare. ``changed``: other places are to be drawn on the images.
+
+    ``details``: the places and what the distance is made of, to be shown below what matters more.
+    """
 
     changed = Signal()
 
@@ -40,15 +43,22 @@ class PairReason(QWidget):
         self.note = WrappedLabel(role="small")
         self.copy_details = CopyDetailsButton()
         self.sum = Waterfall()
-        column = vbox(self, spacing=6, margins=(12, 8, 12, 0))
+        column = vbox(self, spacing=6, margins=(EDGE, 8, EDGE, 0))
         column.addWidget(ElidedLabel(tr("Why these two"), role="title"))
-        column.addWidget(self.reason)
-        column.addWidget(self.sum)
-        column.addWidget(self.note)
-        column.addWidget(self.copy_details)
-        column.addWidget(HLine())
+        column.addWidget(self.reason.sentence)
+        self.details = QWidget(self)
+        below = vbox(self.details, spacing=6, margins=(EDGE, 0, EDGE, 8))
+        for widget in (
+            HLine(),
+            self.reason,
+            self.sum,
+            self.note,
+            self.copy_details,
+        ):
+            below.addWidget(widget)
         self.reason.pointed_at.connect(self._emphasise)
         self.hide()
+        self.details.hide()
 
     def show_pair(self, ranked_search: RankedSearch | None, case: RankedCase | None) -> None:
         """Compare the places of the query and of ``case``; ``None``: show nothing."""
@@ -79,6 +89,7 @@ class PairReason(QWidget):
                 self.note.show()
                 self.copy_details.set_error(error)
                 self.show()
+                self.details.show()
 
         request_images(self._context, ranked_search, case, if_awaited, fail, channel=REASON_CHANNEL)
 
@@ -128,4 +139,5 @@ class PairReason(QWidget):
                 contributions, places.total, total_name=name, in_percent=not places.is_similarity
             )
         self.setVisible(places is not None)
+        self.details.setVisible(places is not None)
         self.changed.emit()

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from PySide6.QtCore import QObject, QRectF, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QInputDialog, QLabel, QMenu, QPushButton, QSizePolicy, QWidget
+from PySide6.QtWidgets import QLabel, QMenu, QPushButton, QSizePolicy, QWidget
 
 from semblance.app.search.feedback.mark_cards import author
 from semblance.app.shell import search_operations
@@ -18,6 +18,7 @@ from semblance.app.shell.event_loop import one_shot
 from semblance.app.shell.jobs import WorkerPool
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import colour, set_look, theme, theme_signals
+from semblance.app.widgets.dialog import NameDialog
 from semblance.app.widgets.fields import NoWheelSlider
 from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
 from semblance.app.widgets.layouts import EDGE, PanelScrollArea, hbox, vbox
@@ -315,10 +316,8 @@ class ConceptsSection(Panel):
 
     def ask_name(self) -> None:
         """Ask for a name and add a concept."""
-        name, accepted = QInputDialog.getText(
-            self, tr("New concept"), tr("Property that some cases have and others lack:")
-        )
-        if accepted:
+        label = tr("Property that some cases have and others lack")
+        if name := NameDialog(self, tr("New concept"), label, tr("Add")).ask():
             self._scroll_to_new = True
             self._concepts.add(name)
 
@@ -456,10 +455,8 @@ class ConceptRow(QWidget):
 
     def _rename(self) -> None:
         if self._facts is not None:
-            name, accepted = QInputDialog.getText(
-                self, tr("Rename"), tr("Name of the concept:"), text=self._facts.name
-            )
-            if accepted:
+            label, before = tr("Name of the concept"), self._facts.name
+            if name := NameDialog(self, tr("Rename"), label, tr("Rename"), before).ask():
                 self._concepts.rename(self._key, name)
 
     def _set_amount(self, amount: float) -> None:

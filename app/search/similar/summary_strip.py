@@ -28,7 +28,7 @@ from semblance.app.widgets.estimate_caution import estimate_caution
 from semblance.app.widgets.fields import NumberField
 from semblance.app.widgets.finding_chips import SIDE, NearestChips, chip_pixmap, finding_code
 from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
-from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.layouts import EDGE, hbox, vbox
 from semblance.app.widgets.message_lines import WarningLine
 from semblance.core.errors import BadArguments
 from semblance.core.evaluation.chance import is_at_chance
@@ -79,12 +79,9 @@ from semblance.core.workflows.searches.search_result import SearchResult
 HEIGHT, REMARK_HEIGHT = 56, 20
 #: Acts of the button in the remark.
 THRESHOLD, PATIENT = "threshold", "patient"
-#: Below this width shorter texts are used.
-NARROW_WIDTH = 460
-#: Below this width the library's share stands on a line of its own, and the purpose is shortened.
-SHARE_WIDTH = 660
-#: Below this width the label of the counts is hidden.
-LABEL_WIDTH = 400
+#: How much is shortened where the strip is narrow: the purpose, then the library's share stands on a line of its own,
+#: then the estimate and its badge are shortened too.
+SHORT_PURPOSE, SHARE_BELOW = 1, 2
 PURPOSE_SHORT = tr("Not for decisions")
 #: Qt's own limit (QWIDGETSIZE_MAX).
 MAX_WIDTH = 16_777_215
@@ -155,7 +152,7 @@ class SummaryStrip(QFrame):
         right.addWidget(self._note)
         # With an alignment its maximum width does not depend on the widgets above.
         right.addWidget(self._purpose, 0, Qt.AlignmentFlag.AlignRight)
-        around = vbox(self, spacing=0, margins=(12, 6, 12, 0))
+        around = vbox(self, spacing=0, margins=(EDGE, 6, EDGE, 0))
         row = self._row = hbox(spacing=12)
         around.addLayout(row, 1)
         #: Warnings of the ranking, that it was trained again, or what to know of the estimate.
@@ -166,6 +163,8 @@ class SummaryStrip(QFrame):
         self.act.clicked.connect(lambda: self.act_requested.emit(self._act))
         #: Where the strip is narrow, the share of the finding in the library.
         self._share = ElidedLabel(role="small")
+        #: See :data:`SHORT_PURPOSE`; the widths below which one more is shortened.
+        self._level, self._needed, self._least_width = 0, list[int](), 0
         self._share.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self._remark_row = QWidget()
         remark = hbox(self._remark_row, spacing=12)
@@ -204,7 +203,7 @@ class SummaryStrip(QFrame):
         voters = vote.voters or tuple(case.finding for case in ranking.ranked[:10])
         # Marks must not confirm the opinion of the person who made them: they do not change what is counted.
         self._count_labels = (
-            (tr("{n} nearest without marks:", n=len(voters)), tr("before:"))
+            (tr("{n} nearest without marks:", n=len(voters)), tr("without marks:"))
             if ranking.marks
             else (tr("{n} nearest:", n=len(voters)), f"{len(voters)}:")
         )
@@ -231,13 +230,17 @@ class SummaryStrip(QFrame):
         set_look(self._counts, role="outcome" if estimated else "second")
         self._middle.setVisible(estimated)
         self.badge.setVisible(estimated)
-        share = "" if not estimated or vote.prevalence or not self._is_below(SHARE_WIDTH) else vote.finding
-        self._share.setText(translate(library_share_text(share, vote.library_share)) if share else "")
-        self._share.setVisible(bool(share))
         self._show_remark(ranking, columns, no_match_rate, vote if estimated else Vote())
         self._note.setVisible(not estimated and has_findings)
+        share = ""
+        self._needed, self._least_width = [], 0
+        if estimated:
+            self._measure(vote, columns, stale=stale)
+        self._fit_level()
         if estimated:
             self._show_estimate(vote, columns, stale=stale)
+            if vote.finding is not None and vote.prevalence is None and self._level > SHORT_PURPOSE:
+                share = translate(library_share_text(vote.finding, vote.library_share))
         elif ranking.no_close_match:
             self._note.setText(tr("No close match, no estimate"))
             self._note.set_short_text(tr("No close match in this library"))
@@ -249,6 +252,8 @@ class SummaryStrip(QFrame):
             self._note.setText(tr("No estimate: {why}", why=why))
             self._note.set_short_text(why)
             self._note.set_tip(tr_name(vote.why_not))
+        self._share.setText(share)
+        self._share.setVisible(bool(share))
         self._fit_counts()
 
     def _show_remark(
@@ -270,7 +275,7 @@ class SummaryStrip(QFrame):
             text, caution_tip = estimate_caution(estimate)
             details = [caution_tip] if caution_tip else []
         if ranking.without_patient or ranking.vote.trained:
-            index = -1 if ranking.query.case is None else columns.index_of_id(ranking.query.case)
+            index = columns.index_of_id(ranking.query.case)
             has_patient = index >= 0 and bool(columns.patient[index] >= 0)
             act = PATIENT
             if ranking.without_patient:
@@ -298,18 +303,53 @@ class SummaryStrip(QFrame):
         self.act.setVisible(bool(act))
 
     def _fit_counts(self) -> None:
-        """Shorten the label before the counts themselves are shortened."""
+        """Shorten the label, or leave it out, before the counts themselves are shortened."""
         full, short = self._count_labels
-        self._count_label.setText(full)
-        self._row.activate()
-        if self._counts.shown_text() != self._counts.text():
-            self._count_label.setText(short)
+        for text in (full, short, ""):
+            self._count_label.setText(text)
+            self._count_label.setVisible(bool(text))
+            self._row.activate()
+            if all(label.shown_text() == label.text() for label in (self._count_label, self._counts)):
+                break
         self._count_label.set_tip(full)
+
+    def _measure(self, vote: Vote, columns: CaseColumns, *, stale: bool) -> None:
+        """Set below which widths of the strip the purpose, the share and the estimate are shortened."""
+        bold, second = (self._counts.fontMetrics(), self._count_label.fontMetrics())
+        labels = [second.horizontalAdvance(label) for label in self._count_labels]
+        counts, gap = bold.horizontalAdvance(self._counts.text()) + 2, 6
+        chips, small = self._chips.sizeHint().width(), self._purpose.fontMetrics()
+        purposes = [small.horizontalAdvance(text) + 2 for text in (self._purpose.text(), PURPOSE_SHORT)]
+        sides = 2 * self._row.spacing() + 2 * EDGE
+        needed = []
+        for level, (label, purpose) in enumerate(((0, 0), (0, 1), (1, 1), (1, 1))):
+            self._level = level
+            self._show_estimate(vote, columns, stale=stale)
+            right = max(self.badge.sizeHint().width(), purposes[purpose]) + self.estimate.sizeHint().width()
+            needed.append(max(labels[label] + gap + counts, chips) + right + sides)
+        self._needed = needed[:-1]
+        self._least_width = self._chips.minimumSizeHint().width() + right + sides
+        self.updateGeometry()
+
+    def minimumSizeHint(self) -> QSize:
+        """As wide as the shortest texts need, or the texts shown now would keep the panel wide."""
+        return QSize(
+            self._least_width or super().minimumSizeHint().width(), super().minimumSizeHint().height()
+        )
+
+    def _fit_level(self) -> bool:
+        """Shorten as much as the width needs; returns whether that is more or less than before."""
+        before = self._level
+        self._level = sum(self.width() < needed for needed in self._needed)
+        self._purpose.setMaximumWidth(
+            self._purpose.fontMetrics().horizontalAdvance(PURPOSE_SHORT) + 2 if self._level else MAX_WIDTH
+        )
+        return self._level != before
 
     def _show_estimate(self, vote: Vote, columns: CaseColumns, *, stale: bool) -> None:
         assert vote.probability is not None and vote.interval is not None and vote.finding is not None
         low, high = vote.interval
-        second, narrow = theme().second, self._is_below(NARROW_WIDTH)
+        second, narrow = theme().second, self._level > SHARE_BELOW
         several = len(vote.findings) > 2
         # The finding's letter, or its name if no single case has it.
         letter = columns.letters.get(vote.finding, vote.finding)
@@ -318,7 +358,7 @@ class SummaryStrip(QFrame):
             # Two numbers side by side would read as one.
             label_text += ":"
         has_share = vote.library_share is not None and vote.prevalence is None
-        has_share = has_share and not self._is_below(SHARE_WIDTH)
+        has_share = has_share and self._level <= SHORT_PURPOSE
         of_library = tr(" at {share:.0%} in this library", share=vote.library_share) if has_share else ""
         self.estimate.setText(
             f'<span style="color:{second}">{html.escape(visible(label_text))}</span> '
@@ -355,20 +395,9 @@ class SummaryStrip(QFrame):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        # The counts need the space more than their label.
-        has_label = self.width() >= theme().px(LABEL_WIDTH)
-        self._count_label.setVisible(has_label)
-        short = self._purpose.fontMetrics().horizontalAdvance(PURPOSE_SHORT) + 2
-        self._purpose.setMaximumWidth(short if self._is_below(SHARE_WIDTH) else MAX_WIDTH)
-        has_share = self._shown is not None and self._shown[0].vote.library_share is not None
-        limits = (theme().px(NARROW_WIDTH), theme().px(SHARE_WIDTH) if has_share else 0)
-        old, new = event.oldSize().width(), event.size().width()
-        if any((new < one) != (old < one) for one in limits):
+        if self._fit_level():
             self._refresh()
         self._fit_counts()
-
-    def _is_below(self, width: int) -> bool:
-        return self.width() < theme().px(width)
 
     def _refresh(self) -> None:
         if self._shown is not None and not self.isHidden():

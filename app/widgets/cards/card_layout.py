@@ -30,8 +30,6 @@ _STEPS: dict[int, tuple[int, int, int]] = {
 _ENDS: dict[int, int] = {Qt.Key.Key_Home: 0, Qt.Key.Key_End: -1}
 #: Height of the line with the distance and of the line with a note below a card.
 DISTANCE_HEIGHT = NOTE_HEIGHT = 15
-#: A word that has less space beside the buttons, px at text scale 1, stands in the line with the distance.
-LEAST_WORD = 40
 #: The cases that the summary above the cards is about.
 NEAREST = 10
 
@@ -273,11 +271,10 @@ def caption_line(card: QRect, layout: CardLayout) -> QRect:
     return QRect(card.x() + MARGIN, y, layout.image_side, height)
 
 
-def has_word_below(layout: CardLayout) -> bool:
-    """Whether the finding's name stands beside the distance, because the buttons leave it no space."""
-    if not (layout.markable and layout.style.shows_distance):
-        return False
-    return layout.image_side - theme().px(CHIP_SIDE) - 6 - feedback_buttons_width() < theme().px(LEAST_WORD)
+def word_width(layout: CardLayout) -> int:
+    """px beside the chip and the buttons of a card."""
+    buttons = feedback_buttons_width() + 2 if layout.markable else 0
+    return layout.image_side - theme().px(CHIP_SIDE) - 4 - buttons
 
 
 def feedback_at(card: QRect, layout: CardLayout, point: QPoint) -> int:

@@ -35,17 +35,17 @@ PATIENT_AND_STUDY = (
 
 @dataclass(frozen=True)
 class SourceObject:
-    """The headers of a case's instances as they are referred to, and the one that is shown. Without images
-    (``is_image``) the header has only a patient and a study."""
+    """The headers of a case's instances as they are referred to; ``frames``: of each the frames that are meant, from 1,
+    none for all. Without images (``is_image``) the header has only a patient and a study."""
 
     instances: tuple[Dataset, ...]
-    shown: int = 0
+    frames: tuple[tuple[int, ...], ...] = ()
     is_image: bool = True
 
     @property
     def header(self) -> Dataset:
-        """The header of the instance that is shown."""
-        return self.instances[self.shown]
+        """The header of the first instance."""
+        return self.instances[0]
 
 
 def complete_header(header: Dataset) -> Dataset:

@@ -198,7 +198,8 @@ def segmentation(header: Dataset, region: Region, label: str, versions: Mapping[
 def key_objects(sources: Sequence[SourceObject], versions: Mapping[str, str]) -> list[bytes]:
     """One document for each study of ``sources``, the first one's first, all with the same content.
 
-    Documents of several studies refer to each other as identical (PS3.3 C.17.6.1).
+    Documents of several studies refer to each other as identical (PS3.3 C.17.6.1). An instance of which only some
+    frames are meant is referred to with their numbers (PS3.3 table 10-3).
 
     Raises:
         SemblanceError: highdicom is not installed.
@@ -210,13 +211,22 @@ def key_objects(sources: Sequence[SourceObject], versions: Mapping[str, str]) ->
     from pydicom.uid import generate_uid
 
     studies: dict[str, list[Dataset]] = {}
+    frames: dict[str, list[tuple[int, ...]]] = {}
     for source in sources:
-        for header in source.instances:
-            same = studies.setdefault(str(header.StudyInstanceUID), [])
-            if all(header.SOPInstanceUID != other.SOPInstanceUID for other in same):
-                same.append(complete_header(header))
+        for header, meant in zip(
+            source.instances, source.frames or ((),) * len(source.instances), strict=True
+        ):
+            same = frames.setdefault(str(header.SOPInstanceUID), [])
+            if not same:
+                studies.setdefault(str(header.StudyInstanceUID), []).append(complete_header(header))
+            same.append(meant)
     everything = [header for headers in studies.values() for header in headers]
     content = KeyObjectSelection(codes.DCM.OfInterest, everything, description=_DESCRIPTION)
+    for header, item in zip(everything, content[0].ContentSequence[-len(everything) :], strict=True):
+        parts = frames[str(header.SOPInstanceUID)]
+        numbers = sorted({number for part in parts for number in part})
+        if all(parts) and len(numbers) < int(header.get("NumberOfFrames", 1)):
+            item.ReferencedSOPSequence[0].ReferencedFrameNumber = numbers
     documents = []
     for study, headers in studies.items():
         document = KeyObjectSelectionDocument(

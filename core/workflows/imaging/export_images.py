@@ -18,7 +18,6 @@ from semblance.core.imaging.hide_text import TextHider
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.measurements import Figure, Point
 from semblance.core.imaging.pseudonyms import Pseudonyms
-from semblance.core.imaging.region import Region
 from semblance.core.imaging.shown_range import shown_bytes
 from semblance.core.imaging.thumbnail import CASING, LINE
 from semblance.core.language import tr_lazy
@@ -164,14 +163,6 @@ def cases_of_collection(library: LibraryLocation, name: str, *, reporter: Report
     return list(dict.fromkeys(item.case for item in items))
 
 
-def collections_to_export(
-    library: LibraryLocation, *, reporter: Reporter = SILENT
-) -> list[tuple[str, tuple[str, ...]]]:
-    """The teaching collections of ``library`` with their cases."""
-    collections = cached_library(library).collections.all()
-    return [(one.name, tuple(dict.fromkeys(item.case for item in one.items))) for one in collections]
-
-
 def check_export(cases: Sequence[str], out: Path) -> None:
     """Refuse, before any work, what :func:`export_images` refuses.
 
@@ -218,7 +209,7 @@ def _write_image(
             PILImage.Resampling.LANCZOS,
         )
     if options.marks:
-        drawn = _with_marks(drawn, image, case.region, figures_of_case(library, case.case_id))
+        drawn = _with_marks(drawn, image, case, figures_of_case(library, case.case_id))
     # Comments and EXIF of the original may name a patient.
     drawn.info = {}
     name, content = stem + KINDS[options.kind], io.BytesIO()
@@ -228,17 +219,16 @@ def _write_image(
 
 
 def _with_marks(
-    drawn: PILImage.Image, image: Image, region: Region | None, figures: Sequence[Figure]
+    drawn: PILImage.Image, image: Image, case: CaseDetails, figures: Sequence[Figure]
 ) -> PILImage.Image:
-    """``drawn`` with the region and the figures of ``image`` on the slice that is shown."""
+    """``drawn`` with the region and the figures of ``case`` on the slice that is shown, which is ``image``."""
     from PIL import ImageDraw
 
     drawn = drawn.convert("RGB")
-    place = None if region is None else region.middle_slice
-    shapes = [] if region is None else [region if place is None else region.on_slice(place) or region]
+    region, place = case.region, case.shown_slice or 0
     lines: list[Sequence[Point]] = []
-    for shape in shapes:
-        lines += polylines(shape, image.height, image.width)
+    if region is not None:
+        lines += polylines(region.on_slice(place) or region, image.height, image.width)
     for figure in figures:
         if figure.plane is None and figure.slice in (None, place):
             lines += lines_of(figure)

@@ -32,7 +32,8 @@ class _LastImage:
             if figure.plane is not None:
                 self._image = plane_image(address, *figure.plane, figure.slab, reporter=reporter)
             elif stack_cache.is_stack(address):
-                self._image = stack_cache.get(address).image(figure.slice or 0)
+                stack = stack_cache.get(address)
+                self._image = stack.image(stack.middle() if figure.slice is None else figure.slice)
             else:
                 self._image = open_image(address)
             self._key = key

@@ -302,7 +302,7 @@ def image_issues(measured: Sequence[tuple[CheckedCase, ImageMeasures]]) -> list[
             text = tr_lazy("The DICOM file states that text is burnt into the image.")
             out.append(_issue(IssueKind.TEXT, Severity.MEDIUM, cases, text))
         if measures.burnt_in_marks:
-            what = tr_lazy_n("{n} burnt-in mark", "{n} burnt-in marks", measures.burnt_in_marks)
+            what = tr_lazy_n("{n} burnt-in annotation", "{n} burnt-in annotations", measures.burnt_in_marks)
             text = tr_lazy("{what}, such as calipers, arrows or letters in the pixels.", what=what)
             out.append(_issue(IssueKind.MARKS, Severity.LOW, cases, text))
     return out

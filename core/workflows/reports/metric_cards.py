@@ -62,7 +62,7 @@ _SHORTCUT_TITLES = {
     "view": tr_lazy("view"),
     "laterality": tr_lazy("side"),
     "burnt_in_text": tr_lazy("burnt-in text"),
-    "burnt_in_marks": tr_lazy("burnt-in marks"),
+    "burnt_in_marks": tr_lazy("burnt-in annotations"),
     "source": tr_lazy("import source"),
     "image_size": tr_lazy("image size"),
     "crop_scale": tr_lazy("region size relative to the image"),

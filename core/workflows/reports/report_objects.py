@@ -174,7 +174,8 @@ class _Objects:
         with ImageReader() as reader:
             slices = case.address.slices or _frames(reader, case.address)
             for where, figures in figures_by_image(case.figures).items():
-                place, header, frame = where.slice or 0, None, None
+                place = shown_slice(len(slices)) if where.slice is None else where.slice
+                header, frame = None, None
                 if where.plane is None and place < len(slices):
                     header = self._header(reader, slices[place])
                     frame = slices[place].frame
@@ -331,7 +332,7 @@ class _Objects:
         marked: list[tuple[SourceObject, Region, str]] = []
         region, address = self._query_region, self._address()
         if region is not None and address is not None:
-            source = self._read(address, region.middle_slice, all_slices=False)
+            source = self._read(address, [region.middle_slice])
             if source is not None:
                 marked.append((source, region, "Query"))
         if not self._options.identified:
@@ -354,19 +355,16 @@ class _Objects:
     def _source_of_query(self, *, all_slices: bool) -> SourceObject | None:
         region, address = self._query_region, self._address()
         place = region.middle_slice if region is not None else None
-        return None if address is None else self._read(address, place, all_slices=all_slices)
+        return None if address is None else self._read(address, None if all_slices else [place])
 
     def _marked_slices(self) -> SourceObject | None:
         """The slices of the query that a person marked as key images; ``None`` without any, or for other files."""
         address, case = self._address(), self._case
-        if address is None or case is None or not address.slices:
+        if address is None or case is None:
             return None
         marked = key_images_of(self._loaded.library.annotations, case.case_id)
-        slices = [one.slice for one in marked if one.slice is not None and one.slice < len(address.slices)]
-        with ImageReader() as reader:
-            headers = [self._header(reader, address.slices[place]) for place in slices]
-        found = tuple(header for header in headers if header is not None)
-        return SourceObject(found, 0) if found and len(found) == len(headers) else None
+        slices = [one.slice for one in marked if one.slice is not None]
+        return self._read(address, slices) if slices else None
 
     def _sources_of_cases(self, *, all_slices: bool) -> list[SourceObject | None]:
         """Of each similar case its instances, a Secondary Capture of another image, or nothing without an image."""
@@ -392,25 +390,22 @@ class _Objects:
             place = case.region.middle_slice if case.region is not None else None
             if found is not None and found.number is not None:
                 place, all_slices = found.number, False
-            return self._read(case.address, place, all_slices=all_slices)
+            return self._read(case.address, None if all_slices else [place])
         except SemblanceError:
             # The report still names the case; the list of unreadable files has the missing ones.
             return None
 
-    def _read(self, address: ImageAddress, place: int | None, *, all_slices: bool) -> SourceObject | None:
-        slices = address.slices or (address,)
-        shown = min(max(len(slices) // 2 if place is None else place, 0), len(slices) - 1)
-        wanted = slices if all_slices else slices[shown : shown + 1]
+    def _read(self, address: ImageAddress, places: Sequence[int | None] | None) -> SourceObject | None:
         with ImageReader() as reader:
-            headers = [self._header(reader, one) for one in wanted]
-        if any(header is None for header in headers):
-            return None
-        found = tuple(header for header in headers if header is not None)
-        return SourceObject(found, shown if all_slices else 0)
+            return referred_object(reader, address, places, self._used_pseudonyms)
+
+    @property
+    def _used_pseudonyms(self) -> Pseudonyms | None:
+        """``None`` for objects of the patient's record."""
+        return None if self._options.identified else self._pseudonyms
 
     def _header(self, reader: ImageReader, address: ImageAddress) -> Dataset | None:
-        """The header, de-identified unless the object is for the patient's record; ``None`` for other files."""
-        return referred_header(reader, address, None if self._options.identified else self._pseudonyms)
+        return _referred_header(reader, address, self._used_pseudonyms)
 
     @functools.cached_property
     def _of_query(self) -> SourceObject:
@@ -471,7 +466,37 @@ class _Objects:
         return (known or "")[:64]
 
 
-def referred_header(
+def referred_object(
+    reader: ImageReader,
+    address: ImageAddress,
+    places: Sequence[int | None] | None,
+    pseudonyms: Pseudonyms | None,
+) -> SourceObject | None:
+    """The DICOM instances, and their frames, that have the slices ``places`` (``None`` among them: the middle one), or
+    all slices of an image. ``None`` for other files, and where one lacks the UIDs by which it is referred to. The
+    headers are de-identified with ``pseudonyms`` if given.
+
+    Raises:
+        BadInput: one cannot be read or de-identified.
+    """
+    slices = address.slices or _frames(reader, address)
+    last = len(slices) - 1
+    wanted = (
+        range(len(slices))
+        if places is None
+        else [shown_slice(len(slices)) if place is None else place for place in places]
+    )
+    frames: dict[ImageAddress, list[int]] = {}
+    for place in wanted:
+        one = slices[min(max(place, 0), last)]
+        meant = frames.setdefault(replace(one, frame=None), [])
+        meant += [] if one.frame is None else [one.frame + 1]
+    headers = [_referred_header(reader, one, pseudonyms) for one in frames]
+    found = tuple(header for header in headers if header is not None)
+    return SourceObject(found, tuple(map(tuple, frames.values()))) if len(found) == len(headers) else None
+
+
+def _referred_header(
     reader: ImageReader, address: ImageAddress, pseudonyms: Pseudonyms | None
 ) -> Dataset | None:
     """The DICOM header at ``address``, de-identified with ``pseudonyms`` if given; ``None`` for other files, and where

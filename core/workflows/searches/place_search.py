@@ -17,7 +17,6 @@ from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.features.extractor import Extractor
 from semblance.core.features.places import Codes, PlaceGrid
 from semblance.core.imaging import ImageAddress, ImageReader
-from semblance.core.imaging.image_reader import shown_slice
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy
 from semblance.core.library.records import CaseDetails
@@ -340,12 +339,7 @@ def image_places(
 
 def _is_shown_slice(case: CaseDetails, region: Region | None) -> bool:
     """Whether ``region`` lies on the slice that represents the case."""
-    return region is None or region.z is None or region.z == _stored_slice(case)
-
-
-def _stored_slice(case: CaseDetails) -> int | None:
-    """The slice, from 0, whose places the library stores of a volume; ``None`` for an image."""
-    return None if case.depth is None or case.depth < 2 else shown_slice(case.depth, case.region)
+    return region is None or region.z is None or region.z == case.shown_slice
 
 
 def _grid(extractor: Extractor, height: int, width: int) -> PlaceGrid:
@@ -374,7 +368,7 @@ def _matched(
         min(float(case.width), end_x),
         min(float(case.height), end_y),
     )
-    middle = _stored_slice(case)
+    middle = case.shown_slice
     return MatchedPlace(
         x,
         y,

@@ -6,6 +6,7 @@ import io
 import zipfile
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.files import is_taken, make_folder, write_file
@@ -22,11 +23,10 @@ from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import CaseDetails
 from semblance.core.reports.case_attributes import attribute_title, shown_attributes
-from semblance.core.reports.dicom.common import SourceObject
 from semblance.core.reports.redaction import CaseNames, Redactor
 from semblance.core.reports.teaching_set import TeachingCase, TeachingSet, set_files, slides_pdf
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.reports.report_objects import referred_header
+from semblance.core.workflows.reports.report_objects import referred_object
 
 #: The longest side of an exported image in pixels.
 IMAGE_SIDE = 1400
@@ -42,6 +42,21 @@ class CollectionExport:
     clean_pixels: bool = False
 
 
+@dataclass(frozen=True)
+class ExportedCollection:
+    """The ``files`` written, and the items ``failed`` (case, reason) that are not in them."""
+
+    files: tuple[Path, ...]
+    failed: tuple[tuple[str, str], ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values for ``--json``."""
+        return {
+            "files": [str(file) for file in self.files],
+            "failed": [{"case_id": case, "reason": reason} for case, reason in self.failed],
+        }
+
+
 def export_collection(
     library: LibraryLocation,
     name: str,
@@ -49,10 +64,10 @@ def export_collection(
     options: CollectionExport | None = None,
     *,
     reporter: Reporter = SILENT,
-) -> list[Path]:
+) -> ExportedCollection:
     """Write the collection ``name`` to ``out``: slides (.pdf), DICOM key objects (.dcm), a teaching set in a .zip file,
-    or in a new folder where there is no ending. Returns the files written. It is de-identified unless ``options`` say
-    otherwise.
+    or in a new folder where there is no ending. It is de-identified unless ``options`` say otherwise. Slides and
+    teaching sets name cases that are gone; key objects cannot refer to them.
 
     Raises:
         BadArguments: no such collection, or another ending.
@@ -72,14 +87,14 @@ def export_collection(
         if not collection.items:
             raise BadInput(tr_lazy("The collection '{name}' is empty.", name=name), "Add cases to it first.")
         if suffix == ".dcm":
-            files = _write_key_objects(opened, collection, out, chosen)
+            result = _write_key_objects(opened, collection, out, chosen)
         else:
             teaching = teaching_set(opened, collection, chosen, reporter)
             reporter.progress(0, None, tr_lazy("Writing {out}", out=out.name))
-            files = _write_set(teaching, out)
+            result = ExportedCollection(tuple(_write_set(teaching, out)))
     kind = {"": "folder", ".zip": "zip", ".pdf": "pdf", ".dcm": "kos"}[suffix]
-    log_export(library, "collection", kind, identified=chosen.identified, files=len(files))
-    return files
+    log_export(library, "collection", kind, identified=chosen.identified, files=len(result.files))
+    return result
 
 
 def teaching_set(
@@ -133,10 +148,11 @@ def teaching_set(
 
 
 def place_of(case: CaseDetails, item: CollectionItem) -> Region | None:
-    """The region that ``item`` is about, on its slice; that of the case where it has none."""
-    if item.region is not None:
-        return item.region if item.slice is None else replace(item.region, z=item.slice)
-    return case.region
+    """The region that ``item`` is about, on its slice; if it has none that of the case, where that slice has it."""
+    if item.region is not None or case.region is None:
+        return item.place
+    part = case.region if item.slice is None else case.region.on_slice(item.slice)
+    return None if part is None else replace(item, region=part).place
 
 
 def _image(
@@ -192,7 +208,7 @@ def _write_set(teaching: TeachingSet, out: Path) -> list[Path]:
 
 def _write_key_objects(
     library: Library, collection: Collection, out: Path, options: CollectionExport
-) -> list[Path]:
+) -> ExportedCollection:
     """One object for each study. The items that are in no DICOM file, or are gone, cannot be referred to."""
     from semblance.core.metrics.training import versions
     from semblance.core.reports.dicom.image_objects import key_objects
@@ -201,22 +217,25 @@ def _write_key_objects(
     if not options.identified:
         pseudonyms = library.available_pseudonyms() or Pseudonyms(Pseudonyms.new_key())
     cases = library.catalogue.details_of(item.case for item in collection.items)
-    sources = []
+    sources, failed = [], []
     with ImageReader() as reader:
         for item in collection.items:
             case = cases.get(item.case)
-            if case is None or case.address is None:
-                continue
-            place = place_of(case, item)
-            slices = case.address.slices or (case.address,)
-            number = item.slice if place is None else place.middle_slice
-            wanted = slices if number is None or len(slices) == 1 else slices[number : number + 1]
             try:
-                headers = [referred_header(reader, one, pseudonyms) for one in wanted]
-            except SemblanceError:
-                continue
-            if headers and all(header is not None for header in headers):
-                sources.append(SourceObject(tuple(header for header in headers if header is not None)))
+                if case is None:
+                    raise BadInput("This case is no longer in the library.")
+                place = place_of(case, item)
+                number = item.slice if place is None else place.middle_slice
+                wanted = None if number is None else [number]
+                source = None
+                if case.address is not None:
+                    source = referred_object(reader, case.address, wanted, pseudonyms)
+                if source is None:
+                    raise BadInput("Its image is in no DICOM file that can be referred to.")
+            except SemblanceError as error:
+                failed.append((item.case, str(error)))
+            else:
+                sources.append(source)
     if not sources:
         raise BadInput(
             "No case of this collection is in a DICOM file that can be read.",
@@ -227,4 +246,4 @@ def _write_key_objects(
         file = out if number == 0 else out.with_name(f"{out.stem}-{number + 1}{out.suffix}")
         write_file(file, content, private=False)
         written.append(file)
-    return written
+    return ExportedCollection(tuple(written), tuple(failed))

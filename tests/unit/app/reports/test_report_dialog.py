@@ -9,7 +9,7 @@ from PIL import Image
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel
 
-from semblance.app.reports import report_dialog, report_preview
+from semblance.app.reports import report_dialog
 from semblance.app.reports.report_dialog import (
     ASSESSED,
     DE_IDENTIFIED,
@@ -21,6 +21,7 @@ from semblance.app.reports.report_dialog import (
     query_selections,
 )
 from semblance.app.shell.settings import REPORT_CLINIC, REPORT_LOGO, REPORT_PAGE, WRITE_FOLDER
+from semblance.app.widgets import clean_pixels
 from semblance.core.searches.query import Query
 from semblance.core.workflows.reports.write_reports import ReportPreview
 from tests.helpers.scored_snapshots import metric, snapshot
@@ -65,7 +66,7 @@ def test_the_dialog_describes_what_is_left_out(dialog):
 
 
 def test_text_in_images_is_blacked_out_if_that_is_chosen(made, context, monkeypatch):
-    monkeypatch.setattr(report_dialog, "is_text_detector_installed", lambda: True)
+    monkeypatch.setattr(clean_pixels, "is_text_detector_installed", lambda: True)
     for start in (False, True):
         context.settings.blacks_out_text = start
         dialog = made()
@@ -80,7 +81,7 @@ def test_text_in_images_is_blacked_out_if_that_is_chosen(made, context, monkeypa
 
 
 def test_text_in_images_stays_only_by_choice_where_nothing_can_find_it(made, context, monkeypatch):
-    monkeypatch.setattr(report_dialog, "is_text_detector_installed", lambda: False)
+    monkeypatch.setattr(clean_pixels, "is_text_detector_installed", lambda: False)
     for asked in (False, True):
         context.settings.blacks_out_text = asked
         dialog = made()
@@ -176,7 +177,7 @@ def test_the_preview_shows_the_newest_request_and_its_errors(made, context, monk
         asked.append((suffix, options.comment))
         return ReportPreview((page.getvalue(),), 9) if suffix == ".pdf" else ReportPreview(text="a,b")
 
-    monkeypatch.setattr(report_preview, "preview_report", preview)
+    monkeypatch.setattr(report_dialog, "preview_report", preview)
     context.state.set_library(snapshot(metric("plain", None)))
     context.state.set_metric("plain")
     context.state.set_query(Query(case=context.state.columns.ids[0]))

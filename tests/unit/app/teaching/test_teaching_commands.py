@@ -6,10 +6,11 @@ import zipfile
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFileDialog, QInputDialog, QMenu, QWidget
+from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
 
 from semblance.app.teaching.export_collection_dialog import ExportCollectionDialog
 from semblance.app.teaching.teaching_commands import TeachingCommands
+from semblance.app.widgets.dialog import NameDialog
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.imaging.region import Region
 from semblance.core.library.collections import CollectionItem
@@ -64,7 +65,7 @@ def undo(context):
 def test_selected_cases_go_into_a_new_collection_and_the_region_with_the_query(
     commands, context, path, monkeypatch
 ):
-    monkeypatch.setattr(QInputDialog, "getText", lambda *_: ("Masses", True))
+    monkeypatch.setattr(NameDialog, "ask", lambda _: "Masses")
     menu = QMenu()
     commands.fill_menu(menu, 3)
     (entry,) = (action for action in menu.actions() if action.text() == "Add 2 cases to a collection")
@@ -122,6 +123,28 @@ def test_the_list_shows_orders_notes_removes_and_restores(commands, context, pat
     assert len(stored(path)) == 1
     undo(context)
     assert [name for name, _ in stored(path)] == ["two", "two 2"]
+
+
+def test_a_collection_that_is_renamed_or_whose_neighbour_goes_stays_current(commands, context, path):
+    with Library.open(path) as library:
+        for name in ("a", "b", "c"):
+            library.collections.make(name, [CollectionItem("s/0.png")])
+    commands.show_collections()
+    context.jobs.run_pending()
+    panel = commands._panel
+    panel.name.setText("z")
+    panel.rename()
+    context.jobs.run_pending()
+    assert [name for name, _ in stored(path)] == ["b", "c", "z"]
+    assert panel.current.collection.name == panel.name.text() == "z"
+    with Library.open(path) as library:
+        library.collections.delete(library.collections.get("b").id)
+    commands.read()
+    context.jobs.run_pending()
+    assert panel.current.collection.name == "z"
+    panel.delete()
+    context.jobs.run_pending()
+    assert panel.current.collection.name == "c"
 
 
 def test_an_item_opens_at_its_slice_beside_the_query(commands, context, path, qtbot):

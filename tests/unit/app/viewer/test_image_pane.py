@@ -65,7 +65,7 @@ def test_burnt_in_marks_are_counted_on_the_image_and_framed_on_request(panes, tm
     grey[75:86, 80] = grey[80, 75:86] = 255
     PILImage.fromarray(grey).save(path)
     pane.show_viewed(view_file(path), None, ImageAddress(path), None)
-    assert pane.view.notes == ("Burnt-in marks: 1",)
+    assert pane.view.notes == ("Burnt-in annotations: 1",)
     plain = pane.view.grab().toImage()
     pane.view.set_marks_shown(True)
     assert pane.view.grab().toImage() != plain

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import QSize
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QApplication, QDialog, QLineEdit, QWidget
 
 from semblance.app.shell.theme import set_theme
-from semblance.app.widgets.dialog import Dialog, dialog_layout, form, resize_dialog, widen
+from semblance.app.widgets.dialog import Dialog, NameDialog, dialog_layout, form, resize_dialog, widen
 from semblance.app.widgets.labels import WrappedLabel
 
 
@@ -52,3 +52,18 @@ def test_a_dialog_grows_when_its_text_gets_longer(qtbot):
     qtbot.waitUntil(lambda: text.height() >= text.heightForWidth(text.width()) and line.height() == height)
     assert dialog.height() > 100
     assert dialog.width() == 300
+
+
+@pytest.mark.parametrize("names", [(), ("Masses", "Cysts")])
+def test_a_name_is_asked_for_and_nothing_is_no_name(qtbot, names):
+    dialog = NameDialog(None, "Add", "Name", "Add", names=names)
+    qtbot.addWidget(dialog)
+    dialog.show()
+    assert dialog.field.text() == (names[0] if names else "")
+    assert dialog.focusWidget() in (dialog.field, dialog.field.parentWidget())
+    assert dialog.accept_button.isDefault()
+    dialog.field.setText("  ")
+    assert not dialog.accept_button.isEnabled()
+    dialog.field.setText(" Cysts of the breast ")
+    qtbot.keyClick(dialog.field, Qt.Key.Key_Return)
+    assert dialog.result() == QDialog.DialogCode.Accepted

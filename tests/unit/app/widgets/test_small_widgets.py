@@ -24,6 +24,7 @@ from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.fields import SearchField
 from semblance.app.widgets.finding_chips import FindingChip
 from semblance.app.widgets.labels import ElidedLabel
+from semblance.app.widgets.layouts import WrappingRow
 from semblance.app.widgets.panel import PanelHeader, TabHeader
 from semblance.app.widgets.progress_line import ProgressLine, time_left
 from semblance.app.widgets.section_header import SectionHeader
@@ -393,3 +394,23 @@ def test_the_title_of_a_section_is_not_cut_for_its_note(qtbot):
     assert head.title.shown_text() == "Contributions to the distance"
     assert head.note.shown_text().strip() == "", "a part of a hint says nothing"
     assert "untick to leave out" in head.note.toolTip()
+
+
+def test_a_row_goes_on_below_where_it_is_narrow_and_cuts_no_text_off(qtbot):
+    buttons, field = (
+        [QPushButton(text) for text in ("Search with this case", "Compare", "Remove")],
+        QLineEdit(),
+    )
+    panel = QWidget()
+    qtbot.addWidget(panel)
+    panel.setLayout(WrappingRow(*buttons, field))
+    panel.show()
+    for width in (900, 260):
+        panel.resize(width, panel.heightForWidth(width))
+        panel.layout().activate()
+        lines = {button.y() for button in buttons}
+        assert (len(lines) == 1) == (width == 900)
+        for button in buttons:
+            assert button.width() >= button.sizeHint().width()
+        assert max(one.geometry().bottom() for one in (*buttons, field)) < panel.height()
+        assert field.geometry().right() == panel.rect().right(), "the field takes what is left of its line"

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 import pytest
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QAccessible
-from PySide6.QtWidgets import QApplication, QFileDialog, QInputDialog, QMenu, QMessageBox, QWidget
+from PySide6.QtWidgets import QApplication, QFileDialog, QMenu, QMessageBox, QWidget
 
 from semblance.app.screenshot import wait_until_idle
 from semblance.app.shell.actions import COMMANDS, Command
+from semblance.app.widgets.dialog import NameDialog
 from semblance.app.window.main_window import MainWindow
 from tests.helpers.windows import open_window, search_first_case
 
@@ -39,8 +40,7 @@ def no_system_dialogs(monkeypatch):
     for name in ("getOpenFileName", "getSaveFileName", "getOpenFileNames"):
         monkeypatch.setattr(QFileDialog, name, lambda *_args, **_more: ("", ""))
     monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_args, **_more: "")
-    for name in ("getText", "getItem", "getDouble", "getInt", "getMultiLineText"):
-        monkeypatch.setattr(QInputDialog, name, lambda *_args, **_more: ("", False))
+    monkeypatch.setattr(NameDialog, "ask", lambda _: "")
     monkeypatch.setattr(QMessageBox, "question", lambda *_args, **_more: QMessageBox.StandardButton.No)
 
 

@@ -36,16 +36,23 @@ def test_a_narrow_window_collapses_the_library_and_back(qtbot, library):
         assert not opener.isVisible()
 
 
-def test_the_focus_follows_a_library_that_collapses_and_expands_and_nothing_moves(library):
+def test_the_focus_follows_a_library_that_collapses_and_expands_and_nothing_moves(qapp, library):
     with open_window(library) as window:
         dock = window.parts.layout.docks["library"]
         window.panels.library.grid.setFocus()
         parents = {window.panels.library: window.panels.library.parent(), dock: dock.parent()}
+        focused = []
+        qapp.focusChanged.connect(lambda _old, new: focused.append(new))
         window.resize(1100, 700)
         assert isinstance(window.focusWidget().parent(), LibraryIconBar)
         assert dock.width() == window.focusWidget().parent().width()
         window.resize(1440, 800)
         assert window.panels.library.grid.hasFocus()
+        # On the way it is nowhere: not in other panels, which would show that they have it.
+        bar = dock.findChild(LibraryIconBar)
+        others = [one for one in focused if one not in (None, window.panels.library.grid)]
+        assert others
+        assert all(bar.isAncestorOf(one) for one in others)
         assert {widget: widget.parent() for widget in parents} == parents
 
 

@@ -8,6 +8,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QLabel, QMainWindow, QPushButton, QToolButton, QWidget
 
 from semblance.app.shell.messages import Message, Messages
+from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.window.message_corner import WIDTH, MessageCorner, MessageView
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
@@ -122,6 +123,16 @@ def test_what_is_about_another_library_is_gone_from_the_list_too(corner):
     assert [one.what for one in corner.past()] == ["The disk is full.", "Imported 9 cases."]
 
 
+def test_a_message_goes_with_its_act_and_an_error_stays(qtbot, corner, messages):
+    done = []
+    messages.info("1 case was put into “Masses”.", actions=[("Show", lambda: done.append("show"))])
+    messages.error(BadInput("a.png could not be read."), actions=[("Again", lambda: done.append("again"))])
+    for name in ("Show", "Again"):
+        button(corner, name).click()
+    assert done == ["show", "again"]
+    assert [view.entry.what for view in views(corner)] == ["a.png could not be read."]
+
+
 def test_the_keyboard_reaches_acts_and_comes_back(qtbot, window, corner, messages):
     done = []
     under = window.centralWidget()
@@ -164,3 +175,18 @@ def test_the_list_fits_and_scrolls(window, corner, messages):
     inside = QRect(QPoint(0, 0), window.size())
     assert inside.contains(corner.geometry())
     assert corner.height() <= 0.71 * window.height()
+
+
+def test_a_message_with_a_long_file_name_shows_all_its_lines(corner, messages):
+    messages.warning("12 files of this folder could not be read.", "They are listed.")
+    messages.error(
+        BadInput(
+            "Semblance could not read 1.2.840.113619.2.55.3.2831868886.123.1363785342.9/IM_0042_a_long_name.dcm: "
+            "the JPEG data end early.",
+            "Copy it again.",
+        )
+    )
+    for view in views(corner):
+        for label in view.findChildren(WrappedLabel):
+            if label.isVisible():
+                assert label.height() >= label.heightForWidth(label.width())

@@ -5,10 +5,10 @@ from contextlib import closing
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QInputDialog
 
 from semblance.app.screenshot import wait_until_idle
 from semblance.app.shell import search_operations
+from semblance.app.widgets.dialog import NameDialog
 from semblance.core.library.records import CATALOGUE
 from semblance.core.searches.query import Query
 from semblance.core.workflows.library.library_snapshot import load_state
@@ -31,7 +31,7 @@ def ask(window, place):
 
 
 def answer(monkeypatch, name):
-    monkeypatch.setattr(QInputDialog, "getText", lambda *_given, **_more: (name, True))
+    monkeypatch.setattr(NameDialog, "ask", lambda _: name)
 
 
 def save_as(window, monkeypatch, name):
@@ -191,7 +191,7 @@ def test_searches_are_renamed_deleted_and_brought_back(qtbot, library, monkeypat
         qtbot.keyClicks(dialog.name, "uno")
         qtbot.keyClick(dialog.name, Qt.Key.Key_Return)
         wait_for(window, lambda: set(dialog.names()) == {"uno", "two"})
-        dialog.select("uno")
+        assert dialog.names()[dialog.list.currentRow()] == "uno"
         qtbot.keyClick(dialog.list, Qt.Key.Key_F2)
         dialog.name.setText("two")
         qtbot.keyClick(dialog.name, Qt.Key.Key_Return)

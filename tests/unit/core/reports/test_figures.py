@@ -31,7 +31,15 @@ from semblance.core.reports.curves import (
 )
 from semblance.core.reports.document import FINDING_COLOURS
 from semblance.core.reports.figures import MAP, MapDrawing, figure_file
-from semblance.core.reports.plot import PALETTES, Plot, PlotLayout, count_ticks, tick_text, value_ticks
+from semblance.core.reports.plot import (
+    PALETTES,
+    Plot,
+    PlotLayout,
+    count_ticks,
+    tick_text,
+    value_ticks,
+    without_common_words,
+)
 from tests.helpers.use_language import use_language
 
 K = tuple(range(1, 51))
@@ -363,3 +371,10 @@ def test_ticks_of_counts_begin_at_the_first_and_fit(first, last, width):
 def test_png_is_not_larger_than_it_must_be():
     data = figure_file(ACCURACY, CURVES[ACCURACY], PlotLayout(theme="dark", size=(360, 164)))
     assert len(data) < len(zlib.compress(image(data).tobytes())) * 2
+
+
+def test_names_without_what_all_begin_with():
+    assert without_common_words(["encoder + BDM+V", "encoder + LDA"]) == ["BDM+V", "LDA"]
+    assert without_common_words(["gabor BDM", "gabor BDM 2"]) == ["BDM", "BDM 2"]
+    assert without_common_words(["encoder + LDA"]) == ["encoder + LDA"], "one alone keeps its name"
+    assert without_common_words(["a", "b c"]) == ["a", "b c"]

@@ -223,7 +223,7 @@ def test_query_outside_the_library_is_compared(panel, jobs, tmp_path):
     assert panel.panes[0].view.image.width == 400
     assert panel.panes[0].view.image.is_colour
     assert panel.facts.texts()[1][1] == "not given"
-    assert ["Burnt-in marks", "1", "–"] in panel.facts.texts()
+    assert ["Burnt-in annotations", "1", "–"] in panel.facts.texts()
     first, second = (pane.view for pane in panel.panes)
     assert not second.image.is_colour
     assert first.height() == second.height()

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import QInputDialog, QMenu
+from PySide6.QtWidgets import QMenu
 
 from semblance.app.search.feedback.concepts_section import STEPS
 from semblance.app.shell import search_operations
+from semblance.app.widgets.dialog import NameDialog
 from semblance.core.searches.query import Query
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.open_metrics import close_loaded_metrics
@@ -60,7 +61,7 @@ def fact(window):
 
 
 def test_concept_is_added_and_marked_by_keys(qtbot, window, monkeypatch):
-    monkeypatch.setattr(QInputDialog, "getText", lambda *_a, **_k: ("high", True))
+    monkeypatch.setattr(NameDialog, "ask", lambda _: "high")
     window.context.actions["new_concept"].trigger()
     wait_for(window, lambda: window.panels.concepts.facts)
     section = window.panels.side.concepts

@@ -160,8 +160,24 @@ def test_label_is_shortened_before_the_counts(show):
     assert "7 malignant, 3 benign" in strip._counts.toolTip()
 
 
-def test_reason_for_counts_only_uses_the_remaining_width(show):
+def test_a_narrow_strip_shows_ten_findings_and_shortens_the_estimate_before_the_counts(show, context):
+    strip = show(ranking(replace(VOTE, library_share=0.26))).summary
+    shares = []
+    for width in (900, 640, 470):
+        strip.resize(width, strip.height())
+        strip.layout().activate()
+        assert strip._counts.shown_text() == "7 malignant, 3 benign"
+        assert strip._chips.width() >= strip._chips.sizeHint().width()
+        shares.append(strip._share.isVisible())
+    assert shares == [False, True, True]
+    assert strip.minimumSizeHint().width() < 470, "the panel can become narrower"
+
+
+def test_reason_for_counts_only_uses_the_remaining_width(show, qtbot):
     strip = show(ranking(Vote(VOTE.voters, VOTE.counts, why_not=REFINED))).summary
+    strip.setParent(None)
+    qtbot.addWidget(strip)
+    strip.show()
     for width, text in ((330, "No estimate: refined search"), (190, "refined search")):
         strip.resize(width, strip.height())
         strip.layout().activate()

@@ -147,7 +147,7 @@ def test_what_stands_below_stays_in_its_place_until_the_next_reason_is_there(qtb
     reason._show(comparison())
     column.activate()
     before = below.y()
-    assert before > 100
+    assert before > 30
     reason.show_pair(SimpleNamespace(search=None), SimpleNamespace(case_id="a"))
     column.activate()
     assert reason.isHidden() and below.y() == before

@@ -19,12 +19,11 @@ from semblance.core.workflows.imaging.export_images import (
     INDEX,
     ImageExportOptions,
     cases_of_collection,
-    collections_to_export,
     export_images,
 )
 from semblance.core.workflows.library.audit_log import list_exports
 from semblance.core.workflows.library.import_source import import_source
-from tests.helpers.dicom_files import ct_slice, save
+from tests.helpers.dicom_files import ct_series, ct_slice, save
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +90,6 @@ def test_the_cases_of_a_collection_are_found_by_its_name(library):
     with open_library(library, writable=True) as opened:
         opened.collections.make("Teaching", [CollectionItem(cases[number]) for number in (1, 0, 1)])
     assert cases_of_collection(library, "Teaching") == [cases[1], cases[0]]
-    assert collections_to_export(library) == [("Teaching", (cases[1], cases[0]))]
 
 
 def test_dicom_files_are_deidentified_or_copied_as_they_are(tmp_path):
@@ -111,3 +109,21 @@ def test_dicom_files_are_deidentified_or_copied_as_they_are(tmp_path):
     assert (tmp_path / "same" / copied).read_bytes() == file.read_bytes()
     with pytest.raises(BadArguments, match="without marks"):
         ImageExportOptions("dicom", marks=True)
+
+
+def test_marks_of_a_volume_are_those_of_the_slice_that_is_shown(tmp_path):
+    ct_series(tmp_path / "in", count=7)
+    library = tmp_path / "l.semblance"
+    import_source(tmp_path / "in", library, kind="dicom")
+    with open_library(library, writable=True) as opened:
+        (row,) = (one.id for one in opened.catalogue.all_cases())
+        (case,) = opened.catalogue.details([row]).values()
+        # Without a region the middle slice is shown.
+        for number, place in enumerate((3, 2, None)):
+            figure = Figure(LINE, ((2.0, 12.0), (25.0, 12.0)), slice=place)
+            opened.annotations.replace(case.case_id, [Annotation(LINE, figure.to_json(), place)])
+            out = tmp_path / str(number)
+            export_images(library, [case.case_id], out, ImageExportOptions(size="full", marks=True))
+            with Image.open(out / "image-0001.png") as image:
+                violet = (np.asarray(image) == (185, 179, 255)).all(axis=2).any()
+            assert violet == (place != 2), place

@@ -6,6 +6,7 @@ import io
 import re
 import zipfile
 
+import numpy as np
 import pytest
 from pydicom import dcmread
 
@@ -14,11 +15,12 @@ from semblance.core.imaging.region import Region
 from semblance.core.library.collections import CollectionItem
 from semblance.core.library.export_log import read_exports
 from semblance.core.library.library import Library
+from semblance.core.library.records import CaseDetails
 from semblance.core.library.schema import cases
 from semblance.core.workflows.imaging.deidentify_files import deidentify_files
 from semblance.core.workflows.library.import_source import import_source
-from semblance.core.workflows.teaching.export_collection import CollectionExport, export_collection
-from tests.helpers.dicom_files import ROOT, save
+from semblance.core.workflows.teaching.export_collection import CollectionExport, export_collection, place_of
+from tests.helpers.dicom_files import ROOT, image, save
 from tests.helpers.images import striped_folder
 from tests.helpers.mammogram_library import mammogram
 
@@ -52,7 +54,7 @@ def unpacked(file) -> dict[str, bytes]:
 
 
 def test_a_teaching_set_covers_its_findings_and_names_nobody(library, tmp_path):
-    (file,) = export_collection(library, NAME, tmp_path / "set.zip")
+    (file,) = export_collection(library, NAME, tmp_path / "set.zip").files
     files = unpacked(file)
     page, key = files["index.html"].decode(), files["key.csv"].decode("utf-8-sig")
     assert sorted(files) == ["images/case-001.jpg", "images/case-002.png", "index.html", "key.csv"]
@@ -69,7 +71,7 @@ def test_a_teaching_set_covers_its_findings_and_names_nobody(library, tmp_path):
     ]
     (file,) = export_collection(
         library, NAME, tmp_path / "all.zip", CollectionExport(identified=True, free_text=True)
-    )
+    ).files
     page = unpacked(file)["index.html"].decode()
     assert all(text in page for text in (SECRET, "a note", "PAT-0042", "p00"))
     exports = read_exports(library)[-2:]
@@ -82,7 +84,7 @@ def test_a_teaching_set_covers_its_findings_and_names_nobody(library, tmp_path):
 def test_slides_have_a_page_for_each_case(library, tmp_path):
     from pypdf import PdfReader
 
-    (file,) = export_collection(library, NAME, tmp_path / "s.pdf", CollectionExport(free_text=True))
+    (file,) = export_collection(library, NAME, tmp_path / "s.pdf", CollectionExport(free_text=True)).files
     pages = PdfReader(io.BytesIO(file.read_bytes())).pages
     texts = [page.extract_text() for page in pages]
     assert len(pages) == 4 and all(len(page.images) == 1 for page in pages[1:3])
@@ -97,9 +99,24 @@ def test_what_cannot_be_exported_is_said(library, tmp_path):
         export_collection(library, NAME, tmp_path / "s.dcm")
     with pytest.raises(BadInput, match="not empty"):
         export_collection(library, NAME, library)
-    assert len(export_collection(library, NAME, tmp_path / "new folder")) == 4
+    assert len(export_collection(library, NAME, tmp_path / "new folder").files) == 4
     with pytest.raises(BadArguments, match="There are: Stripes"):
         export_collection(library, "none", tmp_path / "s.pdf")
+
+
+def test_an_item_is_about_its_own_slice():
+    of_three, of_all = Region(1, 1, 4, 4, z=3, depth=3), Region(1, 1, 4, 4)
+    for region, item, shown in (
+        (None, CollectionItem("a", of_all, 2), 2),
+        (of_all, CollectionItem("a", of_three, of_three.middle_slice), 4),
+        (of_three, CollectionItem("a", slice=5), 5),
+        (of_all, CollectionItem("a", slice=5), 5),
+        (of_three, CollectionItem("a"), 4),
+        (of_three, CollectionItem("a", slice=8), None),
+    ):
+        case = CaseDetails(1, "a", None, None, region, {}, 9, 9, "", "", None, "", "", depth=9)
+        place = place_of(case, item)
+        assert (place and place.middle_slice) == shown, item
 
 
 @pytest.fixture(scope="module")
@@ -140,8 +157,10 @@ def references(document) -> set[str]:
 
 
 def test_key_objects_refer_to_the_images_of_the_collection(mammograms, tmp_path):
-    files = export_collection(mammograms, "spiculated", tmp_path / "k.dcm", CollectionExport(identified=True))
-    documents = [dcmread(file) for file in files]
+    options = CollectionExport(identified=True)
+    result = export_collection(mammograms, "spiculated", tmp_path / "k.dcm", options)
+    assert result.failed == (("no longer there", "This case is no longer in the library."),)
+    documents = [dcmread(file) for file in result.files]
     assert [str(one.StudyInstanceUID) for one in documents] == [f"{ROOT}.5.{n}" for n in LISTED]
     for document, patient in zip(documents, LISTED, strict=True):
         assert document.SOPClassUID.name == "Key Object Selection Document Storage"
@@ -149,10 +168,30 @@ def test_key_objects_refer_to_the_images_of_the_collection(mammograms, tmp_path)
         assert references(document) == {f"{ROOT}.7.{n}" for n in LISTED}
 
 
+def test_key_objects_name_the_frames_that_are_meant(tmp_path):
+    frames = np.zeros((5, 12, 16), np.uint8)
+    uids = dict.fromkeys(("StudyInstanceUID", "SeriesInstanceUID"), f"{ROOT}.8")
+    save(image(frames, Modality="US", PatientID="P1", **uids), tmp_path / "in" / "us.dcm")
+    path = tmp_path / "lib.semblance"
+    import_source(tmp_path / "in", path, kind="dicom")
+    with Library.open(path, writable=True) as opened:
+        (case,) = (row.case_id for row in opened.catalogue.all_cases())
+        collection = opened.collections.make("frames", [])
+        for slices, expected in (((3, 1, 3), [2, 4]), ((2,), 3), ((3, None), None), (range(5), None)):
+            opened.collections.set_items(collection, [CollectionItem(case, slice=one) for one in slices])
+            (file,) = export_collection(path, "frames", tmp_path / "k.dcm").files
+            references = [
+                item.ReferencedSOPSequence[0]
+                for item in dcmread(file).ContentSequence
+                if item.ValueType == "IMAGE"
+            ]
+            assert [one.get("ReferencedFrameNumber") for one in references] == [expected], slices
+
+
 def test_de_identified_key_objects_refer_to_the_de_identified_files(mammograms, tmp_path):
     # Before there are any pseudonyms: what is exported first must name what is exported later.
-    files = export_collection(mammograms, "spiculated", tmp_path / "k.dcm")
-    again = export_collection(mammograms, "spiculated", tmp_path / "again.dcm")
+    files = export_collection(mammograms, "spiculated", tmp_path / "k.dcm").files
+    again = export_collection(mammograms, "spiculated", tmp_path / "again.dcm").files
     deidentify_files(mammograms, tmp_path / "out")
     images = {str(one.SOPInstanceUID): one for one in map(dcmread, (tmp_path / "out").rglob("*.dcm"))}
     assert len(files) == len(again) == len(LISTED)
