@@ -227,7 +227,14 @@ class LibraryPanel(Panel):
                 self._show_hit(self.grid.current())
 
         job = self._context.jobs.run(
-            tr("Reading texts"), find_cases.text_hits, path, missing, text, channel="hit", quiet=True
+            tr("Reading texts"),
+            find_cases.text_hits,
+            path,
+            missing,
+            text,
+            pool=WorkerPool.READ,
+            channel="hit",
+            quiet=True,
         )
         job.done.connect(show)
 

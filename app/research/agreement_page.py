@@ -35,7 +35,7 @@ class AgreementPage(ResultPage):
         self.subjects.currentCellChanged.connect(lambda *_: self._select())
         self.pairs = ResultTable(tr("Agreement of every two annotators"))
         self.differences = ResultTable(tr("Marked differently"))
-        self.differences.entered.connect(self._show_case)
+        self.show_cases_of(self.differences)
         self.differences.horizontalHeader().setStretchLastSection(True)
         self.facts = WrappedLabel(role="second")
         parts = side_by_side(
@@ -108,11 +108,6 @@ class AgreementPage(ResultPage):
             cases=[row if row >= 0 else None for row in rows],
         )
         self.facts.setText(_facts(one))
-
-    def _show_case(self, row: int) -> None:
-        case = self.differences.case(row)
-        if case is not None:
-            self.case_requested.emit(case)
 
 
 def _title(one: SubjectAgreement) -> str:

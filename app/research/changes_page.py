@@ -30,9 +30,9 @@ class ChangesPage(ResultPage):
         self._changes: tuple[PatientChange, ...] = ()
         self.changes = ResultTable(tr("Changes of patients"))
         self.changes.currentCellChanged.connect(lambda *_: self._rank())
-        self.changes.entered.connect(lambda row: self._show_case(self.changes, row))
+        self.show_cases_of(self.changes)
         self.similar = ResultTable(tr("The most similar changes of other patients"))
-        self.similar.entered.connect(lambda row: self._show_case(self.similar, row))
+        self.show_cases_of(self.similar)
         self.facts = WrappedLabel(role="second")
         parts = side_by_side(
             (tr("Changes of patients"), self.changes),
@@ -115,11 +115,6 @@ class ChangesPage(ResultPage):
             },
             cases=[one.change.current_row for one in listed],
         )
-
-    def _show_case(self, table: ResultTable, row: int) -> None:
-        case = table.case(row)
-        if case is not None:
-            self.case_requested.emit(case)
 
 
 def _days(change: PatientChange) -> str:

@@ -92,6 +92,15 @@ class ResultPage(FullPage):
         library is opened."""
         raise NotImplementedError
 
+    def show_cases_of(self, table: ResultTable) -> None:
+        """Let a double click and Enter on a row of ``table`` show the image of its case."""
+
+        def show(row: int) -> None:
+            if (case := table.case(row)) is not None:
+                self.case_requested.emit(case)
+
+        table.entered.connect(show)
+
     def update_buttons(self) -> None:
         """Enable what can be done now. Called when a job begins and when it ends."""
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from PySide6.QtCore import QObject, Signal
 
 from semblance.app.shell.context import Context
-from semblance.app.shell.jobs import Job, WorkerPool
+from semblance.app.shell.jobs import WorkerPool
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr
@@ -77,11 +77,10 @@ class KeyImages(QObject):
             following = [place for place in places if place > (self._pane.place or 0)]
             self._pane.go_to_slice((following or places)[0])
 
-    def _run(self, function: object, row: int, *arguments: object) -> None:
-        assert callable(function)
+    def _run(self, function: Callable[..., Sequence[KeyImage]], row: int, *arguments: object) -> None:
         source = self._pane.source
         try:
-            job: Job = self._context.jobs.run(
+            job = self._context.jobs.run(
                 tr("Key images"),
                 function,
                 source[0],

@@ -110,15 +110,15 @@ class Catalogue:
         """Turns errors of the database or the disk into errors that name the library."""
         return plain_errors(self.file)
 
-    def read(self, query: sa.Select[Any]) -> Sequence[sa.Row[Any]]:
-        """All rows of ``query``.
+    def read(self, query: sa.Select[Any], **parameters: Any) -> Sequence[sa.Row[Any]]:
+        """All rows of ``query``, with the values of its parameters.
 
         Raises:
             BadInput: the catalogue is damaged.
             SemblanceError: it cannot be read or is busy.
         """
         with self.errors(), self.engine.connect() as connection:
-            return connection.execute(query).all()
+            return connection.execute(query, parameters).all()
 
     def read_columns(self, query: sa.Select[Any]) -> tuple[list[Any], ...]:
         """Each column of ``query``, of numbers and texts, as a list: of many rows a tenth of the time of :meth:`read`.
@@ -150,6 +150,14 @@ class Catalogue:
         """The part of ``stamp`` that changes with everything that searches are computed from, but not with judgements,
         concepts, saved searches and reader studies. In a folder all of it: a file has one time for everything."""
         return stamp
+
+    def notes_own_changes(self, stamp: tuple[Any, ...]) -> bool:
+        """Whether nobody wrote since ``stamp``: then :meth:`stamp_after_own_changes` can follow what is written now."""
+        return stamp == self.stamp()
+
+    def stamp_after_own_changes(self, stamp: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The stamp after what was written here since :meth:`notes_own_changes`, as far as others wrote nothing."""
+        return self.stamp()
 
     def present(self) -> datetime.datetime:
         """The present moment, UTC, by the clock of the library: that of the server, or of this computer."""

@@ -25,6 +25,7 @@ from semblance.app.search.saved import save_search
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_file
+from semblance.app.shell.jobs import Job
 from semblance.app.shell.local_time import local_time
 from semblance.app.shell.query_source import QuerySource
 from semblance.app.shell.state import Change
@@ -226,10 +227,8 @@ class SearchesPanel(Panel):
         else:
             super().keyPressEvent(event)
 
-    def _refresh_after(self, job: object) -> None:
-        from semblance.app.shell.jobs import Job
-
-        if isinstance(job, Job):
+    def _refresh_after(self, job: Job | None) -> None:
+        if job is not None:
             job.done.connect(self._refresh_when_done)
 
     def _refresh_when_done(self, _result: object) -> None:
@@ -279,7 +278,7 @@ class SearchesPanel(Panel):
         self._refresh_after(save_search.restore(self._context, token))
 
     def _show(self, found: list[SavedSearch]) -> None:
-        previous = self._selected()
+        previous, row = self._selected(), self.list.currentRow()
         self._searches = found
         self.list.clear()
         for search in found:
@@ -296,10 +295,10 @@ class SearchesPanel(Panel):
             save.trigger,
         )
         self._pages.setCurrentIndex(1 if found else 0)
-        place = (
-            self.names().index(previous.name) if previous is not None and previous.name in self.names() else 0
-        )
-        self.list.setCurrentRow(place if found else -1)
+        if previous is not None and previous.name in self.names():
+            row = self.names().index(previous.name)
+        # A renamed search has the place that it had.
+        self.list.setCurrentRow(min(max(row, 0), len(found) - 1))
         if found and previous is None:
             self.list.setFocus()
         self._update_buttons()

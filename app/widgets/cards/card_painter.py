@@ -396,7 +396,9 @@ class CardPainter:
         if model.ranked:
             x, right = self._draw_rank_facts(place, case_row, index, x, at, state)
         else:
-            right = self._draw_patient(index, name, x, at, has_two_lines=bool(detail))
+            # Of most libraries either all rows name the patient or none.
+            whole_name = name if model.has_lines else model.columns.ids[index]
+            right = self._draw_patient(index, whole_name, x, at, has_two_lines=bool(detail))
         where = QRect(x, at.y(), max(0, right - x), at.height())
         if detail:
             # As close to the middle as the two lines of a row of the patients.
