@@ -328,11 +328,11 @@ class SummaryStrip(QFrame):
             right = max(self.badge.sizeHint().width(), purposes[purpose]) + self.estimate.sizeHint().width()
             needed.append(max(labels[label] + gap + counts, chips) + right + sides)
         self._needed = needed[:-1]
-        self._least_width = self._chips.minimumSizeHint().width() + right + sides
+        self._least_width = max(labels[1] + gap + min(counts, chips), chips) + right + sides
         self.updateGeometry()
 
     def minimumSizeHint(self) -> QSize:
-        """As wide as the shortest texts need, or the texts shown now would keep the panel wide."""
+        """As wide as the shorter texts need: those shown now would keep the panel wide."""
         return QSize(
             self._least_width or super().minimumSizeHint().width(), super().minimumSizeHint().height()
         )
