@@ -104,7 +104,7 @@ class CountedSwitch(QCheckBox):
         return self._size_for(self._full_text())
 
     def minimumSizeHint(self) -> QSize:
-        return self._size_for(self._short)
+        return self._size_for(self._text)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
