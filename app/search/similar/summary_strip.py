@@ -461,7 +461,6 @@ class EstimateView(QWidget):
         self.setAccessibleName(
             tr("Estimate {share:.2f}, {low:.2f} to {high:.2f}", share=share, low=low, high=high)
         )
-        self.updateGeometry()
         self.update()
 
     def sizeHint(self) -> QSize:
