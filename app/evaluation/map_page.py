@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from semblance.app.evaluation.map_points import NONE, Rows, shape_mask, shape_of
+from semblance.app.evaluation.map_points import Rows, shape_mask, shape_of
 from semblance.app.evaluation.map_view import MapView
 from semblance.app.shell import plot_operations, search_operations
 from semblance.app.shell.context import Context
@@ -260,11 +260,9 @@ class MapPage(QWidget):
 
     def _show_ranking(self) -> None:
         """Mark the query and its similar cases on the map."""
-        query, columns = self._state.query, self._state.columns
-        index = columns.index_of_id(query.case) if query is not None and query.case else -1
         ranking = self._state.ranking
         self.view.set_ranking(
-            int(columns.case_row[index]) if index >= 0 else NONE,
+            self._state.query_row,
             [] if ranking is None else [case.row for case in ranking.ranked],
         )
 

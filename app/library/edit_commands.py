@@ -115,11 +115,10 @@ class EditCommands(QObject):
     def _fill_lesions(self, menu: QMenu, rows: Rows) -> None:
         state, one, n = self._context.state, len(rows) == 1, format_number(len(rows), ",")
         assert state.library is not None
-        query = state.columns.index_of_id(state.query.case) if state.query and state.query.case else -1
-        query_row = int(state.columns.case_row[query]) if query >= 0 else None
+        query_row = state.query_row
         if not one:
             menu.addAction(tr("Mark {n} cases as one lesion", n=n), partial(self.join, rows))
-        elif query_row is not None and query_row not in (*rows, *self._lesion_of(rows[0])):
+        elif query_row >= 0 and query_row not in (*rows, *self._lesion_of(rows[0])):
             both = np.array([query_row, rows[0]])
             menu.addAction(tr("Mark as the same lesion as the query"), partial(self.join, both))
         if self._are_grouped(rows).any():

@@ -227,7 +227,14 @@ class LibraryPanel(Panel):
                 self._show_hit(self.grid.current())
 
         job = self._context.jobs.run(
-            tr("Reading texts"), find_cases.text_hits, path, missing, text, channel="hit", quiet=True
+            tr("Reading texts"),
+            find_cases.text_hits,
+            path,
+            missing,
+            text,
+            pool=WorkerPool.READ,
+            channel="hit",
+            quiet=True,
         )
         job.done.connect(show)
 
@@ -290,7 +297,9 @@ class LibraryPanel(Panel):
         """Search with the case ``steps`` positions after the query, or after the current case."""
         model = self.grid.model()
         if len(model):
-            start = model.position_of(self._next_query if self._search_timer.isActive() else self.query_row())
+            start = model.position_of(
+                self._next_query if self._search_timer.isActive() else self._state.query_row
+            )
             start = start if start != NO_PLACE else self.grid.current_place()
             place = min(len(model) - 1, max(0, start + steps))
             self.grid.set_current(model.case_row(place))
@@ -440,14 +449,8 @@ class LibraryPanel(Panel):
 
         self._context.follow(job, show)
 
-    def query_row(self) -> int:
-        """The catalogue row of the query, -1 if it is no case of the library."""
-        query, columns = self._state.query, self._state.columns
-        index = columns.index_of_id(query.case) if query is not None and query.case is not None else -1
-        return int(columns.case_row[index]) if index >= 0 else NONE
-
     def _select_query_case(self) -> None:
-        row = self.query_row()
+        row = self._state.query_row
         if row not in (NONE, self.grid.current()):
             self.grid.set_current(row)
 

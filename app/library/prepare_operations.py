@@ -220,9 +220,8 @@ class PreparationView(QObject):
     def _measure_query(self) -> None:
         """Measure the case that is the query before the others."""
         state = self._context.state
-        index = state.columns.index_of_id(state.query.case) if state.query and state.query.case else -1
-        if self._is_open and index >= 0:
-            measure_visible(self._context, [int(state.columns.case_row[index])])
+        if self._is_open and state.query_row >= 0:
+            measure_visible(self._context, [state.query_row])
 
     def _end(self) -> None:
         if self._context.state.preparing == self._path:

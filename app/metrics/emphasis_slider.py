@@ -103,6 +103,7 @@ class EmphasisSlider(QWidget):
 
     def _resize(self) -> None:
         self.bar.setFixedWidth(theme().px(SHORT_WIDTH if self._is_short else WIDTH))
+        self._value.ensurePolished()
         self._value.setMinimumWidth(self._value.fontMetrics().horizontalAdvance("100 %"))
 
     def _update(self) -> None:

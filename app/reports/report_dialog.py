@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from uuid import uuid4
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage, QKeySequence, QPalette, QPixmap, QResizeEvent, QShortcut
@@ -378,6 +379,7 @@ class ReportPreviewView(QWidget):
         super().__init__()
         self._context = context
         self._request: ReportRequest | None = None
+        self._key = uuid4().hex
         self._pause = one_shot(self, self._start)
         self.status = ElidedLabel(role="second")
         self.pages: list[QLabel] = []
@@ -435,6 +437,7 @@ class ReportPreviewView(QWidget):
             request.options,
             width,
             case=request.cases[0] if request.cases else None,
+            dialog=self._key,
             window_level=None if request.cases else state.window_level,
             pool=WorkerPool.SEARCH,
             channel=PREVIEW_CHANNEL,

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QSplitter, QWidget
-
-from semblance.app.research.result_page import ResultPage, ResultTable
+from semblance.app.research.result_page import ResultPage, ResultTable, side_by_side
 from semblance.app.shell.context import Context
 from semblance.app.widgets.labels import WrappedLabel
-from semblance.app.widgets.layouts import vbox
-from semblance.app.widgets.section_header import SectionHeader
 from semblance.core.evaluation.agreement import AgreementCoefficient
 from semblance.core.language import format_number, tr, tr_n, translate
 from semblance.core.workflows.research import annotator_agreement
@@ -39,20 +35,12 @@ class AgreementPage(ResultPage):
         self.subjects.currentCellChanged.connect(lambda *_: self._select())
         self.pairs = ResultTable(tr("Agreement of every two annotators"))
         self.differences = ResultTable(tr("Marked differently"))
-        self.differences.entered.connect(self._show_case)
+        self.show_cases_of(self.differences)
         self.differences.horizontalHeader().setStretchLastSection(True)
         self.facts = WrappedLabel(role="second")
-        parts = QSplitter()
-        for title, table in (
-            (tr("Every two annotators"), self.pairs),
-            (tr("Marked differently"), self.differences),
-        ):
-            part = QWidget()
-            column = vbox(part, spacing=8)
-            column.addWidget(SectionHeader(title))
-            column.addWidget(table, 1)
-            parts.addWidget(part)
-        parts.setChildrenCollapsible(False)
+        parts = side_by_side(
+            (tr("Every two annotators"), self.pairs), (tr("Marked differently"), self.differences)
+        )
         self.content.addWidget(self.subjects, 1)
         self.content.addWidget(self.facts)
         self.content.addWidget(parts, 2)
@@ -106,8 +94,7 @@ class AgreementPage(ResultPage):
             ],
         )
         listed = () if one is None else one.differences[:MAX_DIFFERENCES]
-        columns = self._context.state.columns
-        indices = [columns.index_of_id(found.cases[-1]) for found in listed]
+        rows = [self._context.state.columns.row_of_id(found.cases[-1]) for found in listed]
         self.differences.set_rows(
             [tr("case") if one is None or one.kind == CONCEPT else tr("query and cases"), tr("answers")],
             [
@@ -118,14 +105,9 @@ class AgreementPage(ResultPage):
                 for found in listed
             ],
             text_columns=2,
-            cases=[int(columns.case_row[index]) if index >= 0 else None for index in indices],
+            cases=[row if row >= 0 else None for row in rows],
         )
         self.facts.setText(_facts(one))
-
-    def _show_case(self, row: int) -> None:
-        case = self.differences.case(row)
-        if case is not None:
-            self.case_requested.emit(case)
 
 
 def _title(one: SubjectAgreement) -> str:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QSplitter, QWidget
-
-from semblance.app.research.result_page import ResultPage, ResultTable
+from semblance.app.research.result_page import ResultPage, ResultTable, side_by_side
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import WorkerPool
 from semblance.app.widgets.labels import WrappedLabel
-from semblance.app.widgets.layouts import vbox
-from semblance.app.widgets.section_header import SectionHeader
 from semblance.core.language import format_number, tr, tr_n
 from semblance.core.library.case_names import date_name
 from semblance.core.workflows.research import patient_changes
@@ -34,21 +30,14 @@ class ChangesPage(ResultPage):
         self._changes: tuple[PatientChange, ...] = ()
         self.changes = ResultTable(tr("Changes of patients"))
         self.changes.currentCellChanged.connect(lambda *_: self._rank())
-        self.changes.entered.connect(lambda row: self._show_case(self.changes, row))
+        self.show_cases_of(self.changes)
         self.similar = ResultTable(tr("The most similar changes of other patients"))
-        self.similar.entered.connect(lambda row: self._show_case(self.similar, row))
+        self.show_cases_of(self.similar)
         self.facts = WrappedLabel(role="second")
-        parts = QSplitter()
-        for title, table in (
+        parts = side_by_side(
             (tr("Changes of patients"), self.changes),
             (tr("The most similar changes of other patients"), self.similar),
-        ):
-            part = QWidget()
-            column = vbox(part, spacing=8)
-            column.addWidget(SectionHeader(title))
-            column.addWidget(table, 1)
-            parts.addWidget(part)
-        parts.setChildrenCollapsible(False)
+        )
         self.content.addWidget(parts, 1)
         self.content.addWidget(self.facts)
         self.complete()
@@ -126,11 +115,6 @@ class ChangesPage(ResultPage):
             },
             cases=[one.change.current_row for one in listed],
         )
-
-    def _show_case(self, table: ResultTable, row: int) -> None:
-        case = table.case(row)
-        if case is not None:
-            self.case_requested.emit(case)
 
 
 def _days(change: PatientChange) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QPoint, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QResizeEvent, QShowEvent
+from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHBoxLayout,
@@ -32,7 +32,7 @@ from semblance.app.widgets.layouts import HLine, hbox, vbox
 from semblance.app.widgets.panel import FullPage
 from semblance.app.widgets.progress_line import ProgressLine
 from semblance.app.widgets.tab_order import enable_widgets, set_accessible_name
-from semblance.app.widgets.tables import make_read_only
+from semblance.app.widgets.tables import enter_rows, make_read_only
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.errors import SemblanceError
 from semblance.core.language import format_number, tr, tr_n, translate
@@ -480,7 +480,7 @@ class IssueTable(QTableView):
         header.setDefaultAlignment(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft)
         header.setStretchLastSection(True)
         self.sortByColumn(1, Qt.SortOrder.AscendingOrder)
-        self.doubleClicked.connect(lambda index: self.entered.emit(self.issues.issue(index.row())))
+        enter_rows(self, lambda row: self.entered.emit(self.issues.issue(row)))
         self.selectionModel().currentRowChanged.connect(lambda *_: self.chosen.emit())
         theme_signals.changed.connect(self._fit)
         self._fit()
@@ -498,15 +498,6 @@ class IssueTable(QTableView):
         if issues:
             self.selectRow(min(max(0, row), len(issues) - 1))
         self.chosen.emit()
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        issue = self.current()
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and issue is not None:
-            self.entered.emit(issue)
-        elif event.key() == Qt.Key.Key_Escape:
-            event.ignore()
-        else:
-            super().keyPressEvent(event)
 
     def _fit(self) -> None:
         self.verticalHeader().setDefaultSectionSize(theme().px(ROW_HEIGHT))

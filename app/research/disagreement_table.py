@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt, Signal
-from PySide6.QtGui import QIcon, QKeyEvent
+from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QHeaderView, QStackedWidget, QTableView, QWidget
 
 from semblance.app.research.two_metrics_facts import signed
@@ -15,7 +15,7 @@ from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.finding_chips import chip_pixmap
 from semblance.app.widgets.labels import ElidedLabel
 from semblance.app.widgets.layouts import vbox
-from semblance.app.widgets.tables import make_read_only
+from semblance.app.widgets.tables import enter_rows, make_read_only
 from semblance.core.errors import SemblanceError
 from semblance.core.evaluation.search_rankings import VOTERS
 from semblance.core.language import tr
@@ -121,15 +121,7 @@ class QueryTable(QTableView):
         header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         header.setDefaultAlignment(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft)
         header.setStretchLastSection(True)
-        self.doubleClicked.connect(lambda index: self.row_entered.emit(index.row()))
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.currentIndex().isValid():
-            self.row_entered.emit(self.currentIndex().row())
-        elif event.key() == Qt.Key.Key_Escape:
-            event.ignore()
-        else:
-            super().keyPressEvent(event)
+        enter_rows(self, self.row_entered.emit)
 
 
 class DisagreementModel(QAbstractTableModel):

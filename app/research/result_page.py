@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QPainter
+from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QPushButton,
+    QSplitter,
     QStyledItemDelegate,
     QStyleOptionViewItem,
     QTableWidget,
@@ -27,7 +28,8 @@ from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.message_lines import ErrorLine
 from semblance.app.widgets.panel import FullPage
 from semblance.app.widgets.progress_line import ProgressLine
-from semblance.app.widgets.tables import make_read_only
+from semblance.app.widgets.section_header import SectionHeader
+from semblance.app.widgets.tables import enter_rows, make_read_only
 from semblance.core.errors import SemblanceError
 from semblance.core.language import localise_number, tr
 
@@ -89,6 +91,15 @@ class ResultPage(FullPage):
         """Show what the open library has. Called when the page is made or shown, and when another
         library is opened."""
         raise NotImplementedError
+
+    def show_cases_of(self, table: ResultTable) -> None:
+        """Let a double click and Enter on a row of ``table`` show the image of its case."""
+
+        def show(row: int) -> None:
+            if (case := table.case(row)) is not None:
+                self.case_requested.emit(case)
+
+        table.entered.connect(show)
 
     def update_buttons(self) -> None:
         """Enable what can be done now. Called when a job begins and when it ends."""
@@ -189,7 +200,7 @@ class ResultTable(QTableWidget):
         header.setStretchLastSection(False)
         # Measuring the texts of every row would take too long in long tables.
         header.setResizeContentsPrecision(60)
-        self.cellDoubleClicked.connect(lambda row, _column: self.entered.emit(row))
+        enter_rows(self, self.entered.emit)
         theme_signals.changed.connect(self._fit)
         self._fit()
 
@@ -251,14 +262,6 @@ class ResultTable(QTableWidget):
         value = item.data(_CASE) if item is not None else None
         return value if isinstance(value, int) else None
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.currentRow() >= 0:
-            self.entered.emit(self.currentRow())
-        elif event.key() == Qt.Key.Key_Escape:
-            event.ignore()
-        else:
-            super().keyPressEvent(event)
-
     def _fit(self) -> None:
         self.verticalHeader().setDefaultSectionSize(theme().px(ROW_HEIGHT))
 
@@ -283,6 +286,19 @@ class BadgeDelegate(QStyledItemDelegate):
         kind = index.data(_BADGE)
         size = super().sizeHint(option, index)
         return badge_size(kind) + QSize(12, 0) if isinstance(kind, str) else size
+
+
+def side_by_side(*parts: tuple[str, QWidget]) -> QSplitter:
+    """Widgets below their titles, side by side."""
+    splitter = QSplitter()
+    for title, widget in parts:
+        part = QWidget()
+        column = vbox(part, spacing=8)
+        column.addWidget(SectionHeader(title))
+        column.addWidget(widget, 1)
+        splitter.addWidget(part)
+    splitter.setChildrenCollapsible(False)
+    return splitter
 
 
 def _alignment(is_number: bool) -> Qt.AlignmentFlag:

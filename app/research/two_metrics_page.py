@@ -394,7 +394,7 @@ class TwoMetricsPage(FullPage):
     def _counted_finding(self) -> str | None:
         """The finding that is counted among the nearest cases: that of the query, else the first of the library."""
         columns, query = self._state.columns, self._state.query
-        index = columns.index_of_id(query.case) if query is not None and query.case else -1
+        index = columns.index_of_id(query.case) if query is not None else -1
         own = columns.finding_name(index) if index >= 0 else None
         return own or (columns.findings[0] if columns.findings else None)
 
@@ -488,17 +488,14 @@ class QueryImage:
         self._show()
 
     def _read(self) -> None:
-        query, columns = self._state.query, self._state.columns
+        query, row = self._state.query, self._state.query_row
         if query is None or self._state.location is None:
             return
-        index = columns.index_of_id(query.case) if query.case else -1
         try:
             if query.image is not None:
                 job = self._start_view_job(view_images.view_file, query.image)
-            elif index >= 0:
-                job = self._start_view_job(
-                    view_images.view_case, self._state.location, int(columns.case_row[index])
-                )
+            elif row >= 0:
+                job = self._start_view_job(view_images.view_case, self._state.location, row)
             else:
                 return
         except SemblanceError:

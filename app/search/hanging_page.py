@@ -11,10 +11,11 @@ from dataclasses import astuple, dataclass, replace
 from functools import partial
 
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal
-from PySide6.QtGui import QActionGroup, QKeyEvent, QMouseEvent
+from PySide6.QtGui import QActionGroup, QHideEvent, QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QGridLayout, QMenu, QPushButton, QWidget
 
 from semblance.app.shell.context import Context
+from semblance.app.shell.event_loop import one_shot
 from semblance.app.shell.icons import icon
 from semblance.app.shell.jobs import Job, WorkerPool
 from semblance.app.shell.last_views import LastViews
@@ -31,6 +32,7 @@ from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.menus import Menu, attach_menu
 from semblance.app.widgets.panel import FullPage, ImageHeader
 from semblance.core.errors import SemblanceError
+from semblance.core.imaging.display import DisplayImage
 from semblance.core.language import tr
 from semblance.core.library.hanging import MAMMOGRAM, ORDERS, Rows, ViewOrder, hanging, is_mammogram
 from semblance.core.workflows.imaging import view_images
@@ -44,6 +46,8 @@ _STEPS = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}
 MAX_LAYOUTS = 20
 _SAVED, _ORDER, _PRIORS = "hanging_layouts", "hanging_order", "hanging_priors"
 _VIEWS, _TRUE_SIZE = "hanging_views", "hanging_true_size"
+#: How a group is shown is stored so long after the last change of it: a drag changes it at every step.
+_STORE_MS = 300
 _TEXTS = {
     "cc_first": tr("CC, then MLO"),
     "mlo_first": tr("MLO, then CC"),
@@ -119,16 +123,18 @@ class HangingPage(FullPage):
         self._group_names, self._mirrored = [""] * MOST, [False] * MOST
         #: Of each view, in which its image was shown last.
         self._sizes = [(0, 0)] * MOST
+        #: How each group is shown, as far as it was changed ever.
+        self._group_views: dict[str, GroupView] = {}
+        self._store_timer = one_shot(self, self._store_views, _STORE_MS)
         self._connect_views()
         self.priors.toggled.connect(self._set_priors)
         self._state.on_other_source(self, lambda: self._source, self._follow_source)
 
     def _follow_source(self, source: QuerySource | None) -> None:
         """Show the patient of another query in place of that of the one before."""
-        columns = self._state.columns
-        index = columns.index_of_id(source.case) if source is not None and source.case is not None else -1
-        if index >= 0:
-            self.show_patient(int(columns.case_row[index]))
+        row = -1 if source is None else self._state.columns.row_of_id(source.case)
+        if row >= 0:
+            self.show_patient(row)
         else:
             self.closed.emit()
 
@@ -138,6 +144,8 @@ class HangingPage(FullPage):
         index = columns.index_of_row(case_row)
         if index < 0 or self._state.location is None:
             return
+        self._finish_storing()
+        self._group_views = group_views(self._context.settings)
         self._source = QuerySource(self._state.location, columns.ids[index], None)
         self._case_row = case_row
         self.header.set_subtitle(columns.patient_name(index) or "")
@@ -278,6 +286,7 @@ class HangingPage(FullPage):
 
     def leave(self) -> None:
         """Free the memory of the images."""
+        self._finish_storing()
         self._source = None
         self._clear()
 
@@ -338,30 +347,42 @@ class HangingPage(FullPage):
                 for number in self._links.group(place):
                     if self.panes[number].view.image is not None:
                         self._restore_view(number)
-        if self._links.is_paused:
-            return
-        views = group_views(self._context.settings)
-        views[self._group_names[place]] = GroupView.of(view, is_mirrored=self._mirrored[place])
-        self._context.settings.set_text(
-            _VIEWS, json.dumps({name: list(astuple(one)) for name, one in views.items()})
-        )
+        elif not self._links.is_paused:
+            shown = GroupView.of(view, is_mirrored=self._mirrored[place])
+            self._group_views[self._group_names[place]] = shown
+            self._store_timer.start()
+
+    def _store_views(self) -> None:
+        stored = {name: list(astuple(one)) for name, one in self._group_views.items()}
+        self._context.settings.set_text(_VIEWS, json.dumps(stored))
+
+    def _finish_storing(self) -> None:
+        """Store at once what waits to be stored."""
+        if self._store_timer.isActive():
+            self._store_timer.stop()
+            self._store_views()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        self._finish_storing()
+        super().hideEvent(event)
 
     def _restore_view(self, place: int) -> None:
         """Show an image as its group was shown last."""
         view = self.panes[place].view
-        kept = group_views(self._context.settings).get(self._group_names[place])
+        kept = self._group_views.get(self._group_names[place])
         if kept is not None:
             kept.apply(view, is_mirrored=self._mirrored[place])
         if self._context.settings.flag(_TRUE_SIZE, default=False):
             view.true_size()
 
     def _set_true_size(self, on: bool) -> None:
-        self._context.settings.set_text(_TRUE_SIZE, "yes" if on else "no")
+        self._context.settings.set_flag(_TRUE_SIZE, on)
         with self._links.paused():
-            views = [pane.view for pane in self.panes if pane.view.image is not None]
-            known = [view.true_size() for view in views] if on else []
-            for view in [] if on else views:
-                view.fit()
+            places = [n for n, pane in enumerate(self.panes) if pane.view.image is not None]
+            known = [self.panes[n].view.true_size() for n in places] if on else []
+            for place in [] if on else places:
+                self.panes[place].view.fit()
+                self._restore_view(place)
         if on and not all(known):
             self._context.messages.info(
                 tr("An image or the screen does not say how large it is. It is shown as before.")
@@ -369,8 +390,10 @@ class HangingPage(FullPage):
 
     def _forget_views(self) -> None:
         """Show all images whole, with the windows of their files."""
-        self._context.settings.set_text(_VIEWS, "{}")
-        self._context.settings.set_text(_TRUE_SIZE, "no")
+        self._group_views.clear()
+        self._store_views()
+        self._store_timer.stop()
+        self._context.settings.set_flag(_TRUE_SIZE, False)
         self._views.clear()
         self.show_patient(self._case_row)
 
@@ -418,8 +441,7 @@ class GroupView:
         image, shown = view.image, view.viewport
         assert image is not None
         whole, way = shown.fit(), -1 if is_mirrored else 1
-        window = view.window_level
-        low, high = (0.0, 0.0) if window is None else (image.value(window.low), image.value(window.high))
+        low, high = view.window_values or (0.0, 0.0)
         return cls(
             None if shown.fitted else shown.zoom / whole.zoom,
             way * (shown.x / whole.x - 1),
@@ -428,7 +450,7 @@ class GroupView:
             low,
             high,
             image.unit,
-            *(image.value(end) for end in image.auto),
+            *_values_of_file(image),
         )
 
     def apply(self, view: ImageView, *, is_mirrored: bool) -> None:
@@ -441,9 +463,15 @@ class GroupView:
             view.set_view(replace(whole, zoom=self.zoom * whole.zoom, x=x, y=y, fitted=False))
         if (view.inverted != image.inverse) != self.is_inverted:
             view.invert()
-        own = tuple(image.value(end) for end in image.auto)
-        if view.window_level is not None and (image.unit, *own) == (self.unit, self.own_low, self.own_high):
+        own = image.unit, *_values_of_file(image)
+        if view.window_level is not None and own == (self.unit, self.own_low, self.own_high):
             view.set_window(window_on_values(image, self.low, self.high))
+
+
+def _values_of_file(image: DisplayImage) -> tuple[float, float]:
+    """The values from which to which the window of the file goes."""
+    low, high = (image.value(end) for end in image.auto)
+    return low, high
 
 
 def group_views(settings: Settings) -> dict[str, GroupView]:

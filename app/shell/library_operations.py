@@ -252,8 +252,7 @@ def _remember_query(context: Context) -> None:
     state, query = context.state, context.state.query
     if state.location is None or query is None:
         return
-    index = state.columns.index_of_id(query.case) if query.case is not None else -1
-    what = str(int(state.columns.case_row[index])) if index >= 0 else str(query.image or "")
+    what = str(state.query_row) if state.query_row >= 0 else str(query.image or "")
     context.settings.remember_query(state.location, what)
 
 

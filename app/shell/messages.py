@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 import threading
+import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from types import TracebackType
@@ -21,6 +22,8 @@ from semblance.core.log import PublicText, describe_failure, logger
 FAILED_SEARCH = "failed search"
 #: Messages kept in memory.
 MAX_HISTORY = 1_000
+#: The functions of widgets and of the items of their tables that Qt calls to paint them.
+_PAINTING = ("paintEvent", "paint")
 _LEVELS = {"error": logging.ERROR, "warning": logging.WARNING, "info": logging.INFO}
 
 
@@ -109,13 +112,23 @@ class Messages(QObject):
         self.shown.emit(message)
 
     def install_hooks(self) -> None:
-        """Show uncaught exceptions of any thread."""
+        """Show uncaught exceptions of any thread. Where a widget could not be painted, the program goes on without
+        that picture, and says so once for each line of code: a widget is painted again and again, also because the
+        message lies on it."""
+        failed_paints: set[tuple[str, int]] = set()
 
         def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
             if issubclass(kind, KeyboardInterrupt):
                 sys.__excepthook__(kind, error, trace)
                 return
             details = describe_failure(error.with_traceback(trace))
+            _free_painters(error)
+            calls = list(traceback.walk_tb(trace))
+            if any(frame.f_code.co_name in _PAINTING for frame, _line in calls):
+                place = calls[-1][0].f_code.co_filename, calls[-1][1]
+                if place in failed_paints:
+                    return
+                failed_paints.add(place)
             self._show(
                 Message(
                     "error",
@@ -139,3 +152,17 @@ class Messages(QObject):
         if self._hooks_before is not None:
             sys.excepthook, threading.excepthook = self._hooks_before
             self._hooks_before = None
+
+
+def _free_painters(error: BaseException) -> None:
+    """Let go of what the functions that ``error`` ended worked with.
+
+    Python keeps the last exception, and with it a painter that is still active. The process would end with the next
+    painting of its widget.
+    """
+    current: BaseException | None = error
+    visited = set[int]()
+    while current is not None and id(current) not in visited:
+        visited.add(id(current))
+        traceback.clear_frames(current.__traceback__)
+        current = current.__cause__ or current.__context__

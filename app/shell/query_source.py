@@ -36,8 +36,7 @@ class QuerySource:
 
     def label(self, columns: CaseColumns) -> str:
         """The library's short name of the case, or the file name."""
-        index = columns.index_of_id(self.case) if self.case else -1
-        return columns.name(index) if index >= 0 else self.name
+        return columns.name_of_id(self.case) if self.case else self.name
 
 
 def inside(region: Region | None, image: DisplayImage) -> Region | None:

@@ -228,6 +228,11 @@ class WindowState(QObject):
         return None if self._search.query == _NO_QUERY else self._search.query
 
     @property
+    def query_row(self) -> int:
+        """The catalogue row of the query; -1 without one, and for an image from outside."""
+        return -1 if self.query is None else self.columns.row_of_id(self.query.case)
+
+    @property
     def source(self) -> QuerySource | None:
         """The image of the query; ``None`` without one."""
         return None if self.query is None else QuerySource.of(self.location, self.query)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import textwrap
+import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
@@ -20,8 +21,8 @@ from semblance.app.shell.event_loop import IdleQueue
 from semblance.core.language import visible_lines
 from semblance.core.library.findings import PALETTE
 
-#: Hidden widgets styled in one step, about 2 ms.
-BATCH_SIZE = 50
+#: Hidden widgets styled together, and the processor time after which a turn of the event loop styles no more.
+BATCH_SIZE, TURN_S = 10, 0.002
 
 FINDING_COLOURS = tuple(PALETTE.values())
 FINDING_LETTER = "#101012"
@@ -47,11 +48,12 @@ class Restyler(IdleQueue):
         self._app = app
         self._unstyled: list[QWidget] = []
         self._hidden: list[QWidget] = []
+        self._is_done = True
 
     @property
     def done(self) -> bool:
         """Whether all widgets are styled."""
-        return not self._unstyled
+        return self._is_done
 
     def apply(self, sheet: str) -> None:
         """Style visible widgets with ``sheet`` now. Hidden ones follow, first those that become visible."""
@@ -70,18 +72,24 @@ class Restyler(IdleQueue):
         self._unstyled = [widget for widget in _all_widgets(self._app) if widget.testAttribute(polished)]
         self._style_visible()
         self._hidden = [widget for widget in self._unstyled if widget.isHidden()]
+        self._is_done = not self._unstyled
         if self._unstyled:
             self.add([self._style_next_batch])
 
     def _style_next_batch(self) -> None:
         self._style_visible()
-        batch, self._unstyled = self._unstyled[:BATCH_SIZE], self._unstyled[BATCH_SIZE:]
-        _polish(batch)
-        if self._unstyled:
-            self.add([self._style_next_batch])
-        else:
-            self._update_parents()
-            self.finished.emit()
+        end = time.thread_time() + TURN_S
+        while self._unstyled:
+            batch, self._unstyled = self._unstyled[:BATCH_SIZE], self._unstyled[BATCH_SIZE:]
+            _polish(batch)
+            if time.thread_time() >= end:
+                break
+        self.add([self._style_next_batch if self._unstyled else self._finish])
+
+    def _finish(self) -> None:
+        self._is_done = True
+        self._update_parents()
+        self.finished.emit()
 
     def _update_parents(self) -> None:
         """Layouts also use the sizes of hidden widgets, but Qt does not report their changes."""
@@ -274,8 +282,11 @@ def set_theme(app: QApplication, name: str, text_scale: float = 1.0) -> None:
         QDir.addSearchPath("theme", str(resources.path("theme")))
         app.setStyle("Fusion")
     _ActiveTheme.theme = chosen
-    app.setPalette(_palette(chosen))
-    app.setFont(font())
+    # Each tells every widget, of which there are more than a thousand.
+    if app.palette() != (palette := _palette(chosen)):
+        app.setPalette(palette)
+    if app.font() != font():
+        app.setFont(font())
     if _ActiveTheme.restyler is None:
         _ActiveTheme.restyler = Restyler(app)
         _ActiveTheme.restyler.finished.connect(theme_signals.changed)
@@ -309,13 +320,16 @@ def style_sheet(chosen: Theme) -> str:
 
 
 def set_look(widget: QWidget, **properties: str | bool) -> None:
-    """Set properties the style sheet selects on, and style the widget again if any changed."""
+    """Set properties the style sheet selects on, and style the widget again if any changed.
+
+    Qt styles a widget that was not shown or measured yet on its own, once it is.
+    """
     changed = False
     for name, value in properties.items():
         if widget.property(name) != value:
             widget.setProperty(name, value)
             changed = True
-    if changed:
+    if changed and widget.testAttribute(Qt.WidgetAttribute.WA_WState_Polished):
         style = widget.style()
         style.unpolish(widget)
         style.polish(widget)

@@ -96,6 +96,7 @@ class CollectionsPanel(Panel):
         self._make_layout()
         self._drop = DropTarget(tr("Put into the collection"), self)
         self._drop.case_dropped.connect(self._put_dropped)
+        self.setFocusProxy(self.items)
         thumbnails.ready.connect(self._show_images)
         self._state.on_change(Change.CASES | Change.LIBRARY, self, self._show_items)
         self._state.on_change(Change.RANKING, self, self._show_compare)
@@ -163,6 +164,9 @@ class CollectionsPanel(Panel):
     def _show_items(self) -> None:
         shown, columns = self.current, self._state.columns
         place = self.items.currentRow()
+        # Until there is an image, its space.
+        nothing = QPixmap(self.items.iconSize())
+        nothing.fill(Qt.GlobalColor.transparent)
         with QSignalBlocker(self.items):
             self.items.clear()
             for number, (item, row) in enumerate(
@@ -188,6 +192,7 @@ class CollectionsPanel(Panel):
                 )
                 entry.setData(Qt.ItemDataRole.UserRole, number)
                 entry.setToolTip(plain_tip(entry.text()))
+                entry.setIcon(QIcon(nothing))
                 self.items.addItem(entry)
             self.items.setCurrentRow(min(max(place, 0), self.items.count() - 1))
         with QSignalBlocker(self.name):
@@ -198,8 +203,10 @@ class CollectionsPanel(Panel):
         self._facts.setText(tr_n("{n} case", "{n} cases", n) + by)
         self.name.setReadOnly(not may_change)
         self.items.setDragEnabled(may_change)
-        for widget in (self.remove_button, self.delete_button):
-            widget.setEnabled(may_change)
+        self.delete_button.setEnabled(may_change)
+        self.remove_button.setEnabled(may_change and n > 0)
+        for widget in (self.search_button, self.quiz_button, self.export_button):
+            widget.setEnabled(n > 0)
         self.notes.setEnabled(may_change and not self._is_covered)
         self.duplicate_button.setEnabled(self._state.can_write)
         self._show_compare()
@@ -221,6 +228,7 @@ class CollectionsPanel(Panel):
                 pixmap = QPixmap.fromImage(image)
                 if place is not None:
                     _draw_place(pixmap, place)
+                pixmap = _in_square(pixmap)
                 icon = QIcon(pixmap)
                 # A selected image keeps its greys.
                 icon.addPixmap(pixmap, QIcon.Mode.Selected)
@@ -331,6 +339,17 @@ class CollectionsPanel(Panel):
             self.name.selectAll()
         else:
             super().keyPressEvent(event)
+
+
+def _in_square(pixmap: QPixmap) -> QPixmap:
+    """``pixmap`` in the middle of a square, so that the texts beside all images begin at one line."""
+    side = max(1, pixmap.width(), pixmap.height())
+    square = QPixmap(side, side)
+    square.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(square)
+    painter.drawPixmap((side - pixmap.width()) // 2, (side - pixmap.height()) // 2, pixmap)
+    painter.end()
+    return square
 
 
 def change(

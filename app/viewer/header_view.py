@@ -327,10 +327,9 @@ class HeaderPanel(Panel):
 
     def _follow_query(self) -> None:
         """Show the header of another query. A panel that is hidden shows nothing of what was before."""
-        columns, source = self._state.columns, self._state.source
-        index = columns.index_of_id(source.case) if source is not None and source.case is not None else -1
-        if index >= 0:
-            wanted: _Shown | None = (self._state.location, int(columns.case_row[index]), None)
+        row, source = self._state.query_row, self._state.source
+        if row >= 0:
+            wanted: _Shown | None = (self._state.location, row, None)
         elif source is not None and source.image is not None:
             wanted = (self._state.location, ImageAddress(source.image), None)
         else:

@@ -140,6 +140,14 @@ class ImageDisplay(QWidget):
         return self._window
 
     @property
+    def window_values(self) -> tuple[float, float] | None:
+        """The values that the ends of the current window stand for, in the image's unit."""
+        image, window = self.image, self._window
+        return (
+            None if image is None or window is None else (image.value(window.low), image.value(window.high))
+        )
+
+    @property
     def viewport(self) -> Viewport:
         return self._view
 
@@ -166,10 +174,7 @@ class ImageDisplay(QWidget):
         else:
             self.region.begin(image.width, image.height, region)
             self.measure.begin(image.width, image.height, image.calibrations)
-            aspect = 1.0
-            if image.spacing_mm is not None and min(image.spacing_mm) > 0:
-                aspect = image.spacing_mm[0] / image.spacing_mm[1]
-            view = Viewport(image.width, image.height, aspect=aspect)
+            view = Viewport(image.width, image.height, aspect=image.aspect)
             self._view = view.resized(self.width(), self.height())
         self._set_window(None if image is None or image.is_colour else auto_window(image))
         self.view_changed.emit()
@@ -277,7 +282,7 @@ class ImageDisplay(QWidget):
         """Show a millimetre of the image as one of the screen; returns whether both sizes are known."""
         image, screen = self.image, self.screen()
         wide_mm = screen.physicalSize().width()
-        if image is None or image.spacing_mm is None or wide_mm <= 0:
+        if image is None or image.spacing_mm is None or min(*image.spacing_mm, wide_mm) <= 0:
             return False
         zoom = image.spacing_mm[1] * screen.size().width() / wide_mm
         self._set_view(replace(self._view, zoom=zoom, fitted=False))

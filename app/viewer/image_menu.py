@@ -47,9 +47,7 @@ def image_menu(
     menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     region, shown = view.region, view.image is not None
     if pane is not None and shown:
-        library, what = pane.source
-        is_case = isinstance(what, int) and library == context.state.location
-        context.case_menu.fill(menu, what if is_case and isinstance(what, int) else -1, show_header)
+        context.case_menu.fill(menu, _case_row(pane, context), show_header)
         menu.addSeparator()
     menu.addAction(tr("Fit to window") + "\tF", view.fit).setEnabled(shown)
     menu.addAction(tr("Actual size (1:1)") + "\t1", view.actual_size).setEnabled(shown)
@@ -129,6 +127,12 @@ def _add_measuring(menu: QMenu, view: ImageView, context: Context, pane: ImagePa
     menu.addSeparator()
 
 
+def _case_row(pane: ImagePane, context: Context) -> int:
+    """The catalogue row of the image, -1 where it is no case of the open library."""
+    library, what = pane.source
+    return what if isinstance(what, int) and library is not None and library == context.state.location else -1
+
+
 def _search_with(
     view: ImageView, context: Context, pane: ImagePane | None, figure: Figure
 ) -> Callable[[], object] | None:
@@ -139,10 +143,9 @@ def _search_with(
         return None
     if view.editable:
         return partial(view.region.draw, region)
-    library, what = (None, 0) if pane is None else pane.source
     columns = context.state.columns
-    index = columns.index_of_row(what) if isinstance(what, int) and library is not None else -1
-    if pane is None or index < 0 or library != context.state.location:
+    index = -1 if pane is None else columns.index_of_row(_case_row(pane, context))
+    if pane is None or index < 0:
         return None
     query = Query(case=columns.ids[index], region=pane.on_shown_slice(region))
     return partial(search_operations.submit_query, context, query)
@@ -173,10 +176,9 @@ def _add_window_level_actions(menu: QMenu, view: ImageView, context: Context, pa
 
 def save_preset(view: ImageView, settings: Settings, name: str) -> None:
     """Save the current window as ``name`` and replace a preset of this name."""
-    image, window = view.image, view.window_level
-    if image is None or window is None or not name.strip():
+    if view.window_values is None or not name.strip():
         return
-    low, high = image.value(window.low), image.value(window.high)
+    low, high = view.window_values
     others = [(p.name, p.width, p.level) for p in saved_presets(settings) if p.name != name.strip()]
     _write(settings, [*others[-(MAX_PRESETS - 1) :], (name.strip(), high - low, (low + high) / 2)])
 

@@ -185,11 +185,10 @@ class ImagePane(QWidget):
         self._is_showing = before
 
     def _keep_view(self, *, is_own_window: bool = False) -> None:
-        image, window = self.view.image, self.view.window_level
-        if self._last_views is None or self._is_showing or image is None:
+        if self._last_views is None or self._is_showing or self.view.image is None:
             return
         self._follows_window = self._follows_window and not is_own_window
-        ends = None if window is None else (image.value(window.low), image.value(window.high))
+        ends = self.view.window_values
         if self._follows_window:
             stored = self._last_views.get(self.source)
             ends = None if stored is None else stored.window

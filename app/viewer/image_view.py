@@ -247,8 +247,14 @@ class ImageView(ImageDisplay):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         self._by_keyboard = self.hasFocus()
-        if self._renderer is None or not self._keys.press(event):
+        if not self.press_key(event):
             super().keyPressEvent(event)
+
+    def press_key(self, event: QKeyEvent) -> bool:
+        """Whether the image has a use for the key that was pressed, here or in a widget that has none."""
+        # The magnifier stays while its key is held, which only the widget with the keyboard knows.
+        is_held = event.key() == MAGNIFIER and not self.hasFocus()
+        return self._renderer is not None and not is_held and self._keys.press(event)
 
     def keyReleaseEvent(self, event: QKeyEvent) -> None:
         if event.key() in ARROWS and not event.isAutoRepeat():

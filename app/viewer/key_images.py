@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from PySide6.QtCore import QObject, Signal
 
 from semblance.app.shell.context import Context
-from semblance.app.shell.jobs import Job, WorkerPool
+from semblance.app.shell.jobs import WorkerPool
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr
@@ -66,10 +66,8 @@ class KeyImages(QObject):
         if not self._context.state.can_write:
             self._context.messages.info(self._context.state.why_not_written)
             return
-        window, image = view.window_level, view.image
-        ends = None if window is None else (image.value(window.low), image.value(window.high))
         slab = self._pane.slabs.get(0) if view.slab_text else None
-        key = KeyImage(self._pane.place, ends, view.inverted, slab)
+        key = KeyImage(self._pane.place, view.window_values, view.inverted, slab)
         self._run(partial(key_images.mark_key_image, is_marked=not self.is_marked), row, key)
 
     def go_to_next(self) -> None:
@@ -79,11 +77,10 @@ class KeyImages(QObject):
             following = [place for place in places if place > (self._pane.place or 0)]
             self._pane.go_to_slice((following or places)[0])
 
-    def _run(self, function: object, row: int, *arguments: object) -> None:
-        assert callable(function)
+    def _run(self, function: Callable[..., Sequence[KeyImage]], row: int, *arguments: object) -> None:
         source = self._pane.source
         try:
-            job: Job = self._context.jobs.run(
+            job = self._context.jobs.run(
                 tr("Key images"),
                 function,
                 source[0],

@@ -6,7 +6,7 @@ from dataclasses import replace
 from enum import Enum
 
 from semblance.app.viewer.viewport import Viewport
-from semblance.app.viewer.window_level import Window
+from semblance.app.viewer.window_level import Window, same_values
 from semblance.core.imaging.display import DisplayImage
 from semblance.core.imaging.in_plane_shift import InPlaneShift
 from semblance.core.workflows.imaging.view_images import StackFacts
@@ -78,8 +78,7 @@ def linked_window(source: Window, one: DisplayImage, other: DisplayImage) -> Win
     """
     same_range = (one.low, one.high, one.slope) == (other.low, other.high, other.slope)
     if (one.unit and one.unit == other.unit) or same_range:
-        low, high = ((one.value(end) - other.intercept) / other.slope for end in (source.low, source.high))
-        return replace(source, low=low, high=high)
+        return same_values(source, one, other)
     scale = (other.high - other.low) / (one.high - one.low)
     low, high = (other.low + (end - one.low) * scale for end in (source.low, source.high))
     return replace(source, low=low, high=high)

@@ -126,13 +126,11 @@ class LocalizerView(QWidget):
     @property
     def _view(self) -> Viewport:
         """The localizer in this widget."""
-        aspect = 1.0
         if self._found is not None:
             image = self._found.image
-            if image.spacing_mm is not None:
-                aspect = image.spacing_mm[0] / image.spacing_mm[1]
-            width, height = image.width, image.height
+            aspect, width, height = image.aspect, image.width, image.height
         else:
+            aspect = 1.0
             height, width = (self._shape[axis] for axis in (self._plane.down, self._plane.right))
             facts = self._pane.slices.facts
             if facts is not None and (spacing := self._plane.spacing(facts.spacing_mm)) is not None:
@@ -208,9 +206,9 @@ class LocalizerView(QWidget):
 
     def _paint_rows(self, painter: QPainter, view: Viewport) -> None:
         main = self._pane.view
-        if main.image is None or main.window_level is None or not self._rows.size:
+        if main.window_values is None or not self._rows.size:
             return
-        low, high = (main.image.value(end) for end in (main.window_level.low, main.window_level.high))
+        low, high = main.window_values
         with np.errstate(invalid="ignore"):
             shares = np.clip((self._rows - low) / max(high - low, 1e-6), 0, 1)
         shares = 1 - shares if main.inverted else shares

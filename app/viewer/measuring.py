@@ -5,7 +5,7 @@ Regions are drawn and changed by the tool of the region to search with (:class:`
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import hypot
@@ -96,7 +96,6 @@ class MeasureTool(QObject):
         self.image_id += 1
         self._calibrations = tuple(calibrations)
         self.values.clear()
-        self._undo.clear()
         self._here = Figure("")
         self._before = None
         self.show(())
@@ -275,15 +274,11 @@ class MeasureTool(QObject):
         """Points are clicked, or lines are drawn: a second line drawn gives the angle between both."""
         assert self.draft is not None
         points = self.draft.points
-        if len(points) == 2:
-            # Clicked: the second point is still to come. Drawn: the third.
-            self.draft = replace(self.draft, points=points if is_click else (*points, points[-1]))
-        elif len(points) == 3:
-            self.draft = replace(self.draft, points=points)
-        elif is_click:
-            self._finish(replace(self.draft, points=points[:3]))
-        else:
-            self._finish(self.draft)
+        if len(points) == 2 and not is_click:
+            # A first line was drawn: the end of the second is still to come.
+            self.draft = replace(self.draft, points=(*points, points[-1]))
+        elif len(points) > 3:
+            self._finish(replace(self.draft, points=points[:3]) if is_click else self.draft)
 
     def _finish(self, figure: Figure | None) -> None:
         self.draft, self._kind = None, ""
@@ -364,45 +359,39 @@ class MeasureTool(QObject):
         elif event.key() in ARROWS:
             step = 10 if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else 1
             right, down = view.orientation.direction(*ARROWS[event.key()])
-            if event.modifiers() & Qt.KeyboardModifier.ControlModifier:
-                self._grow(round(right) * step, round(down) * step)
-            else:
-                self._shift(round(right) * step, round(down) * step)
+            grows = event.modifiers() & Qt.KeyboardModifier.ControlModifier
+            self._change_selected(
+                self._grown if grows else self._shifted, round(right) * step, round(down) * step
+            )
         elif event.matches(QKeySequence.StandardKey.Undo):
             self.undo()
         else:
             self.remove()
         return True
 
-    def _shift(self, right: int, down: int) -> None:
-        """Move the selected figure by pixels; :meth:`release_keys` reports it."""
-        figure = self.selected_figure
-        if figure is None or self.selected is None:
+    def _change_selected(self, changed: Callable[[Figure, int, int], Figure], right: int, down: int) -> None:
+        """Change the selected figure by pixels; :meth:`release_keys` reports it."""
+        if self.selected is None:
             return
-        self._before = self._before if self._before is not None else self.figures
-        region = figure.region
-        if region is not None:
-            self._roi.show(region)
-            self._roi.shift(right, down)
-            region = self._roi.region
-        points = tuple((x + right, y + down) for x, y in figure.points)
-        self._set(self.selected, replace(figure, points=points, region=region))
+        self._before = self.figures if self._before is None else self._before
+        self._set(self.selected, changed(self.figures[self.selected], right, down))
         self.moved.emit()
 
-    def _grow(self, right: int, down: int) -> None:
-        """Move the right and lower edge of the selected region, or the last point of another figure."""
-        figure = self.selected_figure
-        if figure is None or self.selected is None:
-            return
-        self._before = self._before if self._before is not None else self.figures
+    def _shifted(self, figure: Figure, right: int, down: int) -> Figure:
+        if figure.region is not None:
+            self._roi.show(figure.region)
+            self._roi.shift(right, down)
+            return replace(figure, region=self._roi.region)
+        return replace(figure, points=tuple((x + right, y + down) for x, y in figure.points))
+
+    def _grown(self, figure: Figure, right: int, down: int) -> Figure:
+        """With the right and lower edge of its region moved, or its last point."""
         if figure.region is not None:
             self._roi.show(figure.region)
             self._roi.grow(right, down)
-            self._set(self.selected, replace(figure, region=self._roi.region))
-        else:
-            x, y = figure.points[-1]
-            self._set(self.selected, replace(figure, points=(*figure.points[:-1], (x + right, y + down))))
-        self.moved.emit()
+            return replace(figure, region=self._roi.region)
+        x, y = figure.points[-1]
+        return replace(figure, points=(*figure.points[:-1], (x + right, y + down)))
 
     def release_keys(self) -> None:
         if self._drag is None and self.draft is None:

@@ -19,9 +19,9 @@ from semblance.app.widgets.layouts import WrappingRow, vbox
 from semblance.core.errors import SemblanceError
 from semblance.core.imaging.cut_planes import CutPlane, Voxel, cut_planes
 from semblance.core.imaging.image_address import ImageAddress
-from semblance.core.imaging.slab import Slab, SlabMode
+from semblance.core.imaging.slab import MODE_NAMES, Slab, SlabMode
 from semblance.core.imaging.slice_grid import SliceGrid
-from semblance.core.language import format_number, tr
+from semblance.core.language import format_number, tr, translate
 from semblance.core.library.location import LibraryLocation
 from semblance.core.workflows.imaging import view_planes
 from semblance.core.workflows.imaging.view_images import StackFacts
@@ -35,11 +35,6 @@ _NAMES = {
     "Slice": tr("Slice"),
     "Row": tr("Row"),
     "Column": tr("Column"),
-}
-_MODES = {
-    SlabMode.MAXIMUM: tr("MIP"),
-    SlabMode.MINIMUM: tr("MinIP"),
-    SlabMode.AVERAGE: tr("Average"),
 }
 #: Of a slab that is switched on, and at most.
 _THICKNESS_MM, _MOST_MM = 10.0, 999.0
@@ -60,8 +55,8 @@ class SlabControls(QWidget):
             tr("Show neighbouring planes as one: brightest (MIP), darkest (MinIP) or average")
         )
         self.mode.addItem(tr("Single plane"), None)
-        for mode, text in _MODES.items():
-            self.mode.addItem(text, mode)
+        for mode, name in MODE_NAMES.items():
+            self.mode.addItem(translate(name), mode)
         self.thickness = QDoubleSpinBox()
         self.thickness.setRange(0.1, _MOST_MM)
         self.thickness.setDecimals(1)
@@ -475,7 +470,7 @@ def _slab_text(viewed: ViewedPlane, step_mm: float | None) -> str:
     """Such as ``MIP 10 mm``, with the thickness that is shown; empty for a single plane."""
     if viewed.slab is None:
         return ""
-    mode, thickness = _MODES[viewed.slab.mode], format_number(viewed.thickness, ".4g")
+    mode, thickness = translate(MODE_NAMES[viewed.slab.mode]), format_number(viewed.thickness, ".4g")
     if step_mm is None:
         return tr("{mode} {n} planes", mode=mode, n=thickness)
     return tr("{mode} {mm} mm", mode=mode, mm=thickness)

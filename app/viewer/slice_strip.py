@@ -207,10 +207,7 @@ class SliceStrip(QWidget):
 
     def _paint_slice(self, painter: QPainter, cell: QRect, renderer: Renderer) -> None:
         image = renderer.image
-        aspect = 1.0
-        if image.spacing_mm is not None and min(image.spacing_mm) > 0:
-            aspect = image.spacing_mm[0] / image.spacing_mm[1]
-        view = Viewport(image.width, image.height, aspect=aspect).resized(cell.width(), cell.height())
+        view = Viewport(image.width, image.height, aspect=image.aspect).resized(cell.width(), cell.height())
         window: Window | None = None if image.is_colour else auto_window(image)
         inverted = image.inverse
         if self._window_level is not None:

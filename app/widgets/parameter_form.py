@@ -270,6 +270,7 @@ class ParameterForm(QWidget):
             if isinstance(row.editor, NumberField):
                 row.editor.setFixedWidth(theme().px(128 if isinstance(row.parameter.default, str) else 64))
         # Space for two lines, so that nothing moves with the focus.
+        self._meaning.ensurePolished()
         lines = 2 * self._meaning.fontMetrics().lineSpacing() if self._rows else 0
         self._meaning.setMinimumHeight(lines)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -38,6 +38,30 @@ def make_read_only(table: QTableView) -> None:
     table.setTabKeyNavigation(False)
     table.verticalHeader().hide()
     table.horizontalHeader().setHighlightSections(False)
+
+
+def enter_rows(table: QTableView, enter: Callable[[int], object]) -> None:
+    """Call ``enter`` with a row on a double click and on Enter. Esc is for the page around ``table``."""
+    table.doubleClicked.connect(lambda index: enter(index.row()))
+    table.installEventFilter(_RowKeys(table, enter))
+
+
+class _RowKeys(QObject):
+    def __init__(self, table: QTableView, enter: Callable[[int], object]) -> None:
+        super().__init__(table)
+        self._table, self._enter = table, enter
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() != QEvent.Type.KeyPress or not isinstance(event, QKeyEvent):
+            return False
+        current = self._table.currentIndex()
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and current.isValid():
+            self._enter(current.row())
+            return True
+        if event.key() == Qt.Key.Key_Escape:
+            event.ignore()
+            return True
+        return False
 
 
 class PlainTable(QTableWidget):
@@ -122,6 +146,10 @@ class FactList(QWidget):
         label.setAccessibleName(f"{name}: {label.text()}")
         self.show_fact(name, value is not None)
 
+    def widget(self, name: str) -> QWidget | None:
+        """What shows the value of ``name``, if there is one."""
+        return self._values.get(name)
+
     def set_widget(self, name: str, widget: QWidget) -> None:
         """Show a widget as the value of ``name``."""
         old = self._values.pop(name, None)
@@ -135,10 +163,12 @@ class FactList(QWidget):
 
     def show_fact(self, name: str, shown: bool) -> None:
         """Show or hide a row."""
-        self._names[name].setVisible(shown)
+        label = self._names[name]
+        label.setVisible(shown)
         if name in self._values:
             self._values[name].setVisible(shown)
-        self._fit()
+        # Any other change of the grid would lay out again all that is around it.
+        self._fit_row(list(self._names).index(name), label)
 
     def text(self, name: str) -> str:
         """The value of ``name``; empty while the row is hidden."""
@@ -149,4 +179,9 @@ class FactList(QWidget):
         self._grid.setHorizontalSpacing(theme().px(GAP))
         self._grid.setColumnMinimumWidth(0, theme().px(NAMES) - theme().px(GAP))
         for row, label in enumerate(self._names.values()):
-            self._grid.setRowMinimumHeight(row, 0 if label.isHidden() else theme().px(ROW))
+            self._fit_row(row, label)
+
+    def _fit_row(self, row: int, label: QWidget) -> None:
+        height = 0 if label.isHidden() else theme().px(ROW)
+        if self._grid.rowMinimumHeight(row) != height:
+            self._grid.setRowMinimumHeight(row, height)

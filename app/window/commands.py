@@ -347,9 +347,8 @@ class Commands(QObject):
     def hang(self) -> None:
         """Show the images of the patient of the focused case, else of the query, else of the library's current case."""
         state, row = self._context.state, self._current_row()
-        if row is None and state.query is not None and state.query.case is not None:
-            index = state.columns.index_of_id(state.query.case)
-            row = int(state.columns.case_row[index]) if index >= 0 else None
+        if row is None and state.query_row >= 0:
+            row = state.query_row
         self._full.hang(self._panels.library.grid.current() if row is None else row)
 
     def show_header_in_use(self) -> None:

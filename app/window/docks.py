@@ -65,6 +65,10 @@ class _WidgetSwitcher(QWidget):
     def show_only(self, widget: QWidget | None) -> None:
         """Show ``widget``, which is added on first use, or nothing."""
         if self._shown is not None:
+            focus = self.window().focusWidget()
+            if focus is not None and self._shown.isAncestorOf(focus):
+                # Else Qt looks through the whole window for the next widget, which may be the next to be hidden.
+                focus.clearFocus()
             self._shown.hide()
         if widget is not None:
             if self._column.indexOf(widget) < 0:

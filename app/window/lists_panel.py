@@ -79,9 +79,11 @@ class ListsPanel(QWidget):
         self._update_tabs(name)
 
     def focus_current(self) -> None:
-        """Focus what the list that is shown begins with."""
+        """Focus what the list that is shown has for the keyboard, or begins with."""
         if (page := self._pages.currentWidget()) is not None:
-            (tab_stops(page) or [page])[0].setFocus(Qt.FocusReason.ShortcutFocusReason)
+            proxy = page.focusProxy()
+            first = proxy if proxy is not None and proxy.isVisible() else (tab_stops(page) or [page])[0]
+            first.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def close_current(self) -> None:
         """Close the list that is shown."""

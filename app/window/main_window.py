@@ -226,6 +226,9 @@ class MainWindow(QMainWindow):
         ):
             # The keys of the page work from the top bar and the status line too.
             page.keyPressEvent(event)
+        elif _is_letter(event) and MainWindow.parts.built(self) is not None and not self._is_full_page_open:
+            # Keys of images, as for a window or a tool, are those of the query wherever no list has a use for them.
+            self.panels.query.view.press_key(event)
         else:
             super().keyPressEvent(event)
 
@@ -499,3 +502,9 @@ class MainWindow(QMainWindow):
                 self._open_dropped(Path(url.toLocalFile()))
                 event.acceptProposedAction()
                 return
+
+
+def _is_letter(event: QKeyEvent) -> bool:
+    """Whether a letter, a digit or a sign was pressed."""
+    held = event.modifiers() & ~(Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.KeypadModifier)
+    return not held and event.text().isprintable() and bool(event.text().strip())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QAccessible, QAccessibleEvent, QEnterEvent, QKeyEvent
@@ -148,7 +149,7 @@ class MessageView(QFrame):
             if (widget := item.widget()) is not None:
                 widget.deleteLater()
         for text, act in entry.message.actions:
-            self._acts.addWidget(_act(text, act), 0, Qt.AlignmentFlag.AlignLeft)
+            self._acts.addWidget(_act(text, partial(self._run, act)), 0, Qt.AlignmentFlag.AlignLeft)
         if entry.message.details:
             self._acts.addWidget(CopyDetailsButton(entry.message.details), 0, Qt.AlignmentFlag.AlignLeft)
         self.setAccessibleName(f"{_LEVEL_NAMES[entry.level]}: {entry.title}")
@@ -168,6 +169,12 @@ class MessageView(QFrame):
         letters = len(self.entry.title) + len(self.entry.hint)
         acts = _ACT_MS if self.entry.message.actions else 0
         self._timer.start(_STAY_MS + _LETTER_MS * letters + acts)
+
+    def _run(self, act: Callable[[], object]) -> None:
+        """Do what the message offers. It is in the way of what is shown then; errors stay until they are closed."""
+        act()
+        if self.entry.level != "error" and not self._is_past:
+            self.closed.emit()
 
     def _leave(self) -> None:
         focus = QApplication.focusWidget()

@@ -17,6 +17,7 @@ from semblance.app.shell import library_operations, search_operations
 from semblance.app.shell.case_menu import add_header_entry
 from semblance.app.shell.context import Context
 from semblance.app.shell.lazy_part import lazy_part
+from semblance.app.shell.state import WindowState
 from semblance.app.shell.theme import theme
 from semblance.app.widgets.cards.card_layout import NO_PLACE
 from semblance.app.widgets.cards.card_view import NONE
@@ -44,9 +45,9 @@ _TOLERANCE = 4
 class CaseLinks(QObject):
     """The links between the lists of cases and the map of one window."""
 
-    def __init__(self, window: QMainWindow, panels: Panels, layout: DockLayout) -> None:
+    def __init__(self, window: QMainWindow, state: WindowState, panels: Panels, layout: DockLayout) -> None:
         super().__init__(window)
-        self._window, self._panels, self._layout = window, panels, layout
+        self._window, self._state, self._panels, self._layout = window, state, panels, layout
         #: The map, once it is built, and the current case.
         self._map: MapPage | None = None
         self._current = -1
@@ -105,9 +106,8 @@ class CaseLinks(QObject):
         try:
             # The library shows the query. What is compared with it stays current when the query is chosen, or a case
             # that is not ranked.
-            library = self._panels.library
-            is_compared = row != library.query_row() and other.model().position_of(row) != NO_PLACE
-            stays = other is library.grid or not is_compared
+            is_compared = row != self._state.query_row and other.model().position_of(row) != NO_PLACE
+            stays = other is self._panels.library.grid or not is_compared
             other.mirror(other.current() if stays else row, grid.selection)
         finally:
             self._is_following = False
@@ -156,7 +156,7 @@ class WindowParts(QObject):
 
     @lazy_part
     def case_links(self) -> CaseLinks:
-        return CaseLinks(self._window, self.panels, self.layout)
+        return CaseLinks(self._window, self._context.state, self.panels, self.layout)
 
     @lazy_part
     def search_view(self) -> SearchView:

@@ -39,6 +39,7 @@ LATER_MODULES = (
     "semblance.core.workflows.evaluation.map_library",
     "semblance.app.evaluation.map_page",
     "semblance.core.evaluation.protocols.registry",
+    "semblance.app.reports.report_dialog",
     "semblance.app.research.experiment_results",
     "semblance.app.research.experiments_page",
     "semblance.app.research.reader_studies_page",

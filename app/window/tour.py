@@ -21,7 +21,7 @@ from semblance.app.window.panels import Panels
 from semblance.core.language import tr
 from semblance.core.library.location import LibraryLocation
 
-WIDTH, GAP = 320, 12
+WIDTH, GAP, _SIDE_MARGIN = 320, 12, 16
 #: Key in the settings: whether the tour was offered to this user.
 _OFFERED = "tour_offered"
 _TOPIC = "tour"
@@ -49,7 +49,7 @@ class Tour(QObject):
         self._is_wanted = False
         self._focus_before: QWidget | None = None
         self._move_timer = one_shot(self, self._show_step)
-        context.state.on_change(Change.RANKING, self, self._follow_ranking)
+        context.state.on_change(Change.RANKING | Change.EXTRACTION, self, self._follow_ranking)
         context.state.on_change(Change.LIBRARY, self, self.end)
         theme_signals.changed.connect(self._show_step)
 
@@ -136,7 +136,9 @@ class Tour(QObject):
         from semblance.core.workflows.demo import usual_folder
 
         settings, library = self._context.settings, self._context.state.location
-        if settings.flag(_OFFERED, default=False) or not _is_same(library, usual_folder()):
+        # Who waits for the demo to be ready may look away: the offer would be gone.
+        is_ready = self._context.state.preparing is None
+        if settings.flag(_OFFERED, default=False) or not is_ready or not _is_same(library, usual_folder()):
             return
         settings.set_flag(_OFFERED, True)
         self._context.messages.info(
@@ -239,7 +241,7 @@ class Callout(QFrame):
         foot.addStretch(1)
         foot.addWidget(self.back)
         foot.addWidget(self.next)
-        column = vbox(self, spacing=8, margins=(16, 12, 16, 12))
+        column = vbox(self, spacing=8, margins=(_SIDE_MARGIN, 12, _SIDE_MARGIN, 12))
         column.addLayout(head)
         column.addWidget(self._text)
         column.addLayout(foot)
@@ -260,6 +262,8 @@ class Callout(QFrame):
         self.setAccessibleDescription(text)
         self.next.setAccessibleDescription(f"{title}. {text}")
         width = theme().px(WIDTH)
+        # The layout rounds the height of wrapped text down, which cuts off the lowest line.
+        self._text.setMinimumHeight(self._text.heightForWidth(width - 2 * _SIDE_MARGIN - 2))
         self.resize(width, self.heightForWidth(width))
 
 

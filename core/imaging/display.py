@@ -69,6 +69,12 @@ class DisplayImage:
         """Whether the levels have three channels."""
         return self.levels[0].ndim == 3
 
+    @property
+    def aspect(self) -> float:
+        """The height of a pixel in its widths; 1 where the file does not say both."""
+        row, column = self.spacing_mm or (0.0, 0.0)
+        return row / column if min(row, column) > 0 else 1.0
+
     def without_pixels(self) -> DisplayImage:
         """A small copy without pixels, whose histogram and window other slices of the volume use."""
         return replace(self, levels=(self.levels[0][:1, :1].copy(),))

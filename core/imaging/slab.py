@@ -12,6 +12,7 @@ import numpy.typing as npt
 from semblance.core.imaging.cut_planes import CutPlane
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.volume import Volume
+from semblance.core.language import tr_lazy
 
 #: Planes of the slowest axis in one block: what is read of it stays in the cache of a processor.
 _BLOCK = 2
@@ -23,6 +24,14 @@ class SlabMode(Enum):
     MAXIMUM = "MIP"
     MINIMUM = "MinIP"
     AVERAGE = "average"
+
+
+#: What they are called on the screen and in print.
+MODE_NAMES = {
+    SlabMode.MAXIMUM: tr_lazy("MIP"),
+    SlabMode.MINIMUM: tr_lazy("MinIP"),
+    SlabMode.AVERAGE: tr_lazy("Average"),
+}
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -195,14 +194,26 @@ class CaseColumns:
         indices = self.indices_of_rows(case_rows)
         return self.ids.chosen(indices[indices >= 0])
 
-    def index_of_id(self, case_id: str) -> int:
-        """The position of a case id, -1 where it is not in this snapshot."""
+    def index_of_id(self, case_id: str | None) -> int:
+        """The position of a case id, -1 where it is not in this snapshot, and without one."""
+        if not case_id:
+            return -1
         index = self._found_ids.get(case_id)
         if index is None:
             if len(self._found_ids) >= _MOST_FOUND:
                 self._found_ids.clear()
             index = self._found_ids[case_id] = self._find_id(case_id)
         return index
+
+    def row_of_id(self, case_id: str | None) -> int:
+        """The catalogue row of a case id, -1 where it is not in this snapshot, and without one."""
+        index = self.index_of_id(case_id)
+        return int(self.case_row[index]) if index >= 0 else -1
+
+    def name_of_id(self, case_id: str) -> str:
+        """The :meth:`name` of a case, the id itself where it is not in this snapshot."""
+        index = self.index_of_id(case_id)
+        return self.name(index) if index >= 0 else case_id
 
     @cached_property
     def _found_ids(self) -> dict[str, int]:
@@ -352,25 +363,52 @@ def case_columns(
 def short_codes(names: Sequence[str]) -> list[str]:
     """The first four characters of each of n different names, or the last four, or as many more as distinguish it from
     the others."""
-    first = _distinct_starts(names)
-    last = [code[::-1] for code in _distinct_starts([name[::-1] for name in names])]
-    return min(first, last, key=lambda codes: sum(map(len, codes)))
+    text = "".join(names)
+    try:
+        characters = np.frombuffer(text.encode("latin-1"), dtype=np.uint8)
+    except UnicodeEncodeError:
+        characters = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+    sizes = np.fromiter(map(len, names), dtype=np.int64, count=len(names))
+    ends = np.cumsum(sizes)
+    first = np.minimum(_distinct_lengths(characters, ends - sizes, sizes, 1), sizes)
+    last = np.minimum(_distinct_lengths(characters, ends - 1, sizes, -1), sizes)
+    if first.sum() <= last.sum():
+        return [name[:length] for name, length in zip(names, first.tolist(), strict=True)]
+    return [name[len(name) - length :] for name, length in zip(names, last.tolist(), strict=True)]
 
 
-def _distinct_starts(names: Sequence[str]) -> list[str]:
-    codes = list(names)
-    # Names in order share no more than the first and the last.
-    ends = zip(min(names, default=""), max(names, default=""), strict=False)
-    shared = next((at for at, (one, other) in enumerate(ends) if one != other), 0)
-    length = max(CODE, shared + 1)
-    left: Sequence[int] = range(len(names))
-    while left:
-        taken = Counter(names[at][:length] for at in left)
-        for at in left:
-            codes[at] = names[at][:length]
-        left = [at for at in left if taken[codes[at]] > 1 and length < len(names[at])]
-        length += 1
-    return codes
+def _distinct_lengths(
+    characters: npt.NDArray[np.unsignedinteger[Any]],
+    begins: npt.NDArray[np.int64],
+    sizes: npt.NDArray[np.int64],
+    step: int,
+) -> npt.NDArray[np.int64]:
+    """(n,) how many of the ``sizes`` (n,) ``characters`` of each name, from ``begins`` (n,) on by ``step``, are in no
+    other name, :data:`CODE` at least; more than there are for a name that another one goes on from."""
+    base = int(characters.max(initial=0)) + 2
+
+    def characters_at(names: npt.NDArray[np.intp], place: int) -> npt.NDArray[np.int64]:
+        """Their numbers at ``place``, each one more than it is; 0 behind the end of a name."""
+        there = sizes[names] > place
+        found = np.zeros(len(names), dtype=np.int64)
+        found[there] = characters[begins[names[there]] + step * place] + np.int64(1)
+        return found
+
+    lengths = np.full(len(sizes), CODE, dtype=np.int64)
+    left = np.arange(len(sizes))
+    group = np.zeros(len(sizes), dtype=np.int64)
+    for place in range(int(sizes.max(initial=0)) + 1):
+        if len(left) < 2:
+            break
+        keys = group * base + characters_at(left, place)
+        if (keys == keys[0]).all():
+            # What all names begin with.
+            continue
+        _, group, count = np.unique(keys, return_inverse=True, return_counts=True)
+        lengths[left] = max(CODE, place + 1)
+        repeated = count[group] > 1
+        left, group = left[repeated], group[repeated]
+    return lengths
 
 
 def no_cases() -> CaseColumns:

@@ -15,7 +15,26 @@ from semblance.core.library.database import in_batches
 from semblance.core.library.records import CaseDetails, CaseRecord, Slice
 from semblance.core.library.schema import HAS_IMAGE, cases, files, slices, sources
 
-RunQuery = Callable[[sa.Select[Any]], Sequence[sa.Row[Any]]]
+#: Runs a query with the values of its parameters.
+RunQuery = Callable[..., Sequence[sa.Row[Any]]]
+#: Made once: to write it again for each search takes longer than to run it.
+_DETAILS = (
+    sa.select(
+        *(c for c in cases.c if c.name not in ("numbers", "file")),
+        HAS_IMAGE.label("has_image"),
+        files.c.path.label("file_path"),
+        files.c.state,
+        files.c.reason,
+        sources.c.path.label("source_path"),
+        sources.c.kind,
+        sources.c.identified,
+        # Also cases without depth may have them: those of marks in another file.
+        sa.exists().where(slices.c.case == cases.c.id).label("has_slices"),
+    )
+    .join(files, files.c.id == cases.c.file)
+    .join(sources, sources.c.id == files.c.source)
+    .where(cases.c.id.in_(sa.bindparam("rows", expanding=True)))
+)
 
 
 @dataclass
@@ -92,26 +111,8 @@ def slice_addresses(read: RunQuery, case_rows: Sequence[int]) -> dict[int, Volum
 def case_details(read: RunQuery, rows: Sequence[int]) -> dict[int, CaseDetails]:
     """Row id -> the details of the case."""
     out: dict[int, CaseDetails] = {}
-    columns = [
-        *(c for c in cases.c if c.name not in ("numbers", "file")),
-        HAS_IMAGE.label("has_image"),
-        files.c.path.label("file_path"),
-        files.c.state,
-        files.c.reason,
-        sources.c.path.label("source_path"),
-        sources.c.kind,
-        sources.c.identified,
-        # Also cases without depth may have them: those of marks in another file.
-        sa.exists().where(slices.c.case == cases.c.id).label("has_slices"),
-    ]
     for part in in_batches(list(rows)):
-        query = (
-            sa.select(*columns)
-            .join(files, files.c.id == cases.c.file)
-            .join(sources, sources.c.id == files.c.source)
-            .where(cases.c.id.in_(part))
-        )
-        found = read(query)
+        found = read(_DETAILS, rows=part)
         with_slices = [r.id for r in found if r.has_slices]
         volumes = slice_addresses(read, with_slices) if with_slices else {}
         for r in found:

@@ -23,6 +23,7 @@ from semblance.core.library.case_details import case_details, slices_of_source, 
 from semblance.core.library.case_headers import DATE, GIVEN, GROUPS, READ, HeaderColumns
 from semblance.core.library.case_names import SHIFTED
 from semblance.core.library.database import (
+    HAS_CASE_TEXTS,
     check_version,
     connect,
     in_batches,
@@ -109,15 +110,15 @@ class Catalogue:
         """Turns errors of the database or the disk into errors that name the library."""
         return plain_errors(self.file)
 
-    def read(self, query: sa.Select[Any]) -> Sequence[sa.Row[Any]]:
-        """All rows of ``query``.
+    def read(self, query: sa.Select[Any], **parameters: Any) -> Sequence[sa.Row[Any]]:
+        """All rows of ``query``, with the values of its parameters.
 
         Raises:
             BadInput: the catalogue is damaged.
             SemblanceError: it cannot be read or is busy.
         """
         with self.errors(), self.engine.connect() as connection:
-            return connection.execute(query).all()
+            return connection.execute(query, parameters).all()
 
     def read_columns(self, query: sa.Select[Any]) -> tuple[list[Any], ...]:
         """Each column of ``query``, of numbers and texts, as a list: of many rows a tenth of the time of :meth:`read`.
@@ -149,6 +150,14 @@ class Catalogue:
         """The part of ``stamp`` that changes with everything that searches are computed from, but not with judgements,
         concepts, saved searches and reader studies. In a folder all of it: a file has one time for everything."""
         return stamp
+
+    def notes_own_changes(self, stamp: tuple[Any, ...]) -> bool:
+        """Whether nobody wrote since ``stamp``: then :meth:`stamp_after_own_changes` can follow what is written now."""
+        return stamp == self.stamp()
+
+    def stamp_after_own_changes(self, stamp: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The stamp after what was written here since :meth:`notes_own_changes`, as far as others wrote nothing."""
+        return self.stamp()
 
     def present(self) -> datetime.datetime:
         """The present moment, UTC, by the clock of the library: that of the server, or of this computer."""
@@ -650,7 +659,7 @@ class Catalogue:
                     parts.append("".join(words))
                 else:
                     phrases.append(f'"{" ".join(words)}"' + "*" * ends)
-        table = self._texts
+        table = self._text_index()
         columns = "finding || ' ' || header || ' ' || notes" if table == CASE_TEXTS else "text"
         where = [f"instr({columns}, :part{n})" for n in range(len(parts))]
         weights = "".join(f", {weight}" for weight in TEXT_WEIGHTS) if table == CASE_TEXTS else ""
@@ -666,9 +675,20 @@ class Catalogue:
         rows = np.array([r[0] for r in found], dtype=np.int64)
         return ranked_texts(rows, np.array([r[1] for r in found], dtype=np.float64))
 
+    def _text_index(self) -> str:
+        """The index of texts. Another program may have brought the catalogue up to date since this one opened it."""
+        if self._texts != CASE_TEXTS:
+            # Only a new connection sees the change.
+            self.engine.dispose()
+            with self.errors(), self.engine.connect() as connection:
+                if connection.exec_driver_sql(HAS_CASE_TEXTS).first() is not None:
+                    self._texts = CASE_TEXTS
+        return self._texts
+
     def text_hits(self, rows: Sequence[int], text: str) -> dict[int, TextHit]:
         """Row -> where the case has words of ``text``, of the cases at ``rows`` that have any."""
         terms = text_terms(text)
+        self._text_index()
         listed = self.texts(rows).items() if terms else ()
         return {row: hit for row, texts in listed if (hit := text_hit(texts, terms)) is not None}
 

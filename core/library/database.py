@@ -215,6 +215,10 @@ def check_version(engine: sa.Engine, file: Path, *, writable: bool) -> bool:
         return writable or version == schema.VERSION
 
 
+#: A row where the catalogue is of this version.
+HAS_CASE_TEXTS = f"SELECT 1 FROM main.sqlite_master WHERE name = '{schema.CASE_TEXTS}'"
+
+
 def update(engine: sa.Engine, file: Path) -> None:
     """The step from the version before, in one transaction, after other writers have finished."""
     with transaction(engine, file) as connection:
@@ -233,7 +237,8 @@ def update(engine: sa.Engine, file: Path) -> None:
 
 
 def _add_empty_tables(engine: sa.Engine) -> None:
-    """Give each connection the tables that the catalogue lacks, empty and in memory."""
+    """Give each connection the tables that the catalogue lacks, empty and in memory, until another program brings it up
+    to date."""
     made = [
         statement.replace("CREATE TABLE ", "CREATE TEMPORARY TABLE ", 1)
         for statement in map(str.strip, _table_statements(schema.NEW_TABLES))
@@ -244,6 +249,8 @@ def _add_empty_tables(engine: sa.Engine) -> None:
 
     @sa.event.listens_for(engine, "connect")
     def _make(connection: sqlite3.Connection, _record: object) -> None:
+        if connection.execute(HAS_CASE_TEXTS).fetchone():
+            return
         connection.execute("PRAGMA temp_store=MEMORY")
         for statement in made:
             connection.execute(statement)

@@ -16,6 +16,8 @@ from semblance.core.language import tr_lazy
 _ARCHIVE_ATTRIBUTES = frozenset(
     ("date", "study", "series", "instance", "issuer", "order", "of", "station", "institution")
 )
+#: Names of files, which may name the patient.
+FILE_ATTRIBUTES = frozenset(("file", "filename", "path", "mask", "masks"))
 #: All ages from this one on are one group, because few people are as old (PS3.15, HIPAA's limit of 89 years).
 _OLDEST = 90
 
@@ -146,13 +148,13 @@ def shown_attributes(attributes: Mapping[str, str], *, identified: bool, free_te
     """The attributes a report shows, sorted by name.
 
     Terms and numbers of the allow-list always, ages by decade unless ``identified``; attributes that identify the
-    patient or the study only if ``identified``; everything else only with ``free_text``.
+    patient or the study, and names of files, only if ``identified``; everything else only with ``free_text``.
     """
     shown = {}
     for name, value in sorted(attributes.items()):
         allow = _ALLOWED.get(name.strip().lower())
         allowed = None if allow is None else allow(value.strip())
-        if name in _ARCHIVE_ATTRIBUTES or is_identifying(name):
+        if name in _ARCHIVE_ATTRIBUTES | FILE_ATTRIBUTES or is_identifying(name):
             shown_value = value if identified else None
         elif allowed is not None:
             shown_value = value if identified else allowed

@@ -139,7 +139,7 @@ def report_pdf(document: ReportDocument, page: str = "A4") -> bytes:
         pagesize=(width, height),
         title=translate(document.title),
         author="",
-        subject=f"{document.library}, {document.metric}",
+        subject=f"{translate(document.library)}, {document.metric}",
         creator="Semblance",
         invariant=1,
     )
@@ -252,7 +252,7 @@ def _first_page(
             flowables = [
                 *_letterhead(document, text_width),
                 paragraph(document.title, TITLE),
-                paragraph(f"{document.library}  ·  {document.metric}", QUIET),
+                paragraph(f"{translate(document.library)}  ·  {document.metric}", QUIET),
                 Spacer(0, 9),
                 _query(document, marks, text_width, percent / 100),
                 *_compared(document, marks, text_width, percent / 100),

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape
 
+from reportlab import rl_config
 from reportlab.pdfbase import pdfmetrics
 from reportlab.pdfbase.cidfonts import UnicodeCIDFont
 from reportlab.pdfbase.ttfonts import TTFError, TTFont
@@ -75,6 +76,8 @@ def register() -> None:
     with _lock:
         if _WIDE_BOLD in pdfmetrics.getRegisteredFontNames():
             return
+        # Images as text are larger, and take longer to write than all else.
+        rl_config.useA85 = 0
         wide = _bundled()
         chosen = next((pair for names in _FAMILIES if (pair := _pair(names))), wide)
         for name, file in zip((REGULAR, BOLD, _WIDE, _WIDE_BOLD), (*chosen, *wide), strict=True):

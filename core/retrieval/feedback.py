@@ -104,22 +104,40 @@ def squared_distances(X: npt.NDArray[np.floating], point: Matrix) -> Matrix:
     return out
 
 
+RowsOf = Callable[[Rows], npt.NDArray[np.floating]]
+
+
+@dataclass(frozen=True, eq=False)
+class CaseScale:
+    """``centre`` (d,): what is subtracted from coordinates, which are then multiplied by ``scale``. The same for all
+    searches by them."""
+
+    centre: Matrix
+    scale: float
+
+    @classmethod
+    def of(cls, rows_of: RowsOf, shape: tuple[int, ...]) -> CaseScale:
+        """That of a table of ``shape`` (n, d), read as :class:`FeedbackCases` does."""
+        rows = rows_of(np.arange(0, shape[0], max(1, shape[0] // SAMPLE)))
+        sample = np.asarray(rows, dtype=np.float64).reshape(-1, shape[1])
+        centre = sample.mean(axis=0)
+        return cls(centre, _one_over_deviation(sample - centre))
+
+
 class FeedbackCases:
     """The n cases of one search, with what all orders by its marks have in common.
 
     ``rows_of``: row numbers (r,) -> coordinates (r, d), of a table of ``shape`` (n, d). ``base`` (n,): squared
-    distances from the query before the marks.
+    distances from the query before the marks. ``scale``: of these coordinates, measured where it is not given.
     """
 
     def __init__(
-        self, rows_of: Callable[[Rows], npt.NDArray[np.floating]], shape: tuple[int, ...], base: Matrix
+        self, rows_of: RowsOf, shape: tuple[int, ...], base: Matrix, scale: CaseScale | None = None
     ) -> None:
         self._rows_of, self.n, self.d = rows_of, shape[0], shape[1]
         self.base = base
-        sample = self._rows(np.arange(0, self.n, max(1, self.n // SAMPLE)))
-        #: (d,) what is subtracted from coordinates, and what they are multiplied by then.
-        self.centre = sample.mean(axis=0)
-        self.scale = _one_over_deviation(sample - self.centre)
+        scale = scale or CaseScale.of(rows_of, shape)
+        self.centre, self.scale = scale.centre, scale.scale
 
     @property
     def nbytes(self) -> int:
@@ -204,8 +222,9 @@ class Feedback:
         if len(self._positive) + len(self._negative) == 1:
             return -cases.base
         pool, rows = self._pool()
-        to_positive = _squared(rows, self._positive)
-        to_negative = _squared(rows, self._negative)
+        norms = _norms(rows)
+        to_positive = _squared(rows, self._positive, norms)
+        to_negative = _squared(rows, self._negative, norms)
         rule = _rule(to_positive, to_negative)
         best = _largest(rule, REGRESSED)
         sample = cases.sample_rows * self._stretch
@@ -234,7 +253,8 @@ class Feedback:
     def _pool(self) -> tuple[Rows, Matrix]:
         """The cases that are scored, the nearest and all marked ones, and their stretched coordinates."""
         near, rows = self._cases.nearest, self._cases.nearest_rows * self._stretch
-        more = np.setdiff1d(np.concatenate([self.liked, self.disliked]), near)
+        marked = np.unique(np.concatenate([self.liked, self.disliked]))
+        more = marked[near[np.minimum(np.searchsorted(near, marked), len(near) - 1)] != marked]
         if not len(more):
             return near, rows
         return np.concatenate([near, more]), np.vstack([rows, self._cases.centred(more) * self._stretch])
@@ -401,12 +421,18 @@ def standardised(score: Matrix) -> Matrix:
     return standardised
 
 
-def _squared(rows: Matrix, points: Matrix) -> Matrix:
-    """(n, m) squared Euclidean distances, never negative."""
+def _squared(rows: Matrix, points: Matrix, norms: Matrix | None = None) -> Matrix:
+    """(n, m) squared Euclidean distances, never negative; ``norms``: those of ``rows``, where they are known."""
     out: Matrix = rows @ (-2.0 * points.T)
-    out += np.einsum("ij,ij->i", rows, rows)[:, None]
-    out += np.einsum("ij,ij->i", points, points)[None, :]
+    out += (_norms(rows) if norms is None else norms)[:, None]
+    out += _norms(points)[None, :]
     return np.maximum(out, 0.0, out=out)
+
+
+def _norms(rows: Matrix) -> Matrix:
+    """(n,) squared Euclidean norms."""
+    found: Matrix = np.einsum("ij,ij->i", rows, rows)
+    return found
 
 
 def _query(X: npt.NDArray[np.floating], query: int | npt.ArrayLike) -> tuple[Matrix, int | None]:

@@ -195,8 +195,11 @@ class ScreenMachine(RuleBasedStateMachine):
     @rule(command=st.sampled_from(["undo_judgement", "redo_judgement", "reset_judgements", "rank_again"]))
     @precondition(has_library)
     def undo(self, command: str) -> None:
+        self._rest()
+        before = self.state.search_content()
         self._trigger(command)
         self._rest()
+        assert self.state.search_content() == before, f"{command} changed more than marks"
 
     @rule(whole=st.booleans(), x=st.integers(0, 20), wait=st.booleans())
     @precondition(has_ranking)
@@ -218,6 +221,37 @@ class ScreenMachine(RuleBasedStateMachine):
     def history(self, steps: int, wait: bool) -> None:
         search_operations.step_in_history(self.window.context, steps)
         self._rest(wait)
+
+    @rule(steps=st.sampled_from([-2, -1, 1]))
+    @precondition(has_library)
+    def there_and_back(self, steps: int) -> None:
+        self._rest()
+        if self.state.query is None or not self.state.history.can_go(steps):
+            return
+        before = self.state.search_content()
+        search_operations.step_in_history(self.window.context, steps)
+        self._rest()
+        search_operations.step_in_history(self.window.context, -steps)
+        self._rest()
+        # The judgements of a saved search go on in a copy.
+        assert self.state.search_content() | {"ledger": ""} == before | {"ledger": ""}
+
+    @rule(place=PLACES, note=st.sampled_from(["", "like the query"]))
+    @precondition(has_ranking)
+    def for_the_report(self, place: int, note: str) -> None:
+        ranked = self.state.ranking.ranked
+        case = ranked[place % len(ranked)].case_id
+        self.state.set_in_report(case, not self.state.is_in_report(case))
+        self.state.set_note(case, note)
+        self._rest()
+
+    @rule()
+    @precondition(lambda self: self._compares())
+    def add_to_report_in_compare(self) -> None:
+        case, before = self.compare_page.current_case(), self.compare_page.in_report.isChecked()
+        QTest.keyClick(self.compare_page, Qt.Key.Key_A)
+        assert case is None or self.state.is_in_report(case) != before, "A is dead"
+        self._rest()
 
     @rule(
         change=st.sampled_from(
@@ -298,7 +332,7 @@ class ScreenMachine(RuleBasedStateMachine):
         commands = self.window.parts.commands
         pane = self.window.panels.query.pane
         if not of_query:
-            commands._read_header(int(self.state.columns.case_row[row % len(self.state.columns)]))
+            commands.read_header(int(self.state.columns.case_row[row % len(self.state.columns)]))
             self.header_shows_query = False
         elif pane.view.image is not None:
             commands.show_header(pane)
@@ -361,15 +395,19 @@ class ScreenMachine(RuleBasedStateMachine):
     @rule()
     def quit_and_start(self) -> None:
         wait_until_idle(self.window)
-        path, query = self.state.location, self.state.query
+        path, search = self.state.location, self._kept_search()
         self._close()
         self.full_shows_query = self.header_shows_query = False
         self.torn_in = None
         self._open(None)
         self._rest()
-        assert (self.state.location, self.state.query) == (path, query)
+        assert (self.state.location, self._kept_search()) == (path, search)
         errors = [one.what for one in self.window.context.messages.history if one.level == "error"]
         assert not errors, errors
+
+    def _kept_search(self) -> Any:
+        # What a region is compared by without a choice is saved as it was.
+        return None if self.state.query is None else self.state.search_content() | {"match": ""}
 
     # What must hold
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from PySide6.QtCore import QAbstractListModel, QModelIndex, Qt
 from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QComboBox, QLabel, QWidget
 
+from semblance.app.search.case_panel import CaseNotes
 from semblance.app.search.compare.compare_page import ComparePage
 from semblance.app.search.query.query_panel import QueryPanel
 from semblance.app.search.similar.summary_strip import SummaryStrip
@@ -77,6 +78,8 @@ class ScreenOfSearch:
                 self._check_grid(widget)
             if isinstance(widget, SummaryStrip):
                 self._check_summary(widget)
+            if isinstance(widget, CaseNotes):
+                self._check_notes(widget)
             if isinstance(widget, ChoiceButton):
                 self._check_choice(widget)
         self._check_ranking()
@@ -151,6 +154,15 @@ class ScreenOfSearch:
         texts = [[text for text in each if not text.endswith(":")] for each in shown]
         fresh.deleteLater()
         assert texts[0] == texts[1], f"the estimate is another one: {texts[0]}, not {texts[1]}"
+
+    def _check_notes(self, notes: CaseNotes) -> None:
+        case, state, button = notes._case, self._window.state, notes._in_report
+        chosen = case is not None and state.is_in_report(case)
+        assert (button.isChecked(), button.isEnabled()) == (chosen, case is not None), path_of(button)
+        assert notes.toPlainText().strip() == ("" if case is None else state.note(case)), path_of(notes)
+        if _ancestor(notes, ComparePage) is not None:
+            assert case == self._window.panels.compare.current_case(), f"of another case: {path_of(notes)}"
+            assert button.text() == ("In the report" if chosen else "Add to report")
 
     def _check_choice(self, choice: ChoiceButton) -> None:
         metric = self._window.state.metric

@@ -146,17 +146,14 @@ def one(made: Path, seed: int, options: argparse.Namespace) -> dict:
                 timeout=PATIENCE_S,
                 check=False,
             )
-        except subprocess.TimeoutExpired:
-            return {"problems": [f"it did not end within {PATIENCE_S} s"], "stalls": []}
-        try:
             return json.loads(ended.stdout.splitlines()[-1])
+        except subprocess.TimeoutExpired:
+            problem = f"it did not end within {PATIENCE_S} s"
         except (IndexError, ValueError):
-            trace = trace_file(Path(home))
-            last = "\n".join(trace.read_text(encoding="utf-8").splitlines()[-10:]) if trace.exists() else ""
-            problem = (
-                f"it ended with {ended.returncode}: {(ended.stderr or '')[-12000:]}\nAt last it did:\n{last}"
-            )
-            return {"problems": [problem], "stalls": []}
+            problem = f"it ended with {ended.returncode}: {(ended.stderr or '')[-12000:]}"
+        trace = trace_file(Path(home))
+        last = "\n".join(trace.read_text(encoding="utf-8").splitlines()[-10:]) if trace.exists() else ""
+        return {"problems": [f"{problem}\nAt last it did:\n{last}"], "stalls": []}
 
 
 if __name__ == "__main__":

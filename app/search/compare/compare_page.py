@@ -776,6 +776,7 @@ class CompareActs(QWidget):
 
     def _fit(self) -> None:
         """As wide with both texts, and as high as the buttons beside it."""
+        self.in_report.ensurePolished()
         metrics = self.in_report.fontMetrics()
         self.text.setMinimumWidth(
             metrics.horizontalAdvance(tr_n("{n} case moves", "{n} cases move", 999)) + 2

@@ -35,7 +35,7 @@ from semblance.core.language import format_number, localise_number, tr, tr_n, tr
 from semblance.core.library.case_columns import CaseColumns, ImageAvailability
 from semblance.core.library.case_names import date_name
 from semblance.core.library.location import LibraryLocation
-from semblance.core.reports.case_attributes import attribute_title
+from semblance.core.reports.case_attributes import FILE_ATTRIBUTES, attribute_title
 from semblance.core.searches.feedback.judgements import QueryMarks, marks_of
 from semblance.core.searches.query import Query
 from semblance.core.searches.similar_cases import MatchedPlace, RankedCase
@@ -80,8 +80,7 @@ class ComparedPair:
     @property
     def query_row(self) -> int:
         """The catalogue row of the query, -1 for an image from outside."""
-        index = -1 if self.query.case is None else self.columns.index_of_id(self.query.case)
-        return int(self.columns.case_row[index]) if index >= 0 else -1
+        return self.columns.row_of_id(self.query.case)
 
     @cached_property
     def marks(self) -> QueryMarks:
@@ -128,13 +127,13 @@ class ComparedPair:
 
     def is_table_row(self, case: str | None) -> bool:
         """Whether the case ``case`` of the library is a row of a table."""
-        index = self.columns.index_of_id(case) if case is not None else -1
+        index = self.columns.index_of_id(case)
         return index >= 0 and bool(self.columns.state[index] == ImageAvailability.NO_IMAGE)
 
     def described(self, case: str | None) -> tuple[str, str | None, int, str]:
         """Name, finding, its number and its letter of a case; ``None``: of a query from outside."""
         columns = self.columns
-        index = columns.index_of_id(case) if case is not None else -1
+        index = columns.index_of_id(case)
         if index < 0:
             return case or (self.query.image.name if self.query.image is not None else ""), None, -1, "?"
         finding = columns.finding_name(index)
@@ -157,10 +156,10 @@ class ComparedPair:
         """The marks by catalogue row, 1 or -1."""
         columns = self.columns
         return {
-            int(columns.case_row[index]): mark
+            row: mark
             for mark, cases in ((1, self.marks.liked), (-1, self.marks.disliked))
             for case in cases
-            if (index := columns.index_of_id(case)) >= 0
+            if (row := columns.row_of_id(case)) >= 0
         }
 
     @property
@@ -192,7 +191,7 @@ _MAX_ROWS = 14
 _AGE = re.compile(r"0*(\d{1,3})([DWMY])")
 _DECIMAL = re.compile(r"-?\d+\.\d+")
 #: Identifiers of the archive, which say nothing about similarity.
-_IDENTIFIERS = frozenset(("study", "series", "instance", "issuer", "order"))
+_IDENTIFIERS = FILE_ATTRIBUTES | {"study", "series", "instance", "issuer", "order"}
 
 FEATURE_ROW = 24
 #: Width of each column but the fourth, which takes the rest, px at text scale 1.
@@ -294,7 +293,7 @@ class CompareFacts(Panel):
 
 
 def _finding(columns: CaseColumns, case: str | None) -> str | QWidget:
-    index = columns.index_of_id(case) if case is not None else -1
+    index = columns.index_of_id(case)
     finding = columns.finding_name(index) if index >= 0 else None
     if finding is None:
         return tr("not given")
@@ -302,7 +301,7 @@ def _finding(columns: CaseColumns, case: str | None) -> str | QWidget:
 
 
 def _facts(columns: CaseColumns, case: str | None, viewed: ViewedImage | None) -> dict[str, str]:
-    index = columns.index_of_id(case) if case is not None else -1
+    index = columns.index_of_id(case)
     out: dict[str, str] = {}
     if index >= 0:
         out[tr("Patient")] = columns.patient_name(index) or tr("not known")

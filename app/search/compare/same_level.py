@@ -66,6 +66,7 @@ class SameLevel(QObject):
         self.button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.button.hide()
+        self._has_text = True
         menu = Menu(self.button)
         group = QActionGroup(menu)
         self._actions: dict[LevelLink, QAction] = {}
@@ -119,9 +120,11 @@ class SameLevel(QObject):
 
     def set_text_shown(self, *, shown: bool) -> None:
         """Whether the button has a text beside its icon."""
+        self._has_text = shown
         self.button.setToolButtonStyle(
             Qt.ToolButtonStyle.ToolButtonTextBesideIcon if shown else Qt.ToolButtonStyle.ToolButtonIconOnly
         )
+        self._reserve_width()
 
     @property
     def levels(self) -> Alignment | None:
@@ -215,11 +218,27 @@ class SameLevel(QObject):
         if self.button.text() != text:
             self.button.setText(text)
             self.button.setAccessibleName(text)
+            self._reserve_width()
         self.button.setToolTip(plain_tip(self._explanation()))
         levels = self.levels
         self._actions[self._link].setChecked(True)
         self._actions[LevelLink.CONTENT].setEnabled(levels is None or len(levels.slices) > 0)
         self._actions[LevelLink.POSITION].setEnabled(self._is_same_frame())
+
+    def _reserve_width(self) -> None:
+        """Make space for the longest text, so that the buttons beside it stay while the level is looked for and while
+        one scrolls."""
+        share = format_number(1.0, ".0%")
+        texts = (
+            tr("finding… {share}", share=share),
+            tr("by content, confidence {confidence}", confidence=share),
+            tr("by content, no counterpart"),
+            tr("the volumes do not overlap"),
+        )
+        wide = self.button.fontMetrics().horizontalAdvance
+        longest = max(wide(tr("Same level: {state}", state=one)) for one in texts)
+        beside = self.button.sizeHint().width() - wide(self.button.text())
+        self.button.setMinimumWidth(beside + longest if self._has_text else 0)
 
     def _state(self) -> str:
         levels = self.levels
@@ -229,7 +248,7 @@ class SameLevel(QObject):
             return tr("by position")
         if self._link is LevelLink.CONTENT and levels is not None:
             if levels.counterpart(self._panes[0].slices.place) is None:
-                return tr("by content · this slice has no counterpart")
+                return tr("by content, no counterpart")
             return tr(
                 "by content, confidence {confidence}", confidence=format_number(levels.confidence, ".0%")
             )

@@ -155,7 +155,8 @@ class _LedgerSequence(Sequence[LedgerRow]):
         against = tuple(self._against.get(entry.id, ()))
         of_query = one.query_key == self._query
         place = None if one.place is None else self._place(Region.from_json(dict(one.place)), one.case)
-        return LedgerRow(entry, self._row(one.case), self._row(one.other), names, of_query, against, place)
+        rows = self._columns.row_of_id(one.case), self._columns.row_of_id(one.other)
+        return LedgerRow(entry, *rows, names, of_query, against, place)
 
     def _place(self, region: Region, case: str) -> MatchedPlace:
         known = self._places.get(case)
@@ -163,12 +164,8 @@ class _LedgerSequence(Sequence[LedgerRow]):
         number = None if region.z is None else region.z + 1
         return MatchedPlace(region.x, region.y, region.width, region.height, number, 0.0, *size)
 
-    def _row(self, case: str | None) -> int:
-        index = self._columns.index_of_id(case) if case is not None else NONE
-        return int(self._columns.case_row[index]) if index >= 0 else NONE
-
     def _name(self, case: str | None) -> str:
-        index = self._columns.index_of_id(case) if case is not None else NONE
+        index = self._columns.index_of_id(case)
         return self._columns.name(index) if index >= 0 else _short_name(case or "")
 
 

@@ -360,9 +360,9 @@ class CardFeedback(QObject):
         for entry in ranked_search.entries:
             judgement = entry.judgement
             if entry.undone is None and is_mark(judgement, search.query):
-                index = columns.index_of_id(judgement.case)
-                if index >= 0:
-                    out[int(columns.case_row[index])] = (_MARKS[judgement.kind], entry.id)
+                row = columns.row_of_id(judgement.case)
+                if row >= 0:
+                    out[row] = (_MARKS[judgement.kind], entry.id)
         self._saved_cache = (key, out)
         return out
 
@@ -469,11 +469,10 @@ class FeedbackButtons(QWidget):
     @property
     def _row(self) -> int:
         """The catalogue row of the case if it can be marked, else -1."""
-        query, columns = self._state.query, self._state.columns
-        if self._case is None or not self._state.can_judge or query is None or query.case == self._case:
+        query = self._state.query
+        if not self._state.can_judge or query is None or query.case == self._case:
             return -1
-        index = columns.index_of_id(self._case)
-        return int(columns.case_row[index]) if index >= 0 else -1
+        return self._state.columns.row_of_id(self._case)
 
     def _refresh(self) -> None:
         marks, can_mark, texts = self._state.marks, self._row >= 0, mark_texts(self._state)

@@ -380,7 +380,7 @@ class QuestionSection(QWidget):
         cases = (question.query, question.first, question.second) if question else (None, None, None)
         columns = self._state.columns
         for button, case in zip((self.query, self.first, self.second), cases, strict=True):
-            index = -1 if case is None else columns.index_of_id(case)
+            index = columns.index_of_id(case)
             button.setEnabled(index >= 0)
             if index < 0:
                 button.show_image(None)

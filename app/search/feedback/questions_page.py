@@ -231,9 +231,7 @@ class QuestionsPage(FullPage):
         self._open_images()
 
     def _label(self, case: str) -> str:
-        columns = self._state.columns
-        index = columns.index_of_id(case)
-        return columns.name(index) if index >= 0 else case
+        return self._state.columns.name_of_id(case)
 
     def _open_images(self) -> None:
         """Open the images of this and the next question, and release all others."""
@@ -244,10 +242,9 @@ class QuestionsPage(FullPage):
             del self._opened[case]
         columns, path = self._state.columns, self._state.location
         for case in dict.fromkeys(needed):
-            index = columns.index_of_id(case)
-            if case in self._opened or case in self._opening or index < 0 or path is None:
+            row = columns.row_of_id(case)
+            if case in self._opened or case in self._opening or row < 0 or path is None:
                 continue
-            row = int(columns.case_row[index])
             job = self._context.jobs.run(
                 tr("Opening the image"), view_images.view_case, path, row, pool=WorkerPool.READ, quiet=True
             )

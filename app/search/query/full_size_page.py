@@ -188,14 +188,12 @@ class FullSizePage(FullPage):
         self.view.editable = False
         self._show_nothing()
         self._loading_timer.start()
-        index = self._state.columns.index_of_id(source.case) if source.case else -1
+        row = self._state.columns.row_of_id(source.case)
         try:
             if source.image is not None:
                 job = self._run(view_images.view_file, source.image)
-            elif index >= 0 and self._state.location is not None:
-                job = self._run(
-                    view_images.view_case, self._state.location, int(self._state.columns.case_row[index])
-                )
+            elif row >= 0 and self._state.location is not None:
+                job = self._run(view_images.view_case, self._state.location, row)
             else:
                 self._fail(
                     SemblanceError(
@@ -277,7 +275,7 @@ class FullSizePage(FullPage):
     def _study(self) -> list[int]:
         """The catalogue rows of the other cases of the study of the case."""
         columns, source = self._state.columns, self._source
-        index = -1 if source is None or source.case is None else columns.index_of_id(source.case)
+        index = -1 if source is None else columns.index_of_id(source.case)
         studies = columns.headers.codes["study"]
         if index < 0 or not studies[index]:
             return []

@@ -39,20 +39,24 @@ class QueryFacts(FactList):
 
     def show_case(self, columns: CaseColumns, case: str | None, *, has_query: bool) -> None:
         """Finding and patient of a case of the library; an image from outside has neither."""
-        index = columns.index_of_id(case) if case is not None else -1
+        index = columns.index_of_id(case)
         finding = columns.finding_name(index) if index >= 0 else None
         if finding is None:
             self.set_fact(FINDING, tr("not given") if has_query else None)
         else:
             code = int(columns.finding[index])
-            self.set_widget(FINDING, FindingChip(code, columns.letters[finding], finding))
+            chip = self.widget(FINDING)
+            if not isinstance(chip, FindingChip):
+                chip = FindingChip(code, columns.letters[finding], finding)
+                self.set_widget(FINDING, chip)
+            chip.set_finding(code, columns.letters[finding], finding)
+            self.show_fact(FINDING, True)
         patient = columns.patient_name(index) if index >= 0 else None
         self.set_fact(PATIENT, (patient or tr("not known")) if index >= 0 else None)
 
     def show_lesion(self, columns: CaseColumns, case: str | None, lesions: Mapping[int, LesionFacts]) -> None:
         """The other cases of the same-lesion group of a case of the library; nothing where it is alone."""
-        index = columns.index_of_id(case) if case is not None else -1
-        row = int(columns.case_row[index]) if index >= 0 else -1
+        row = columns.row_of_id(case)
         facts = lesions.get(row)
         if facts is None:
             self.set_fact(LESION, None)

@@ -215,7 +215,7 @@ class QueryPanel(Panel):
         if query.image is not None:
             self._load(view_images.view_file, query.image)
             return
-        index = self._state.columns.index_of_id(query.case or "")
+        index = self._state.columns.index_of_id(query.case)
         if index < 0 or self._state.location is None:
             self._fail(
                 SemblanceError(
@@ -332,14 +332,13 @@ class QueryPanel(Panel):
         self.view.setAccessibleDescription(tr("Region: {region}", region=text) if loaded is not None else "")
 
     def _update_window_level(self) -> None:
-        image, window = self.view.image, self.view.window_level
-        if image is None or window is None:
+        image, window, values = self.view.image, self.view.window_level, self.view.window_values
+        if image is None or window is None or values is None:
             self._state.set_window_level(None)
             return
         bits = 8 * image.levels[0].dtype.itemsize
-        low, high = image.value(window.low), image.value(window.high)
         negative = self.view.inverted != image.inverse
-        self._state.set_window_level(WindowLevel(low, high, image.unit, bits, negative, window.curve))
+        self._state.set_window_level(WindowLevel(*values, image.unit, bits, negative, window.curve))
 
     # Facts
 
@@ -404,10 +403,10 @@ class QueryPanel(Panel):
     def _icon_of(self, query: Query) -> QIcon:
         if query.image is not None:
             return self._file_icons.get(query.image, icon("image"))
-        index = self._state.columns.index_of_id(query.case or "")
-        if index < 0 or self._thumbnails is None:
+        row = self._state.columns.row_of_id(query.case)
+        if row < 0 or self._thumbnails is None:
             return icon("image")
-        image = self._thumbnails.get(int(self._state.columns.case_row[index]))
+        image = self._thumbnails.get(row)
         return icon("image") if image is None else QIcon(QPixmap.fromImage(image))
 
     def _fill_menu(self, menu: QMenu) -> None:

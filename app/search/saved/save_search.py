@@ -385,9 +385,9 @@ class SearchView(QObject):
         ranking, state = self._ranking, self._state
         if view.get("cards") in ("grid", "list") and view["cards"] != ranking.view.value():
             ranking.view.changed.emit(view["cards"])
-        index = state.columns.index_of_id(str(view.get("current", "")))
-        if index >= 0:
-            ranking.grid.set_current(int(state.columns.case_row[index]))
+        row = state.columns.row_of_id(str(view.get("current", "")))
+        if row >= 0:
+            ranking.grid.set_current(row)
         if isinstance(view.get("scroll"), int):
             ranking.grid.verticalScrollBar().setValue(view["scroll"])
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from PySide6.QtCore import QMimeData, QModelIndex, QObject, QPersistentModelIndex, QRect, QSize, Qt, Signal
-from PySide6.QtGui import QGuiApplication, QIcon, QImage, QKeyEvent, QPainter, QPixmap
+from PySide6.QtGui import QGuiApplication, QIcon, QImage, QKeyEvent, QPainter, QPixmap, QShowEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QLineEdit,
@@ -25,6 +25,7 @@ from semblance.app.search.saved import save_search
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_file
+from semblance.app.shell.jobs import Job
 from semblance.app.shell.local_time import local_time
 from semblance.app.shell.query_source import QuerySource
 from semblance.app.shell.state import Change
@@ -40,6 +41,7 @@ from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.text_cache import text_cache
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr, tr_n
+from semblance.core.library.location import LibraryLocation
 from semblance.core.searches.query import Query
 from semblance.core.workflows.searches.outcomes import OTHER_FINDING, OutcomeConflict
 from semblance.core.workflows.searches.saved_searches import SavedSearch
@@ -50,12 +52,17 @@ _FORM_WIDTH = 420
 
 
 class SearchesPanel(Panel):
-    """A list with images. Enter or a double click opens, F2 renames, Delete deletes, Ctrl+Z restores."""
+    """A list with images. Enter or a double click opens, F2 renames, Delete deletes, Ctrl+Z restores.
+
+    It is read while it is shown, and each time that it is shown again.
+    """
 
     def __init__(self, context: Context, thumbnails: ThumbnailSource) -> None:
         super().__init__(tr("Searches"))
         self._context, self._thumbnails = context, thumbnails
         self._searches: list[SavedSearch] = []
+        #: The library whose searches are listed.
+        self._library: LibraryLocation | None = None
         self._deleted: list[tuple[str, str]] = []
         self.list = QListWidget()
         self.list.setAccessibleName(tr("Saved searches, newest first"))
@@ -71,11 +78,10 @@ class SearchesPanel(Panel):
         self._make_fields()
         self._make_layout()
         thumbnails.ready.connect(self._images_ready)
-        context.state.on_change(Change.NAME | Change.LIBRARY, self, self.refresh)
-        self._update_buttons()
+        context.state.on_change(Change.NAME | Change.LIBRARY, self, self._follow)
         self._show_deleted()
         self._fill_deleted([])
-        self.refresh()
+        self._show([])
 
     def _make_fields(self) -> None:
         self.name = QLineEdit()
@@ -125,8 +131,19 @@ class SearchesPanel(Panel):
         """Select a search in the list."""
         self.list.setCurrentRow(self.names().index(name))
 
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.refresh()
+
+    def _follow(self) -> None:
+        if self.isVisible():
+            self.refresh()
+        elif self._library != self._context.state.location:
+            self._show([])
+
     def refresh(self) -> None:
         """Read the saved and the deleted searches again."""
+        self._library = self._context.state.location
         save_search.list_searches(self._context, self._show)
         if self._writable:
             save_search.list_deleted(self._context, self._fill_deleted)
@@ -210,10 +227,8 @@ class SearchesPanel(Panel):
         else:
             super().keyPressEvent(event)
 
-    def _refresh_after(self, job: object) -> None:
-        from semblance.app.shell.jobs import Job
-
-        if isinstance(job, Job):
+    def _refresh_after(self, job: Job | None) -> None:
+        if job is not None:
             job.done.connect(self._refresh_when_done)
 
     def _refresh_when_done(self, _result: object) -> None:
@@ -263,7 +278,7 @@ class SearchesPanel(Panel):
         self._refresh_after(save_search.restore(self._context, token))
 
     def _show(self, found: list[SavedSearch]) -> None:
-        previous = self._selected()
+        previous, row = self._selected(), self.list.currentRow()
         self._searches = found
         self.list.clear()
         for search in found:
@@ -280,10 +295,10 @@ class SearchesPanel(Panel):
             save.trigger,
         )
         self._pages.setCurrentIndex(1 if found else 0)
-        place = (
-            self.names().index(previous.name) if previous is not None and previous.name in self.names() else 0
-        )
-        self.list.setCurrentRow(place if found else -1)
+        if previous is not None and previous.name in self.names():
+            row = self.names().index(previous.name)
+        # A renamed search has the place that it had.
+        self.list.setCurrentRow(min(max(row, 0), len(found) - 1))
         if found and previous is None:
             self.list.setFocus()
         self._update_buttons()
@@ -405,8 +420,8 @@ class SearchCommands(QObject):
             search_operations.submit_query(self._context, Query(image=path))
         elif data.hasImage():
             search_operations.submit_pasted_image(self._context, clipboard.image())
-        elif (index := self._context.state.columns.index_of_id(data.text().strip())) >= 0:
-            search_operations.submit_case(self._context, int(self._context.state.columns.case_row[index]))
+        elif (row := self._context.state.columns.row_of_id(data.text().strip())) >= 0:
+            search_operations.submit_case(self._context, row)
         else:
             self._context.messages.info(
                 tr("There is no image and no case ID of this library on the clipboard.")
@@ -431,7 +446,7 @@ class SearchCommands(QObject):
         """Show the saved searches."""
         if self.panel is None:
             self.panel = SearchesPanel(self._context, self._thumbnails)
-        else:
+        elif self.panel.isVisible():
             self.panel.refresh()
         self.list_requested.emit("searches", self.panel)
 

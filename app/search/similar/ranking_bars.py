@@ -70,52 +70,21 @@ class OrderLine(QFrame):
 
     def refresh(self) -> None:
         """Show how the cases are ordered."""
-        state, marks, search = self._state, self._state.marks, self._state.search
-        is_comparing = self._comparison.closer != NONE
+        state, is_comparing = self._state, self._comparison.closer != NONE
         refining, aside = state.refining_count, len(state.marks_set_aside)
-        is_before = search is not None and search.strength == 0.0
-        texts: list[tuple[str, str]] = []
-        if is_comparing:
-            columns = state.columns
-            name = columns.name(columns.index_of_row(self._comparison.closer))
-            texts.append(
-                (
-                    tr("{case} is closer than … click the farther case, or go there and press T", case=name),
-                    "",
-                )
-            )
-        elif marks and is_before:
-            texts.append(
-                (tr_n("Order before {n} mark", "Order before {n} marks", len(marks)), self._counts())
-            )
-        elif marks:
-            texts.append((tr_n("Ordered by {n} mark", "Ordered by {n} marks", len(marks)), self._counts()))
-        if refining and not is_comparing:
-            texts.append(
-                (
-                    tr_n(
-                        "Refined by {n} mark on other cases", "Refined by {n} marks on other cases", refining
-                    ),
-                    tr("The metric follows these marks, and there is no estimate."),
-                )
-            )
-        elif aside and not is_comparing:
-            texts.append((self._aside_text(aside), ""))
-        ranking = state.ranking
-        by_text = None if ranking is None or is_comparing else ranking.text
-        if by_text is not None:
-            found = tr_n("{n} case has these words.", "{n} cases have these words.", by_text.found)
-            texts.insert(0, (tr("Ordered by image and “{text}”", text=visible(by_text.text)), found))
-        self.leave_text.setVisible(by_text is not None)
-        if not texts:
-            texts.append((tr("No marks yet. + or − reorders"), state.why_not_written))
+        texts = [self._comparison_text()] if is_comparing else self._texts()
         self._text.setText("; ".join(text for text, _ in texts))
         self._text.set_tip("\n".join(tip for _, tip in texts if tip) or self._text.text())
+        for button, has_use in (
+            (self.before, bool(state.marks)),
+            (self.undo, bool(state.marks)),
+            (self.start_again, bool(state.marks)),
+            (self.change, bool(refining or aside)),
+            (self.leave_text, state.ranking is not None and state.ranking.text is not None),
+        ):
+            button.setVisible(has_use and not is_comparing)
         self.cancel.setVisible(is_comparing)
-        for button in (self.before, self.undo, self.start_again):
-            button.setVisible(bool(marks) and not is_comparing)
-        self.change.setVisible(bool(refining or aside) and not is_comparing)
-        self.before.setChecked(is_before)
+        self.before.setChecked(self._is_before)
         undo_tip = self._context.actions.text_with_key(tr("Undo the last mark"), "undo_judgement")
         for button, tip in ((self.undo, undo_tip), (self.start_again, tr("Undo all marks of this query"))):
             button.setEnabled(state.can_write)
@@ -127,6 +96,35 @@ class OrderLine(QFrame):
             self.change.setText(tr("Use them"))
             self.change.setToolTip(state.why_not_written or tr("Mark the same cases for this search"))
         self.change.setEnabled(bool(refining) or state.can_write)
+
+    @property
+    def _is_before(self) -> bool:
+        """Whether the order without the marks is shown."""
+        return self._state.search is not None and self._state.search.strength == 0.0
+
+    def _comparison_text(self) -> tuple[str, str]:
+        columns = self._state.columns
+        name = columns.name(columns.index_of_row(self._comparison.closer))
+        return tr("{case} is closer than … click the farther case, or go there and press T", case=name), ""
+
+    def _texts(self) -> list[tuple[str, str]]:
+        """What orders the cases, each with its tooltip."""
+        state, marks, texts = self._state, self._state.marks, list[tuple[str, str]]()
+        if state.ranking is not None and (by_text := state.ranking.text) is not None:
+            found = tr_n("{n} case has these words.", "{n} cases have these words.", by_text.found)
+            texts.append((tr("Ordered by image and “{text}”", text=visible(by_text.text)), found))
+        if marks and self._is_before:
+            text = tr_n("Order before {n} mark", "Order before {n} marks", len(marks))
+            texts.append((text, self._counts()))
+        elif marks:
+            texts.append((tr_n("Ordered by {n} mark", "Ordered by {n} marks", len(marks)), self._counts()))
+        refining, aside = state.refining_count, len(state.marks_set_aside)
+        if refining:
+            text = tr_n("Refined by {n} mark on other cases", "Refined by {n} marks on other cases", refining)
+            texts.append((text, tr("The metric follows these marks, and there is no estimate.")))
+        elif aside:
+            texts.append((self._aside_text(aside), ""))
+        return texts or [(tr("No marks yet. + or − reorders"), state.why_not_written)]
 
     def _counts(self) -> str:
         marks = self._state.marks

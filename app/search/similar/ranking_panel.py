@@ -450,10 +450,6 @@ def _nearest_mark_notes(ranking: SearchResult, columns: CaseColumns) -> dict[int
     ranks = {case.case_id: str(case.rank) for case in ranking.ranked}
     liked, disliked = ranking.marks.liked, ranking.marks.disliked
 
-    def name(case: str) -> str:
-        index = columns.index_of_id(case)
-        return columns.name(index) if index >= 0 else case
-
     def rank(case: str) -> str:
         # A marked case may be grouped, hidden or beyond the list. Its name would be too long for a card.
         return ranks.get(case, "")
@@ -469,7 +465,7 @@ def _nearest_mark_notes(ranking: SearchResult, columns: CaseColumns) -> dict[int
     def near(liked: str | None, disliked: str | None, nearer_to_liked: bool) -> tuple[str, str]:
         return (
             _near_text(liked, disliked, nearer_to_liked, rank),
-            _near_text(liked, disliked, nearer_to_liked, name),
+            _near_text(liked, disliked, nearer_to_liked, columns.name_of_id),
         )
 
     return {case.row: note(case) for case in ranking.ranked}

@@ -279,7 +279,7 @@ class SummaryStrip(QFrame):
             text, caution_tip = estimate_caution(estimate)
             details = [caution_tip] if caution_tip else []
         if ranking.without_patient or ranking.vote.trained:
-            index = -1 if ranking.query.case is None else columns.index_of_id(ranking.query.case)
+            index = columns.index_of_id(ranking.query.case)
             has_patient = index >= 0 and bool(columns.patient[index] >= 0)
             act = PATIENT
             if ranking.without_patient:
@@ -473,7 +473,6 @@ class EstimateView(QWidget):
         self.setAccessibleName(
             tr("Estimate {share:.2f}, {low:.2f} to {high:.2f}", share=share, low=low, high=high)
         )
-        self.updateGeometry()
         self.update()
 
     def sizeHint(self) -> QSize:

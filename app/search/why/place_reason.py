@@ -8,6 +8,7 @@ from PySide6.QtCore import QEvent, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QEnterEvent, QFocusEvent, QImage, QKeyEvent, QPainter, QPaintEvent, QPen, QShowEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from semblance.app.search.why.waterfall import share_text
 from semblance.app.shell.theme import colour, font, plain_tip, theme, theme_signals
 from semblance.app.widgets.labels import WrappedLabel
 from semblance.app.widgets.layouts import vbox
@@ -117,7 +118,7 @@ def pair_text(places: ComparedPlaces, pair: PlaceMatch) -> str:
         return alike
     if places.is_similarity:
         return tr("{alike}, {share} of the mean", alike=alike, share=format_number(pair.share, ".3f"))
-    share = format_number(pair.share / places.total if places.total else 0.0, ".1%").replace("-", "−")
+    share = share_text(pair.share, places.total, 1)
     return tr("{alike}, {share} of the distance", alike=alike, share=share)
 
 

@@ -155,9 +155,9 @@ def part_text(amount: float, total: float) -> str:
     return localise_number(f"{sign}{abs(amount):.1e}")
 
 
-def share_text(amount: float, total: float) -> str:
-    """``17 %``: an amount as a share of ``total``."""
-    return format_number(amount / total if total else 0.0, ".0%").replace("-", "−")
+def share_text(amount: float, total: float, digits: int = 0) -> str:
+    """``17 %``: an amount as a share of ``total``; ``digits`` after the decimal point."""
+    return format_number(amount / total if total else 0.0, f".{digits}%").replace("-", "−")
 
 
 def distance_label(total: float) -> str:

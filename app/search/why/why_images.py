@@ -92,19 +92,12 @@ class WhyImages(QWidget):
         self.reason.pointed_at.connect(self._draw_places)
         for side, image in enumerate((self.query, self.case)):
             image.pointed_at.connect(lambda at, side=side: self.point(side, at))
-        attach_menu(self.case, lambda _at: self._make_menu(None if self._case is None else self._case.row))
-        attach_menu(self.query, lambda _at: self._make_menu(self._query_row()))
+        attach_menu(self.case, lambda _at: self._make_menu(-1 if self._case is None else self._case.row))
+        attach_menu(self.query, lambda _at: self._make_menu(context.state.query_row))
         self._update_switch()
 
-    def _query_row(self) -> int | None:
-        """The catalogue row of the query, if it is a case of the library."""
-        state = self._context.state
-        case = None if state.query is None else state.query.case
-        index = -1 if case is None else state.columns.index_of_id(case)
-        return int(state.columns.case_row[index]) if index >= 0 else None
-
-    def _make_menu(self, row: int | None) -> QMenu | None:
-        return None if row is None else case_menu(self._context.case_menu, self, row)
+    def _make_menu(self, row: int) -> QMenu | None:
+        return None if row < 0 else case_menu(self._context.case_menu, self, row)
 
     def set_plain(self, plain: bool) -> None:
         """Whether the image of the query is not shown here again while it is shown in its own panel."""
@@ -188,10 +181,16 @@ class WhyImages(QWidget):
         self.reason.show_comparison(None)
         self._update_switch()
 
-    def clear(self) -> None:
-        """Remove the images and drop the job that prepares new ones."""
+    def drop(self) -> None:
+        """Drop the job that prepares images, and what is marked on those shown: the query may be another one."""
         self._context.jobs.cancel_channel(IMAGES_CHANNEL)
         self._late_timer.stop()
+        self._places = None
+        self._draw_places("")
+
+    def clear(self) -> None:
+        """Remove the images and drop the job that prepares new ones."""
+        self.drop()
         for image in (self.query, self.case):
             image.show_image(AnnotatedImage())
         self.note.setText("")

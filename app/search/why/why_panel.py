@@ -7,6 +7,7 @@ from collections.abc import Callable
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QScrollArea, QStackedWidget, QWidget
 
+from semblance.app.search.similar.ranking_panel import HOLD_MS
 from semblance.app.search.why.place_reason import parts_of_places
 from semblance.app.search.why.waterfall import Contribution, Waterfall
 from semblance.app.search.why.why_images import WhyImages
@@ -96,6 +97,8 @@ class WhyPanel(Panel):
         self._pages.addWidget(self._body)
         vbox(self).addWidget(self._pages)
         self._preload_delay = one_shot(self, self._preload, PRELOAD_AFTER_MS)
+        #: The reason of the query before stays as long as its cards, so that a quick search does not flash.
+        self._hold = one_shot(self, self._show_next_step, HOLD_MS)
         self._state.on_change(Change.RANKING | Change.METRIC | Change.QUERY, self, self._refresh)
         self._refresh()
 
@@ -160,9 +163,13 @@ class WhyPanel(Panel):
     def _refresh(self) -> None:
         ranked_search, ranked_case = self._state.ranked_search, self._ranked_case()
         if ranked_search is None or ranked_case is None:
-            self._clear()
-            self._show_next_step()
+            self._drop()
+            if not self._state.awaits_ranking or self.is_empty:
+                self._show_next_step()
+            elif not self._hold.isActive():
+                self._hold.start()
             return
+        self._hold.stop()
         if not self.isVisible() or self._request == (ranked_search, ranked_case.case_id):
             return
         self._request = (ranked_search, ranked_case.case_id)
@@ -185,11 +192,12 @@ class WhyPanel(Panel):
         if self._state.ranked_search is not None and self.isVisible():
             preload(self._context, self._state.ranked_search.search)
 
-    def _clear(self) -> None:
+    def _drop(self) -> None:
+        """Explain no more what is shown."""
         self._preload_delay.stop()
         self._context.jobs.cancel_channel(EXPLANATION_CHANNEL)
         self._request = self._explanation = None
-        self.images.clear()
+        self.images.drop()
 
     def _fail(self, error: SemblanceError) -> None:
         self._explanation = None
@@ -197,16 +205,14 @@ class WhyPanel(Panel):
         self._pages.setCurrentWidget(self.empty)
 
     def _show_next_step(self) -> None:
+        self._hold.stop()
+        self.images.clear()
         if self._state.ranking is not None:
             self.empty.show_message(
                 tr("There are no similar cases"), tr("No case is left to compare with this query.")
             )
         elif self._state.metric is None and (work := extraction_message(self._state)):
             self.empty.show_message(*work)
-        elif self._state.metric is None:
-            self.empty.show_message(
-                tr("No metric yet"), tr("A metric defines similarity. Train one, then search.")
-            )
         elif self._state.query is not None:
             self.empty.show_message(tr("No reasons yet"), tr("They appear with the similar cases."))
         else:
@@ -217,12 +223,7 @@ class WhyPanel(Panel):
 
     def _show(self, ranked_case: RankedCase) -> None:
         assert self._explanation is not None
-        columns = self._state.columns
-
-        def name(case: str) -> str:
-            index = columns.index_of_id(case)
-            return columns.name(index) if index >= 0 else case
-
+        name = self._state.columns.name_of_id
         sentences = (self._explanation.sentence, nearest_mark(ranked_case, self._state.marks, name))
         text = " ".join(translate(one) for one in sentences if one)
         self.sentence.setText(text)

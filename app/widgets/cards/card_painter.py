@@ -392,9 +392,14 @@ class CardPainter:
         chip = tokens.px(SIDE)
         self._draw_chip(index, QPoint(x, at.y() + (at.height() - chip) // 2))
         x += chip + 7
-        x, right = self._draw_row_end(place, case_row, index, x, at, state)
-        where = QRect(x, at.y(), max(0, right - x), at.height())
         name, detail = model.row_lines(place)
+        if model.ranked:
+            x, right = self._draw_rank_facts(place, case_row, index, x, at, state)
+        else:
+            # Of most libraries either all rows name the patient or none.
+            whole_name = name if model.has_lines else model.columns.ids[index]
+            right = self._draw_patient(index, whole_name, x, at, has_two_lines=bool(detail))
+        where = QRect(x, at.y(), max(0, right - x), at.height())
         if detail:
             # As close to the middle as the two lines of a row of the patients.
             line = tokens.px(15)
@@ -403,70 +408,73 @@ class CardPainter:
             self._small.draw(self._painter, below, detail, tokens.second)
         self._base.draw(self._painter, where, name, tokens.text, middle=not detail)
 
-    def _draw_row_end(
+    def _draw_rank_facts(
         self, place: int, case_row: int, index: int, x: int, at: QRect, state: CardState
     ) -> tuple[int, int]:
-        """Draw the right part of a row; returns the left and right ends of the free space."""
+        """Draw the finding, and at the right what is known of a ranked case; returns the left and right ends of the
+        free space between them."""
         model, tokens = self._model, self._theme
         right = at.right() - ROW_END_MARGIN
-        if model.ranked:
-            wide = tokens.px(96)
-            if at.width() > tokens.px(340):
-                where = QRect(x, at.y(), wide, at.height())
-                word = model.columns.finding_name(index) or tr("not given")
-                self._base.draw(self._painter, where, word, tokens.text)
-                x += wide + 8
-            length = bar_length(at, self._layout)
-            if length:
-                bar = QRect(right - length + 12, at.y() + at.height() // 2 - 8, length - 12, 16)
-                self._draw_distance(bar, place)
-            right -= length
-            if self._layout.markable:
-                mark = model.judgements.get(case_row, 0)
-                self._draw_feedback_buttons(card_feedback_buttons(at, self._layout), mark, state)
-                right -= feedback_buttons_width() + 12
-            if state.role:
-                text_width = int(self._bold.width(state.role)) + 2
-                role_box = QRect(right - text_width, at.y(), text_width, at.height())
-                self._bold.draw(self._painter, role_box, state.role, tokens.accent, RIGHT)
-                right -= text_width + 12
-            if (
-                model.near_duplicates is not None
-                and model.near_duplicates[place] > 0
-                and right - x > tokens.px(140)
-            ):
-                text = near_duplicates_text(model.near_duplicates[place])
-                text_width = int(self._small.width(text)) + 2
-                self._small.draw(
-                    self._painter,
-                    QRect(right - text_width, at.y(), text_width, at.height()),
-                    text,
-                    tokens.third,
-                )
-                right -= text_width + 12
-            if model.notes is not None and right - x > tokens.px(240):
-                width = tokens.px(120)
-                self._small.draw(
-                    self._painter,
-                    QRect(right - width, at.y(), width, at.height()),
-                    model.notes[place][0],
-                    tokens.second,
-                )
-                right -= width + 12
-            return x, right
-        patient = model.columns.patient_code(index)
-        if patient:
-            # The name of the case comes first: where both do not fit, the patient goes.
-            text_width = int(self._base.width(patient)) + 2
-            name = model.columns.lines(index)[0] if model.has_lines else model.columns.ids[index]
-            if text_width <= right - x - int(self._base.width(name)) - 10:
-                height = (
-                    at.height() // 2 if model.has_lines and model.columns.lines(index)[1] else at.height()
-                )
-                box = QRect(right - text_width, at.y(), text_width, height)
-                self._base.draw(self._painter, box, patient, tokens.third, RIGHT)
-                right -= text_width + 8
+        wide = tokens.px(96)
+        if at.width() > tokens.px(340):
+            where = QRect(x, at.y(), wide, at.height())
+            word = model.columns.finding_name(index) or tr("not given")
+            self._base.draw(self._painter, where, word, tokens.text)
+            x += wide + 8
+        length = bar_length(at, self._layout)
+        if length:
+            bar = QRect(right - length + 12, at.y() + at.height() // 2 - 8, length - 12, 16)
+            self._draw_distance(bar, place)
+        right -= length
+        if self._layout.markable:
+            mark = model.judgements.get(case_row, 0)
+            self._draw_feedback_buttons(card_feedback_buttons(at, self._layout), mark, state)
+            right -= feedback_buttons_width() + 12
+        if state.role:
+            text_width = int(self._bold.width(state.role)) + 2
+            role_box = QRect(right - text_width, at.y(), text_width, at.height())
+            self._bold.draw(self._painter, role_box, state.role, tokens.accent, RIGHT)
+            right -= text_width + 12
+        if (
+            model.near_duplicates is not None
+            and model.near_duplicates[place] > 0
+            and right - x > tokens.px(140)
+        ):
+            text = near_duplicates_text(model.near_duplicates[place])
+            text_width = int(self._small.width(text)) + 2
+            self._small.draw(
+                self._painter,
+                QRect(right - text_width, at.y(), text_width, at.height()),
+                text,
+                tokens.third,
+            )
+            right -= text_width + 12
+        if model.notes is not None and right - x > tokens.px(240):
+            width = tokens.px(120)
+            self._small.draw(
+                self._painter,
+                QRect(right - width, at.y(), width, at.height()),
+                model.notes[place][0],
+                tokens.second,
+            )
+            right -= width + 12
         return x, right
+
+    def _draw_patient(self, index: int, name: str, x: int, at: QRect, *, has_two_lines: bool) -> int:
+        """Draw the patient at the right of a row whose ``name`` begins at ``x``; returns the right end of the free
+        space."""
+        right = at.right() - ROW_END_MARGIN
+        patient = self._model.columns.patient_code(index)
+        if not patient:
+            return right
+        # The name of the case comes first: where both do not fit, the patient goes.
+        text_width = int(self._base.width(patient)) + 2
+        if text_width > right - x - int(self._base.width(name)) - 10:
+            return right
+        height = at.height() // 2 if has_two_lines else at.height()
+        box = QRect(right - text_width, at.y(), text_width, height)
+        self._base.draw(self._painter, box, patient, self._theme.third, RIGHT)
+        return right - text_width - 8
 
     # Pieces
 

@@ -7,7 +7,7 @@ import datetime
 import json
 from collections.abc import Iterator, Sequence
 from typing import Any
-from unicodedata import category
+from unicodedata import category, normalize
 
 import numpy as np
 import numpy.typing as npt
@@ -31,8 +31,9 @@ from semblance.core.library.server.connection import (
 from semblance.core.library.server.projects import check_open
 from semblance.core.library.server.set_up import check_revision
 from semblance.core.library.server.tables import LOBBY, library_state, thumbnails
-from semblance.core.library.text_query import TextTerm, ranked_texts
+from semblance.core.library.text_query import TextTerm, folded, ranked_texts
 
+_STATE = sa.select(library_state.c.number, library_state.c.cases_version)
 #: Characters of a word in the index of the server, at most.
 _LONGEST_WORD = 500
 
@@ -48,7 +49,11 @@ class ServerCatalogue(Catalogue):
 
     def __init__(self, address: ServerAddress, *, writable: bool | None) -> None:
         self.address = address
-        engine = connect(address, writable=writable is not False)
+        #: Numbers of the last changes of the library that were made here.
+        self._own_changes: set[int] = set()
+        #: Whether transactions are made to read only, unless they say otherwise.
+        self.reads_only = writable is False
+        engine = connect(address, writable=not self.reads_only)
         try:
             with server_errors(address), engine.connect() as connection:
                 #: The last day of a project, UTC; "" for the library itself.
@@ -106,7 +111,7 @@ class ServerCatalogue(Catalogue):
         Raises:
             AccessRefused: the project may not be read any more.
         """
-        state = self.read(sa.select(library_state.c.number, library_state.c.cases_version))
+        state = self.read(_STATE)
         if not state:
             # The server shows no row to whom a project is not open any more.
             with removal_of_refused(self.address), self.errors(), self.engine.connect() as connection:
@@ -116,6 +121,18 @@ class ServerCatalogue(Catalogue):
     def cases_stamp(self, stamp: tuple[Any, ...]) -> tuple[Any, ...]:
         """See :meth:`semblance.core.library.catalogue.Catalogue.cases_stamp`."""
         return stamp[0], stamp[2]
+
+    def notes_own_changes(self, stamp: tuple[Any, ...]) -> bool:
+        """Always: what others wrote since ``stamp`` leaves a gap in the numbers."""
+        self._own_changes.clear()
+        return True
+
+    def stamp_after_own_changes(self, stamp: tuple[Any, ...]) -> tuple[Any, ...]:
+        """See :meth:`semblance.core.library.catalogue.Catalogue.stamp_after_own_changes`."""
+        library_id, number, cases_version = stamp
+        while number + 1 in self._own_changes:
+            number += 1
+        return library_id, number, cases_version
 
     def present(self) -> datetime.datetime:
         """The present moment, UTC, by the clock of the server."""
@@ -146,7 +163,8 @@ class ServerCatalogue(Catalogue):
         """A write transaction as a context manager giving the connection. Others are notified when it ends."""
         with self.exclusive() as connection:
             yield connection
-            note_change(connection)
+            number = note_change(connection)
+        self._own_changes.add(number)
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[sa.Connection]:
@@ -197,7 +215,7 @@ class ServerCatalogue(Catalogue):
         # Only letters and digits are left in the words, so that nothing in them is an operator.
         phrases = []
         for term in terms:
-            listed = [part[:_LONGEST_WORD] for word in term.words for part in _server_words(word)]
+            listed = [part[:_LONGEST_WORD] for word in term.words for part in server_words(word)]
             if listed:
                 phrases.append(" <-> ".join([*listed[:-1], listed[-1] + ":*" * term.is_prefix]))
         if not phrases:
@@ -216,16 +234,22 @@ class ServerCatalogue(Catalogue):
         return ranked_texts(np.array(rows, dtype=np.int64), np.array(scores, dtype=np.float64))
 
 
-def _server_words(word: str) -> list[str]:
-    """The parts of ``word`` in the index of the server, to which digits other than 0 to 9, as in "mm²", separate."""
-    kept = (one if one.isalpha() or one in "0123456789" or category(one) == "Nl" else " " for one in word)
+#: Digits of other scripts. The function ``words_of`` of the server has the same.
+_DIGITS = str.maketrans("٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹०१२३४५६७८९০১২৩৪৫৬৭৮৯", "0123456789" * 4)
+
+
+def server_words(word: str) -> list[str]:
+    """The parts of ``word`` in the index of the server: letters and digits of another width or script, as in "ＣＴ" and
+    "mm²", are those that they stand for (NFKC), and digits that stand for no others separate."""
+    plain = folded(normalize("NFKC", word).translate(_DIGITS))
+    kept = (one if one.isalpha() or one in "0123456789" or category(one) == "Nl" else " " for one in plain)
     return "".join(kept).split()
 
 
-def note_change(connection: sa.Connection, *, of_cases: bool = False) -> None:
-    """Have every program read the library again when the running transaction ends. Triggers note changes ``of_cases``;
-    only where the transaction locks nobody out, the caller does."""
-    connection.execute(sa.select(server_function("note_change", of_cases)))
+def note_change(connection: sa.Connection, *, of_cases: bool = False) -> int:
+    """Have every program read the library again when the running transaction ends; the number of the change. Triggers
+    note changes ``of_cases``; only where the transaction locks nobody out, the caller does."""
+    return int(connection.execute(sa.select(server_function("note_change", of_cases))).scalar_one())
 
 
 def server_function(name: str, *arguments: Any) -> sa.ColumnElement[Any]:

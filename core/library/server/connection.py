@@ -6,10 +6,12 @@ import contextlib
 import json
 import os
 import re
+import selectors
 import shutil
 import socket
 import ssl
 import struct
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -139,17 +141,46 @@ def connect(address: ServerAddress, *, writable: bool) -> sa.Engine:
     """An engine on ``address``. Lost connections are made again."""
     psycopg = _driver()
     parameters = connection_parameters(address, writable=writable)
-    return sa.create_engine(
+    engine = sa.create_engine(
         "postgresql+psycopg://",
         creator=lambda: psycopg.connect(**parameters),
         poolclass=sa.QueuePool,
-        pool_pre_ping=True,
         hide_parameters=True,
     )
 
+    @sa.event.listens_for(engine, "checkin")
+    def _note_use(_connection: Any, record: Any) -> None:
+        record.info[_USED] = time.monotonic()
 
-#: The server soon ends the transaction of a writer that vanished, or all others would wait for it.
-_PROBE_WRITER = sa.select(
+    @sa.event.listens_for(engine, "checkout")
+    def _check(connection: Any, record: Any, _proxy: object) -> None:
+        used = record.info.get(_USED)
+        if used is None or (time.monotonic() - used < _SURE_S and not _has_input(connection)):
+            return
+        try:
+            engine.dialect.do_ping(connection)
+        except psycopg.Error as error:
+            # The pool makes another.
+            raise sa.exc.InvalidatePoolError from error
+
+    return engine
+
+
+#: A connection that was used less than so many seconds ago is asked only where the server has sent something since, as
+#: it does before it closes one: a search takes ten connections, and each question is a way to the server and back.
+_SURE_S = 2.0
+_USED = "used"
+
+
+def _has_input(connection: Any) -> bool:
+    with selectors.DefaultSelector() as selector:
+        selector.register(connection.fileno(), selectors.EVENT_READ)
+        return bool(selector.select(0))
+
+
+#: The server soon ends the transaction of a writer that vanished, or all others would wait for it. Then a row is locked
+#: until the transaction ends. Only who may write can lock it.
+_TAKE_TURN = sa.select(
     *(
         sa.func.set_config(name, value, True)
         for name, value in (
@@ -158,17 +189,15 @@ _PROBE_WRITER = sa.select(
             ("tcp_keepalives_count", str(_WRITER_S - 1)),
             ("tcp_user_timeout", f"{_WRITER_S}s"),
         )
-    )
+    ),
+    getattr(sa.func, LOBBY).take_turn(sa.bindparam("place")),
 )
-#: A row that is locked until the transaction ends. Only who may write can lock it.
-_TAKE_TURN = sa.text(f"SELECT {LOBBY}.take_turn(:place)")
 
 
 @contextlib.contextmanager
 def transaction(engine: sa.Engine, address: ServerAddress) -> Iterator[sa.Connection]:
     """A write transaction: all of it is stored, or nothing; waits for another writer of the library."""
     with server_errors(address), engine.connect() as connection, connection.begin():
-        connection.execute(_PROBE_WRITER)
         connection.execute(_TAKE_TURN, {"place": schema_of(address)})
         yield connection
 

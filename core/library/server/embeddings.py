@@ -77,16 +77,17 @@ class ServerEmbedding:
         Raises:
             SemblanceError: another program has just removed one of them.
         """
+        if not len(cases):
+            return np.empty((0, len(self._centre)))
         t = self._table
         query = sa.select(t.c.case, t.c.exact).where(
             t.c.case == sa.any_(sa.literal(cases.tolist(), _INTEGERS))
         )
-        found, coordinates = self._read(query)
-        found, coordinates = _ascending(found, coordinates)
+        found, coordinates = _ascending(*self._read(query))
         places = np.minimum(np.searchsorted(found, cases), max(0, len(found) - 1))
-        if len(cases) and (not len(found) or (found[places] != cases).any()):
+        if not len(found) or (found[places] != cases).any():
             raise changed_error(self._catalogue)
-        return coordinates[places] if len(cases) else np.empty((0, len(self._centre)))
+        return coordinates[places]
 
     def _indexed(self, query: Matrix, limit: int) -> tuple[Rows, Matrix]:
         t = self._table
@@ -114,7 +115,12 @@ class ServerEmbedding:
 
     def _read(self, query: sa.Select[Any], settings: dict[str, Any] | None = None) -> tuple[Rows, Matrix]:
         with contextlib.ExitStack() as stack:
-            connection = self._connection or stack.enter_context(self._catalogue.snapshot())
+            connection = self._connection
+            if connection is None and not settings:
+                # A single statement needs no transaction.
+                stack.enter_context(self._catalogue.errors())
+                connection = stack.enter_context(self._catalogue.engine.connect())
+            connection = connection or stack.enter_context(self._catalogue.snapshot())
             if settings:
                 chosen = [sa.func.set_config(name, str(value), True) for name, value in settings.items()]
                 connection.execute(sa.select(*chosen))

@@ -139,12 +139,15 @@ class ServerLibrary(Library):
         """
         if self.catalogue.is_standby:
             return
+        text = json.dumps(detail, ensure_ascii=False)
+        event = {"place": schema_of(self.location), "action": action, "detail": text}
+        if not self.catalogue.reads_only:
+            with self.catalogue.errors(), self.catalogue.engine.connect() as connection:
+                connection.execute(_ADD_EVENT, event)
+            return
         with self.catalogue.files_transaction() as connection:
             connection.execute(sa.text("SET TRANSACTION READ WRITE"))
-            text = json.dumps(detail, ensure_ascii=False)
-            connection.execute(
-                _ADD_EVENT, {"place": schema_of(self.location), "action": action, "detail": text}
-            )
+            connection.execute(_ADD_EVENT, event)
 
     def audit_entries(self, count: int) -> list[AuditEntry]:
         """The last ``count`` entries of the audit log, oldest first; in a project, those that name it."""

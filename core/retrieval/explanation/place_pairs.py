@@ -65,15 +65,26 @@ def match_images(
     mean: Floats | None,
     weights: tuple[Matrix, Matrix],
     flat: tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]] | None = None,
+    filled: tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]] | None = None,
 ) -> MatchedImages:
     """Match the places of two images. ``maps``: of both (side, side, c); ``mean`` (c,): the mean place of the library,
     ``None`` for that of both images. ``weights``: (side, side) how much the places of both matter. ``flat``: (p,) the
-    places of both on which nothing is seen, which get no letter."""
+    places of both on which nothing is seen, which get no letter. ``filled``: (p,) those whose annotations were filled
+    in before the images were compared, which get no letter and no frame: they are alike because of that."""
     side = len(maps[0])
     cosines = neighbourhood_cosines(maps, mean)
     best = np.stack([cosines.argmax(axis=1), cosines.argmax(axis=0)])
     similarity = np.stack([cosines.max(axis=1), cosines.max(axis=0)]).astype(np.float64)
-    frames = strongest_windows(weights, cosines.reshape(side, side, side, side))
+    framing = cosines
+    if filled is not None:
+        framing = np.where(filled[0][:, np.newaxis] | filled[1], -1.0, cosines).astype(np.float32)
+        shape = (side, side)
+        weights = (
+            np.where(filled[0].reshape(shape), weights[0].min(), weights[0]),
+            np.where(filled[1].reshape(shape), weights[1].min(), weights[1]),
+        )
+        flat = filled if flat is None else (flat[0] | filled[0], flat[1] | filled[1])
+    frames = strongest_windows(weights, framing.reshape(side, side, side, side))
     found = MatchedImages(side, frames, (), best, similarity)
     framed = [found.in_frame(image) for image in (0, 1)]
     if flat is not None:

@@ -9,20 +9,13 @@ from typing import Any
 from semblance.core.imaging import ImageAddress, ImageReader, open_image
 from semblance.core.imaging.image import Image, ValueWindow
 from semblance.core.imaging.region import Region
-from semblance.core.imaging.slab import Slab, SlabMode
+from semblance.core.imaging.slab import MODE_NAMES, Slab, SlabMode
 from semblance.core.language import format_number, join_texts, tr_lazy
 from semblance.core.library.annotations import KEY_IMAGE, Annotation, AnnotationTable
 from semblance.core.library.location import LibraryLocation
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.imaging.library_cache import cached_library, case_at
 from semblance.core.workflows.imaging.view_planes import slab_of_slices
-
-#: How a slab is called where it is printed.
-_MODES = {
-    SlabMode.MAXIMUM: tr_lazy("MIP"),
-    SlabMode.MINIMUM: tr_lazy("MinIP"),
-    SlabMode.AVERAGE: tr_lazy("Average"),
-}
 
 
 @dataclass(frozen=True)
@@ -66,7 +59,7 @@ class KeyImage:
         ]
         if self.slab is not None:
             thickness = format_number(self.slab.thickness_mm, ".4g")
-            parts.append(tr_lazy("{mode} {mm} mm", mode=_MODES[self.slab.mode], mm=thickness))
+            parts.append(tr_lazy("{mode} {mm} mm", mode=MODE_NAMES[self.slab.mode], mm=thickness))
         return join_texts(parts)
 
 

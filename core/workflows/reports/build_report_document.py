@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from semblance.core.errors import SemblanceError
@@ -15,7 +16,7 @@ from semblance.core.imaging.image import Image, ValueWindow
 from semblance.core.imaging.measurements import Figure, figures_from_json
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.thumbnail import framed, region_thumbnail, thumbnail
-from semblance.core.language import as_lazy, join_texts, tr_lazy, tr_lazy_n
+from semblance.core.language import as_lazy, current_language, join_texts, tr_lazy, tr_lazy_n
 from semblance.core.library.case_names import date_name
 from semblance.core.library.finding_codes import FindingCode, finding_code
 from semblance.core.library.location import LibraryLocation
@@ -618,7 +619,7 @@ def _score(score: str, value: str) -> str:
 
 def _plots(scored: _Scored) -> tuple[ReportPlot, ...]:
     """The ROC of the finding of ``scored`` and retrieval accuracy, of the metric and of those it is compared with."""
-    figures: list[tuple[str, str, Sequence[Curve]]] = []
+    figures: list[tuple[str, str, tuple[Curve, ...]]] = []
     if scored.finding is not None:
         caption = tr_lazy("ROC, {chosen} against the rest", chosen=scored.finding)
         figures.append((ROC, caption, scored.roc()))
@@ -627,9 +628,15 @@ def _plots(scored: _Scored) -> tuple[ReportPlot, ...]:
     return tuple(
         ReportPlot(
             caption,
-            draw(kind, curves, PlotLayout("print", PLOT, 2.0)),
-            draw(kind, curves, PlotLayout("print", PLOT, format="svg")),
+            _drawn(kind, curves, PlotLayout("print", PLOT, 2.0), current_language()),
+            _drawn(kind, curves, PlotLayout("print", PLOT, format="svg"), current_language()),
             scored.scores.measured_on,
         )
         for kind, caption, curves in figures
     )
+
+
+@lru_cache(maxsize=8)
+def _drawn(kind: str, curves: tuple[Curve, ...], layout: PlotLayout, _language: str) -> bytes:
+    """A plot; many reports, and all previews of one, have the same."""
+    return draw(kind, curves, layout)

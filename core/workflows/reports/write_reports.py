@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +13,11 @@ from semblance.core.csv_cells import csv_text
 from semblance.core.errors import BadArguments, SemblanceError
 from semblance.core.files import create_folder, write_file
 from semblance.core.imaging.hide_text import TextHider
-from semblance.core.language import tr_lazy
+from semblance.core.language import current_language, tr_lazy
 from semblance.core.library.export_log import log_export
 from semblance.core.library.location import LibraryLocation
-from semblance.core.reports.options import ASSESSMENT, DICOM_OBJECTS, ReportOptions
+from semblance.core.reports.document import ReportDocument
+from semblance.core.reports.options import ASSESSMENT, DICOM_OBJECTS, PAGES, ReportOptions
 from semblance.core.reports.redaction import CaseNames
 from semblance.core.reports.write_report import check_suffix, report_bytes, report_endings
 from semblance.core.searches.query import Query
@@ -24,7 +26,7 @@ from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.reports.build_report_document import report_document
 from semblance.core.workflows.reports.report_objects import file_names, marks_in_force, report_objects
 from semblance.core.workflows.searches.open_metrics import open_search_metric
-from semblance.core.workflows.searches.rank_cases import rank_cases
+from semblance.core.workflows.searches.rank_cases import RankedSearch, rank_cases
 
 if TYPE_CHECKING:
     from semblance.core.workflows.imaging.card_images import WindowLevel
@@ -72,7 +74,7 @@ def write_report_files(
     """
     check_suffix(out)
     chosen = options or ReportOptions()
-    contents = _contents(library, search, out.suffix, chosen, window_level, reporter, out.name)
+    contents = _contents(library, search, out.suffix, chosen, window_level, reporter, out.name, _document)
     files = _write_contents(out, contents)
     log_export(library, "report", out.suffix, identified=chosen.identified, files=len(files))
     return files
@@ -86,11 +88,40 @@ def _contents(
     window_level: WindowLevel | None,
     reporter: Reporter,
     name: str,
+    make_document: Callable[..., ReportDocument],
 ) -> list[bytes]:
     """What the files of the report of ``search`` hold: of all but DICOM objects one."""
     _check_object(suffix, chosen)
-    hider = TextHider(reporter) if chosen.clean_pixels else None
-    loaded = open_search_metric(library, search, reporter)
+    ranked_search = _ranked(library, search, chosen, reporter)
+    reporter.progress(0, None, tr_lazy("Writing {out}", out=name))
+    if suffix.lower() == DICOM:
+        return report_objects(
+            open_search_metric(library, search, reporter),
+            library,
+            ranked_search,
+            chosen,
+            reporter,
+            window_level=window_level,
+        )
+    document = make_document(library, ranked_search, chosen, window_level, reporter)
+    return [report_bytes(document, suffix, chosen.page)]
+
+
+def _document(
+    library: LibraryLocation,
+    ranked_search: RankedSearch,
+    chosen: ReportOptions,
+    window_level: WindowLevel | None,
+    reporter: Reporter,
+) -> ReportDocument:
+    loaded = open_search_metric(library, ranked_search.search, reporter)
+    return report_document(loaded, library, ranked_search, chosen, reporter, window_level=window_level)
+
+
+def _ranked(
+    library: LibraryLocation, search: Search, chosen: ReportOptions, reporter: Reporter
+) -> RankedSearch:
+    """The cases that a report lists."""
     wanted = {*search.in_report, *(case for case, _ in search.notes)}
     is_assessed = chosen.dicom == ASSESSMENT
     search = _as_assessed(search, chosen)
@@ -102,16 +133,7 @@ def _contents(
         wanted |= {*(one.case for one in marked), *search.like, *search.unlike}
     ranked = ranked_search.result.ranked
     listed = tuple(case for case in ranked if case.rank <= LISTED or case.case_id in wanted)
-    ranked_search = replace(ranked_search, result=replace(ranked_search.result, ranked=listed))
-    reporter.progress(0, None, tr_lazy("Writing {out}", out=name))
-    if suffix.lower() == DICOM:
-        return report_objects(
-            loaded, library, ranked_search, chosen, reporter, hider=hider, window_level=window_level
-        )
-    document = report_document(
-        loaded, library, ranked_search, chosen, reporter, hider=hider, window_level=window_level
-    )
-    return [report_bytes(document, suffix, chosen.page)]
+    return replace(ranked_search, result=replace(ranked_search.result, ranked=listed))
 
 
 @dataclass(frozen=True)
@@ -132,10 +154,12 @@ def preview_report(
     *,
     case: str | None = None,
     window_level: WindowLevel | None = None,
+    dialog: str = "",
     reporter: Reporter = SILENT,
 ) -> ReportPreview:
     """What :func:`write_report_files` would write, as it looks on pages ``width`` pixels wide; ``case``: with this case
-    as the query. An HTML file has the contents of the pages on one page.
+    as the query. An HTML file has the contents of the pages on one page. Previews of the same ``dialog``, during which
+    nothing else changes, use images and plots again where only the comment, the page or the letterhead is another one.
 
     Raises:
         BadInput: no such case, or an image that cannot be read.
@@ -144,7 +168,8 @@ def preview_report(
     if case is not None:
         search = _of_case(search, case)
     shown = ".pdf" if suffix in HTML else suffix
-    content = _contents(library, search, shown, options, window_level, reporter, "")[0]
+    make_document = partial(_kept_document, dialog)
+    content = _contents(library, search, shown, options, window_level, reporter, "", make_document)[0]
     reporter.check_cancelled()
     if suffix == DICOM:
         content = _pdf_or_text_of_dicom(content)
@@ -155,6 +180,29 @@ def preview_report(
     except UnicodeDecodeError:
         text = ""
     return ReportPreview(text=text)
+
+
+#: The dialog, what its last preview was made of, and its document.
+_last_preview: dict[str, tuple[object, ReportDocument]] = {}
+
+
+def _kept_document(
+    dialog: str,
+    library: LibraryLocation,
+    ranked_search: RankedSearch,
+    chosen: ReportOptions,
+    window_level: WindowLevel | None,
+    reporter: Reporter,
+) -> ReportDocument:
+    """:func:`_document`, of which the parts that take time are made again only where they would be other ones."""
+    contents = replace(chosen, page=PAGES[0], clinic="", logo=None, comment="")
+    made_of = library, ranked_search.search, ranked_search.entries, contents, window_level, current_language()
+    before, document = _last_preview.get(dialog, (None, None))
+    if document is None or not dialog or before != made_of:
+        document = _document(library, ranked_search, chosen, window_level, reporter)
+        _last_preview.clear()
+        _last_preview[dialog] = made_of, document
+    return replace(document, clinic=chosen.clinic, logo=chosen.logo, comment=chosen.comment)
 
 
 def rendered_pages(pdf: bytes, width: int, most: int) -> tuple[tuple[bytes, ...], int]:

@@ -11,8 +11,10 @@ import numpy.typing as npt
 
 from semblance.core.features.encoder.efficientnet import LEVEL_WIDTH, PLACE_BLOCK, WIDTH, level_map
 from semblance.core.features.encoder.extractor import Encoder
+from semblance.core.features.extractor import BURNT_IN_MARKS, HIDE
 from semblance.core.features.places import Floats, PlaceGrid
 from semblance.core.features.registry import make_extractor
+from semblance.core.imaging.burnt_in_marks import find_marks, may_have_marks
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Box, Region
 from semblance.core.language import tr_lazy, tr_lazy_n
@@ -52,6 +54,9 @@ IN_FRAMES, ELSEWHERE, OTHER_PLACES = (
 SAME = 1e-3
 #: A frame whose hiding lowers the similarity by less does not stand out.
 LEAST_FALL = 0.005
+
+#: The share of a place that annotations may cover. A caliper on a lesion covers less, a line of text more.
+MOST_FILLED = 0.1
 
 _MAP = level_map(PLACE_BLOCK)
 
@@ -157,7 +162,10 @@ def compare_places(
     described = (maps[0][_MAP].transpose(1, 2, 0), maps[1][_MAP].transpose(1, 2, 0))
     grey = [MeasuredGrey(one, side) for one in prepared]
     flat = [np.array([one.is_flat(place) for place in range(side * side)]) for one in grey]
-    matched = match_images(described, mean, (occluded[0].map, occluded[1].map), (flat[0], flat[1]))
+    filled = [_filled_places(extractor, image, grid) for (image, _), grid in zip(images, boxes, strict=True)]
+    matched = match_images(
+        described, mean, (occluded[0].map, occluded[1].map), (flat[0], flat[1]), (filled[0], filled[1])
+    )
     metric = context.grouping.metric
     apart = np.linalg.norm(again - rows, axis=1) / np.maximum(np.linalg.norm(rows, axis=1), 1e-12)
     is_same = bool((apart < SAME).all())
@@ -212,6 +220,23 @@ def compare_places(
         details=() if agreeing is None else _agreeing_details(matched, np.stack(agreeing)),
         note=note,
     )
+
+
+def _filled_places(extractor: Encoder, image: Image, grid: PlaceGrid) -> npt.NDArray[np.bool_]:
+    """(p,) the places of ``image`` with burnt-in annotations, which ``extractor`` fills in before it looks, and those
+    beside them, which see the filling too."""
+    filled = np.zeros(grid.rows * grid.columns, dtype=np.bool_)
+    is_hidden = extractor.settings.get(BURNT_IN_MARKS) == HIDE and may_have_marks(image)
+    marks = find_marks(image) if is_hidden else None
+    for place in range(len(filled) if marks is not None else 0):
+        assert marks is not None
+        left, top, right, bottom = (round(edge) for edge in grid.place_box(place))
+        inside = marks.mask[max(0, top) : bottom, max(0, left) : right]
+        filled[place] = inside.size > 0 and inside.mean() > MOST_FILLED
+    near = np.lib.stride_tricks.sliding_window_view(
+        np.pad(filled.reshape(grid.rows, grid.columns), 1), (3, 3)
+    )
+    return np.asarray(near.any(axis=(2, 3)).reshape(-1))
 
 
 def _frame(grid: PlaceGrid, inside: npt.NDArray[np.bool_]) -> Box:

@@ -12,7 +12,7 @@ import numpy as np
 from semblance.core.errors import BadArguments
 from semblance.core.evaluation.calibration import MIN_CASES
 from semblance.core.evaluation.data import DROPPED, parse_findings_map
-from semblance.core.evaluation.evaluate_metric import chance_note, stored_scores
+from semblance.core.evaluation.evaluate_metric import chance_note
 from semblance.core.evaluation.search_rankings import VOTERS
 from semblance.core.language import tr_lazy
 from semblance.core.library.location import LibraryLocation
@@ -119,7 +119,7 @@ def _not_calibrated(loaded: LoadedMetric) -> str:
     """Why the metric has no calibration to rely on; empty if it has one."""
     scores = loaded.record.scores
     if loaded.calibration is not None:
-        return chance_note(stored_scores(scores))
+        return chance_note(loaded.scores)
     if not scores:
         return NOT_SCORED
     if scores.get("calibration") and not loaded.without_patient:

@@ -183,15 +183,18 @@ def _explained_by_place(
     cosines = (1.0 - distances / 2.0).tolist()
     if search.query.slices:
         sentences = [
-            tr_lazy("Its slices are similar by {cosine:.2f}, the mean cosine.", cosine=one) for one in cosines
+            tr_lazy("Similarity of its slices: {cosine:.2f} on average. 1 is identical.", cosine=one)
+            for one in cosines
         ]
     elif found.query.is_all:
         sentences = [
-            tr_lazy("Its places are similar by {cosine:.2f}, the mean cosine.", cosine=one) for one in cosines
+            tr_lazy("Similarity of its places: {cosine:.2f} on average. 1 is identical.", cosine=one)
+            for one in cosines
         ]
     else:
         sentences = [
-            tr_lazy("Its place is similar by {cosine:.2f}, the mean cosine.", cosine=one) for one in cosines
+            tr_lazy("Similarity of its place: {cosine:.2f} on average. 1 is identical.", cosine=one)
+            for one in cosines
         ]
     of_metric = np.zeros(len(rows))
     if match == BOTH:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import hashlib
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -17,6 +17,7 @@ import sqlalchemy as sa
 from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.evaluation.calibration import stored_calibration
 from semblance.core.evaluation.data_sources import sealed_rows
+from semblance.core.evaluation.evaluate_metric import MetricScores, stored_scores
 from semblance.core.language import tr_lazy
 from semblance.core.library.lesion_groups import read_groups
 from semblance.core.library.packed_texts import PackedTexts
@@ -118,6 +119,10 @@ class CaseTable:
         new = sorted(set(case_ids) - self._looked_up.keys())
         found = self._catalogue.rows_of(new)
         self._looked_up |= {case_id: found.get(case_id) for case_id in new}
+
+    def note(self, rows: Mapping[str, int]) -> None:
+        """Case ids with their rows, which need not be looked up any more."""
+        self._looked_up |= rows
 
     @cached_property
     def finding_names(self) -> tuple[str, ...]:
@@ -388,6 +393,11 @@ class LoadedMetric:
         self.keys = self.cases.lesions[places]
 
     @cached_property
+    def scores(self) -> MetricScores | None:
+        """The stored scores of the metric; ``None`` if there are none that can be read."""
+        return stored_scores(self.record.scores)
+
+    @cached_property
     def findings(self) -> npt.NDArray[Any]:
         """(n,) the finding of each case, ``None`` where it has none."""
         return _named(self.finding_codes, self.cases.finding_names)
@@ -582,7 +592,9 @@ class LoadedMetric:
             if len(self._details) + len(new) > MAX_DETAILS:
                 self._details.clear()
                 new = list(rows)
-            self._details |= self.library.catalogue.details(new)
+            read = self.library.catalogue.details(new)
+            self.cases.note({one.case_id: row for row, one in read.items()})
+            self._details |= read
         return {row: self._details[row] for row in rows if row in self._details}
 
     def ledger(self, name: str) -> Ledger:

@@ -111,21 +111,20 @@ def _load(opened: Library, metric: str, reporter: Reporter) -> LoadedMetric:
 
 @contextlib.contextmanager
 def without_reload(library: LibraryLocation) -> Iterator[None]:
-    """A context whose writes change no case and no feature, so that metrics that are up to date are not read again.
-    A server says so by itself, and what others write meanwhile is noticed there."""
+    """A context whose writes are judgements in ledgers of loaded metrics, so that neither metrics that are up to date
+    nor their ledgers are read again. What others write meanwhile to a library on a server is noticed."""
     here = library.absolute()
     current = [
         key
         for key, (stamp, loaded) in _open_metrics.items()
         if key[0] == here
         and (isinstance(library, Path) or loaded.library.is_still_at(library))
-        and stamp == loaded.library.catalogue.cases_stamp(stamp)
-        and stamp == loaded.library.catalogue.stamp()
+        and loaded.library.catalogue.notes_own_changes(stamp)
     ]
     yield
     for key in current:
-        loaded = _open_metrics[key][1]
-        _open_metrics[key] = (loaded.library.catalogue.stamp(), loaded)
+        stamp, loaded = _open_metrics[key]
+        _open_metrics[key] = (loaded.library.catalogue.stamp_after_own_changes(stamp), loaded)
 
 
 def prepare_searches(library: LibraryLocation, metric: str, reporter: Reporter = SILENT) -> None:

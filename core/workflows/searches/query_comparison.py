@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.retrieval.candidate_index import CandidateIndex
-from semblance.core.retrieval.feedback import FeedbackCases, MarkedIndex
+from semblance.core.retrieval.feedback import CaseScale, FeedbackCases, MarkedIndex
 from semblance.core.retrieval.index import DistanceIndex, Index, Matrix, Rows
 from semblance.core.retrieval.place_comparison import CombinedComparison, PlaceComparison
 from semblance.core.retrieval.ranking import (
@@ -164,12 +164,17 @@ def nearest_others(compared: QueryComparison, found: Ranking, finding: str | Non
     if finding is None:
         return np.empty(0, dtype=np.int64), np.empty(0)
     loaded = compared.loaded
-    other = (loaded.finding_codes >= 0) & (loaded.finding_codes != loaded.code_of(finding))
-    near = np.flatnonzero(other[found.rows])[:OTHERS]
+    own = loaded.code_of(finding)
+
+    def is_other(codes: Rows) -> npt.NDArray[np.bool_]:
+        found: npt.NDArray[np.bool_] = (codes >= 0) & (codes != own)
+        return found
+
+    near = np.flatnonzero(is_other(loaded.finding_codes[found.rows]))[:OTHERS]
     rows, distances = found.rows[near], found.distances[near]
     if len(near) < OTHERS and compared.marked_index is None and not isinstance(compared.index, RefinedIndex):
         # A mark must not need a second comparison with all cases; the window ranks two hundred.
-        again = compared.rank(OTHERS, among=other)
+        again = compared.rank(OTHERS, among=is_other(loaded.finding_codes))
         rows, distances = again.rows, again.distances
     return rows, distances
 
@@ -230,7 +235,9 @@ class MeasuredQuery:
     def feedback_cases(self) -> FeedbackCases:
         """What all orders by marks on this query have in common."""
         shape = (len(self.distances), len(self.query.embedded))
-        return FeedbackCases(self._loaded.coordinates, shape, self.distances)
+        loaded = self._loaded
+        scale = loaded.cache.or_made(CaseScale, lambda: CaseScale.of(loaded.coordinates, shape))
+        return FeedbackCases(loaded.coordinates, shape, self.distances, scale)
 
     def keep(self, compared: QueryComparison, found: Ranking) -> None:
         """Keep the ranking without marks that ``compared`` found, which compares this query by the metric alone."""

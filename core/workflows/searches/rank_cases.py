@@ -53,7 +53,7 @@ from semblance.core.workflows.searches.feedback.order_by_marks import (
 )
 from semblance.core.workflows.searches.feedback.refinement_session import (
     RefinementSession,
-    open_search_refinement,
+    refinement_of,
 )
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.match_check import check_match
@@ -131,7 +131,7 @@ def rank_cases(
     loaded.cases.look_up(case for entry in in_force for case in entry.judgement.cases())
     followed = in_force if search.strength > 0.0 else []
     refining_entries = [entry for entry in followed if refines(entry.judgement, search)]
-    comparison = compare_query(library, search, refining_entries, reporter)
+    comparison = compare_query(loaded, search, refining_entries, reporter)
     given = given_marks(search) if search.strength > 0.0 else []
     marks, left_out = usable_marks(comparison.compared, [*given, *(entry.judgement for entry in followed)])
     begin = time.perf_counter()
@@ -213,24 +213,25 @@ class UnmarkedComparison:
 
 
 def compare_query(
-    library: LibraryLocation,
+    loaded: LoadedMetric,
     search: Search,
     refining_entries: Sequence[LedgerEntry],
     reporter: Reporter = SILENT,
 ) -> UnmarkedComparison:
     """Compare the query of ``search`` with all cases, with its concepts and the metric refined by ``refining_entries``.
 
+    ``loaded``: of :func:`~semblance.core.workflows.searches.open_metrics.open_search_metric`.
+
     Raises:
         BadArguments, BadInput: as :func:`rank_cases`.
     """
-    loaded = open_search_metric(library, search, reporter)
     match = resolved_match(loaded, search, refined=bool(refining_entries))
     if match != WHOLE:
         return _compare_by_place(loaded, search, match, reporter)
     if not refining_entries and not search.is_shifted:
         return _compare_by_metric(loaded, search)
     try:
-        session = open_search_refinement(library, search, reporter)
+        session = refinement_of(loaded, reporter)
     except BadInput as refused:
         return replace(_compare_by_metric(loaded, search), refused=refused)
     return _compare_by_refined_metric(session, search, refining_entries)

@@ -20,7 +20,8 @@ from semblance.core.tasks import SILENT, Reporter
 @dataclass(frozen=True)
 class ListedCollection:
     """A collection with the rows of its cases in the catalogue, and their findings; ``None`` where they are gone.
-    ``places``: left, top, right and bottom of the place of each, as shares of the image; ``None`` without one."""
+    ``places``: left, top, right and bottom of the place of each, as shares of the thumbnail; ``None`` without one, and
+    where it lies on another slice."""
 
     collection: Collection
     rows: tuple[int | None, ...]
@@ -194,7 +195,7 @@ def _listed(library: Library, one: Collection, known: Mapping[str, CaseDetails])
         tuple(None if case is None else case.row for case in cases),
         tuple(None if case is None else case.finding for case in cases),
         tuple(
-            None if case is None else _share(item.region, case)
+            None if case is None else _share(item.place, case)
             for item, case in zip(one.items, cases, strict=True)
         ),
         library.writable and library.catalogue.may_change(one.author),
@@ -203,6 +204,9 @@ def _listed(library: Library, one: Collection, known: Mapping[str, CaseDetails])
 
 def _share(region: Region | None, case: CaseDetails) -> Box | None:
     if region is None or not case.width or not case.height:
+        return None
+    if region.z is not None and case.shown_slice is not None and region.on_slice(case.shown_slice) is None:
+        # The thumbnail shows another slice.
         return None
     left, top, right, bottom = region.box
     return left / case.width, top / case.height, right / case.width, bottom / case.height

@@ -18,6 +18,7 @@ from semblance.app.search.similar.summary_strip import SHORT_REASONS, SummaryStr
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.core.errors import BadInput
 from semblance.core.evaluation.calibration import MIN_CASES, Estimate
+from semblance.core.evaluation.evaluate_metric import stored_scores
 from semblance.core.language import LazyText, format_number
 from semblance.core.reports.document import ReportDocument, ReportedQuery
 from semblance.core.retrieval.explanation.sentence import sentence
@@ -72,7 +73,7 @@ WHY_NOT = {
 }
 #: These concern the distances, not the estimate; see the strip.
 OF_DISTANCES = {reasons.NO_MATCH}
-#: Said where words change the order, whatever the vote is; test_order_by_text.py has it.
+#: The reason where words change the order, whatever the vote is; test_order_by_text.py tests it.
 OF_WORDS = {reasons.BY_TEXT}
 #: By place: a case of the query's patient, one of its lesion, two of one lesion, one of a finding never scored.
 FINDINGS = ("benign", "benign", "malignant", "malignant", "other")
@@ -122,6 +123,7 @@ def vote_of(one) -> Vote:
         findings=FINDINGS,
         calibration=Calibrated() if one.calibrated else None,
         record=SimpleNamespace(scores=one.scores, card={}),
+        scores=stored_scores(one.scores),
         patient_codes=np.array([7, -1, -1, -1, -1]),
         keys=np.array([0, 9, 2, 2, 4]),
         rows=np.arange(n),

@@ -183,15 +183,17 @@ BEGIN
         'WHERE changed_by IS DISTINCT FROM $1', tg_table_schema) USING pg_current_xact_id()::text::bigint;
     RETURN NULL;
 END $$;
--- The words of a text, in order, as SQLite's index has them: without case, and Latin letters without accents. Of scripts
--- without spaces between words, each letter is one. An index of words holds no more than a megabyte for a case, and no
--- word of more than 2046 bytes.
+-- The words of a text, in order, as SQLite's index has them: without case, and Latin letters without accents. Letters and
+-- digits of another width or script are those that they stand for, as in the function server_words of the program. Of
+-- scripts without spaces between words, each letter is one. An index of words holds no more than a megabyte for a case,
+-- and no word of more than 2046 bytes.
 CREATE OR REPLACE FUNCTION semblance_projects.words_of(value text, weight text) RETURNS tsvector LANGUAGE sql IMMUTABLE
 PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
     SELECT coalesce(string_agg(left(word, 500) || ':' || least(place, 16383) || weight, ' ' ORDER BY place)::tsvector, ''::tsvector)
     FROM unnest(regexp_split_to_array(regexp_replace(regexp_replace(normalize(regexp_replace(
-        replace(lower(normalize(left(value, 100000), NFD) COLLATE "pg_c_utf8"), 'ς', 'σ'),
-        U&'([a-z])[\0300-\036f]+' COLLATE "pg_c_utf8", '\1', 'g'), NFC),
+        translate(lower(normalize(left(value, 100000), NFKD) COLLATE "pg_c_utf8"),
+        'ς٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹०१२३४५६७८९০১২৩৪৫৬৭৮৯', 'σ0123456789012345678901234567890123456789'),
+        U&'([a-z])[\0300-\036f]+' COLLATE "pg_c_utf8", '\1', 'g'), NFKC),
         U&'[\0e00-\0eff\1000-\109f\1780-\17ff\3005-\30ff\3400-\4dbf\4e00-\9fff\ac00-\d7a3\f900-\faff]' COLLATE "pg_c_utf8",
         ' \& ', 'g'), '[^[:alnum:]]+' COLLATE "pg_c_utf8", ' ', 'g'), ' ')) WITH ORDINALITY AS words (word, place)
     WHERE word <> ''

@@ -89,8 +89,8 @@ def add_judgements(
     moment = datetime.now(UTC).isoformat(timespec="microseconds")
     author = loaded.library.catalogue.author(author)
     made = [replace(one, author=one.author or author, time=one.time or moment) for one in judgements]
-    with _written(library, search, reporter) as ledger:
-        ledger.replace(replaced, made)
+    with without_reload(library):
+        loaded.ledger(search.ledger).replace(replaced, made)
     return rank_cases(library, search, k=k, reporter=reporter)
 
 
@@ -206,7 +206,8 @@ def _influence_of_marks(
     reporter: Reporter,
 ) -> list[Influence]:
     """The influence of each mark, by leaving it out of the order by marks."""
-    compared = compare_query(library, search, refining_entries, reporter).compared
+    loaded = open_search_metric(library, search, reporter)
+    compared = compare_query(loaded, search, refining_entries, reporter).compared
     ordered = [_ordered(compared, search, marking)]
     for place in range(len(marking)):
         reporter.check_cancelled()

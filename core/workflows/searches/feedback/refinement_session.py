@@ -308,7 +308,7 @@ def open_refinement(
         BadArguments: no such metric, a group it does not have, or all groups left out.
         BadInput: not a library, no case has the metric's features, or the metric cannot be refined.
     """
-    return _session_of(open_metric(library, metric, reporter, without=without), reporter)
+    return refinement_of(open_metric(library, metric, reporter, without=without), reporter)
 
 
 def open_search_refinement(
@@ -319,8 +319,13 @@ def open_search_refinement(
     Raises:
         BadArguments, BadInput: as :func:`open_refinement`, and where the metric cannot be trained again.
     """
-    return _session_of(open_search_metric(library, search, reporter), reporter)
+    return refinement_of(open_search_metric(library, search, reporter), reporter)
 
 
-def _session_of(loaded: LoadedMetric, reporter: Reporter) -> RefinementSession:
+def refinement_of(loaded: LoadedMetric, reporter: Reporter = SILENT) -> RefinementSession:
+    """The session of a loaded metric, one for all its refinements.
+
+    Raises:
+        BadInput: as :func:`open_refinement`.
+    """
     return loaded.cache.or_made(RefinementSession, lambda: RefinementSession(loaded, reporter))

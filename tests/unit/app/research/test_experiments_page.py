@@ -182,7 +182,7 @@ def test_a_case_is_opened_by_double_click_and_enter(qtbot, dialog, context, tmp_
     run_experiment(dialog, context)
     dialog.results.tabs.setCurrentIndex(3)
     with qtbot.waitSignal(dialog.results.case_requested) as signal:
-        dialog.results.queries.cellDoubleClicked.emit(0, 0)
+        dialog.results.queries.doubleClicked.emit(dialog.results.queries.model().index(0, 0))
     assert signal.args == [str(library), dialog.results.queries.case(0)]
     dialog.results.queries.setCurrentCell(1, 0)
     with qtbot.waitSignal(dialog.results.case_requested) as signal:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from PySide6.QtCore import Qt
 
 from semblance.app.research.agreement_page import AgreementPage
 from semblance.app.research.changes_page import ChangesPage
@@ -93,3 +94,18 @@ def test_jobs_on_the_library_run_on_the_open_one(dialog, context):
     dialog.read("Reading", found.append, give_path, 8)
     context.jobs.run_pending()
     assert found[1:] == [(context.state.location, 7), (context.state.location, 8)]
+
+
+def test_enter_and_a_double_click_enter_a_row_and_escape_is_left_to_the_page(qtbot, context):
+    page, entered = show_widget(qtbot, AgreementPage(context), 900, 600), []
+    table = page.subjects
+    table.set_rows(["subject"], [["a"], ["b"]])
+    table.entered.connect(entered.append)
+    qtbot.keyClick(table, Qt.Key.Key_Down)
+    qtbot.keyClick(table, Qt.Key.Key_Return)
+    at = table.visualItemRect(table.item(1, 0)).center()
+    for click in (qtbot.mouseClick, qtbot.mouseDClick):
+        click(table.viewport(), Qt.MouseButton.LeftButton, pos=at)
+    assert entered == [0, 1]
+    with qtbot.waitSignal(page.closed):
+        qtbot.keyClick(table, Qt.Key.Key_Escape)

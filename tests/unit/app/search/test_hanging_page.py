@@ -5,7 +5,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QAction
 
-from semblance.app.search.hanging_page import HangingPage, saved_layouts
+from semblance.app.search.hanging_page import GroupView, HangingPage, group_views, saved_layouts
 from semblance.app.viewer.window_level import Window
 from semblance.app.widgets.dialog import NameDialog
 from semblance.core.workflows.library.import_source import import_source
@@ -13,11 +13,13 @@ from semblance.core.workflows.library.library_snapshot import read_snapshot
 from tests.helpers.dicom_files import MG, image, save
 from tests.helpers.widgets import show_widget
 
+TRUE_SIZE = "True size, in mm of the screen"
 VIEWS = [("R", "CC"), ("L", "CC"), ("R", "MLO"), ("L", "MLO")]
 
 
-@pytest.fixture
-def page(qtbot, context, jobs, tmp_path):
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("hanging")
     pixels = np.tile(np.arange(64, dtype=np.uint16) * 50, (64, 1))
     for study in (1, 2):
         for number, (side, view) in enumerate(VIEWS):
@@ -31,10 +33,16 @@ def page(qtbot, context, jobs, tmp_path):
                 "PatientID": "P1",
                 "ImageLaterality": side,
                 "ViewPosition": view,
+                "PixelSpacing": [0.1, 0.1],
             }
-            save(image(pixels, **header), tmp_path / "mg" / f"{study}{number}.dcm")
-    import_source(tmp_path / "mg", tmp_path / "lib")
-    context.state.set_library(read_snapshot(tmp_path / "lib"))
+            save(image(pixels, **header), folder / "mg" / f"{study}{number}.dcm")
+    import_source(folder / "mg", folder / "lib")
+    return folder / "lib"
+
+
+@pytest.fixture
+def page(qtbot, context, jobs, library):
+    context.state.set_library(read_snapshot(library))
     made = show_widget(qtbot, HangingPage(context), 1200, 760)
     made.show_patient(int(context.state.columns.case_row[0]))
     jobs.run_pending()
@@ -54,6 +62,10 @@ def menu_of(page) -> list[QAction]:
 
 def choose(page, text: str) -> None:
     next(action for action in menu_of(page) if action.text() == text).trigger()
+
+
+def is_checked(page, text: str) -> bool:
+    return next(action for action in menu_of(page) if action.text() == text).isChecked()
 
 
 def views(page) -> list[str]:
@@ -156,11 +168,44 @@ def test_views_of_a_group_share_zoom_window_and_inversion_and_the_next_hanging_h
     assert (right.viewport.fitted, right.inverted, right.window_level) == (True, False, of_file)
 
 
+def test_true_size_is_kept_for_the_next_patient_and_page(page, qtbot, jobs, context):
+    first = page.panes[0].view
+    whole = first.viewport.zoom
+    choose(page, TRUE_SIZE)
+    in_mm = first.viewport.zoom
+    assert in_mm != pytest.approx(whole)
+    assert is_checked(page, TRUE_SIZE)
+    following = show_widget(qtbot, HangingPage(context), 1200, 760)
+    assert is_checked(following, TRUE_SIZE)
+    for shown_page in (page, following):
+        shown_page.show_patient(int(context.state.columns.case_row[0]))
+        jobs.run_pending()
+        assert shown_page.panes[0].view.viewport.zoom == pytest.approx(in_mm)
+    choose(page, TRUE_SIZE)
+    assert first.viewport.fitted
+    assert not is_checked(following, TRUE_SIZE)
+
+
+def test_a_drag_is_stored_once_it_has_ended_or_the_page_is_hidden(page, qtbot, context, monkeypatch):
+    """Not at each of its steps: all views of all groups are written anew."""
+    stored, put = [], context.settings.set_text
+    monkeypatch.setattr(context.settings, "set_text", lambda key, text: (stored.append(key), put(key, text)))
+    page.panes[0].view.zoom_by(2.0)
+    for _ in range(5):
+        page.panes[0].view.pan_by(3, 1)
+    assert stored == []
+    qtbot.waitUntil(lambda: stored == ["hanging_views"])
+    page.panes[0].view.pan_by(3, 1)
+    page.hide()
+    assert stored == ["hanging_views"] * 2
+    assert group_views(context.settings)["CC"] == GroupView.of(page.panes[0].view, is_mirrored=False)
+
+
 def test_every_image_has_the_menu_of_its_case(page):
     texts = []
     page._context.case_menu.fill = lambda _menu, row, header: texts.append((row, header is not None))
     menu = page._make_menu(page.panes[1], QPoint())
     entries = [action.text().partition("\t")[0] for action in menu.actions()]
     assert texts == [(page.panes[1].source[1], True)]
-    assert "True size, in mm of the screen" in entries
+    assert TRUE_SIZE in entries
     menu.deleteLater()

@@ -5,6 +5,8 @@ import sys
 import threading
 
 import pytest
+from PySide6.QtGui import QPainter
+from PySide6.QtWidgets import QWidget
 
 from semblance.app.shell.messages import MAX_HISTORY, Message, Messages
 from semblance.core.errors import BadInput
@@ -76,6 +78,41 @@ def test_an_exception_nobody_caught_is_shown_with_its_traceback(hooked):
     assert "report" in message.hint
     assert " defect" in message.details
     assert "deep inside" in message.details
+
+
+class Unpaintable(QWidget):
+    """Draws as most widgets do, in functions of its own, of which one fails while ``fails``."""
+
+    fails, painted = True, 0
+
+    def paintEvent(self, _event):  # noqa: N802 - Qt's name
+        painter = QPainter(self)
+        try:
+            self.draw(painter)
+        except KeyError as error:
+            raise ValueError("no such picture") from error
+        finally:
+            self.painted += 1
+        painter.end()
+
+    def draw(self, painter):
+        painter.fillRect(self.rect(), 0)
+        if self.fails:
+            raise KeyError("no such picture")
+
+
+def test_a_widget_that_cannot_be_painted_is_said_once_and_painted_the_next_time(hooked, qtbot, capfd):
+    """With a painter that is still active, Qt would end the process."""
+    widget = Unpaintable()
+    qtbot.addWidget(widget)
+    widget.show()
+    for times in (1, 2, 3):
+        widget.update()
+        qtbot.waitUntil(lambda times=times: widget.painted >= times)
+        widget.fails = times == 1
+    (message,) = hooked.history
+    assert "ValueError" in message.what
+    assert "active painter" not in capfd.readouterr().err
 
 
 def test_so_is_one_of_another_thread(hooked):

@@ -108,6 +108,17 @@ def test_a_style_is_applied(qtbot, qapp) -> None:
     assert button.grab().toImage().pixelColor(6, 13) == QColor(DARK.accent_filled)
 
 
+def test_a_widget_gets_its_look_once_when_it_is_first_shown(qtbot, qapp) -> None:
+    label = QLabel("x")
+    qtbot.addWidget(label)
+    set_look(label, role="small")
+    assert label.font().pixelSize() == themes.BASE
+    label.show()
+    assert label.font().pixelSize() == themes.SMALL
+    set_look(label, role="")
+    assert label.font().pixelSize() == themes.BASE
+
+
 def test_images_of_the_style_sheet_follow_the_theme() -> None:
     script = runpy.run_path(str(ROOT / "packaging" / "theme_images.py"))
     for chosen in THEMES.values():
@@ -203,8 +214,9 @@ def counts() -> Counter[str]:
 
 
 @pytest.fixture
-def pages(qtbot, counts) -> QStackedWidget:
-    """A visible page, and a hidden one with many labels."""
+def pages(qtbot, counts, monkeypatch) -> QStackedWidget:
+    """A visible page, and a hidden one with many labels, of which a turn of the event loop styles one batch."""
+    monkeypatch.setattr(themes, "TURN_S", 0.0)
     made = QStackedWidget()
     for name, many in (("visible", 1), ("hidden", 3 * BATCH_SIZE)):
         page = QWidget()

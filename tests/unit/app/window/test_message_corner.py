@@ -123,6 +123,16 @@ def test_what_is_about_another_library_is_gone_from_the_list_too(corner):
     assert [one.what for one in corner.past()] == ["The disk is full.", "Imported 9 cases."]
 
 
+def test_a_message_goes_with_its_act_and_an_error_stays(qtbot, corner, messages):
+    done = []
+    messages.info("1 case was put into “Masses”.", actions=[("Show", lambda: done.append("show"))])
+    messages.error(BadInput("a.png could not be read."), actions=[("Again", lambda: done.append("again"))])
+    for name in ("Show", "Again"):
+        button(corner, name).click()
+    assert done == ["show", "again"]
+    assert [view.entry.what for view in views(corner)] == ["a.png could not be read."]
+
+
 def test_the_keyboard_reaches_acts_and_comes_back(qtbot, window, corner, messages):
     done = []
     under = window.centralWidget()

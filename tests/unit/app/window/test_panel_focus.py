@@ -31,7 +31,7 @@ def test_the_cases_of_a_library_that_opens_have_the_keyboard(trained):
     with open_window(trained) as window:
         window.activateWindow()
         assert window.focusWidget() is window.panels.library.grid
-        assert window.panels.library.grid.current() == window.panels.library.query_row() != NONE
+        assert window.panels.library.grid.current() == window.context.state.query_row != NONE
 
 
 def test_a_key_leads_to_each_panel_shown_or_not(qtbot, trained):
@@ -52,6 +52,20 @@ def test_a_key_leads_to_each_panel_shown_or_not(qtbot, trained):
             assert window.focusWidget() is widget
             assert widget.isVisible()
         assert window.panels.ranking.grid.current() == window.state.ranking.ranked[0].row
+
+
+def test_keys_of_images_reach_the_query_from_the_lists(qtbot, trained):
+    with open_window(trained) as window:
+        show_query(window)
+        view = window.panels.query.view
+        for grid in (window.panels.library.grid, window.panels.ranking.grid):
+            for key, tool in ((Qt.Key.Key_E, "roi-ellipse"), (Qt.Key.Key_P, "probe")):
+                grid.setFocus()
+                qtbot.keyClick(grid, key, Qt.KeyboardModifier.ShiftModifier)
+                assert view.tool == tool
+            qtbot.keyClick(grid, Qt.Key.Key_I)
+            qtbot.keyClick(grid, Qt.Key.Key_Delete)
+            assert grid.hasFocus()
 
 
 def test_a_collapsed_library_expands_when_its_key_is_pressed(qtbot, trained):

@@ -119,6 +119,9 @@ def test_rows_and_ids_lead_back(columns: CaseColumns) -> None:
     assert [columns.index_of_row(row) for row in (2, 11, 4, 99)] == [0, 4, -1, -1]
     assert columns.index_of_id("Ünal") == 2
     assert columns.index_of_id("no") == -1
+    rows = [columns.row_of_id(case) for case in ("Ünal", "no", "", None)]
+    assert rows == [columns.case_row[2], -1, -1, -1]
+    assert [columns.name_of_id(case) for case in ("Ünal", "no")] == [columns.name(2), "no"]
 
 
 def test_an_empty_library_answers_too() -> None:
@@ -195,10 +198,14 @@ def test_short_codes_are_as_short_as_they_can_be_and_different():
 
 
 @given(st.lists(st.text(max_size=8), unique=True, max_size=30))
-def test_short_codes_of_any_names_are_different(names):
+def test_short_codes_of_any_names_are_those_found_one_by_one(names):
+    def starts(names):
+        return [
+            next((one[:n] for n in range(4, len(one)) if sum(o.startswith(one[:n]) for o in names) == 1), one)
+            for one in names
+        ]
+
+    ends = [code[::-1] for code in starts([name[::-1] for name in names])]
     codes = short_codes(names)
+    assert codes == min(starts(names), ends, key=lambda codes: sum(map(len, codes)))
     assert len(set(codes)) == len(names)
-    assert all(
-        len(code) == min(4, len(name)) or len(code) > 4 for code, name in zip(codes, names, strict=True)
-    )
-    assert all(name.startswith(code) or name.endswith(code) for code, name in zip(codes, names, strict=True))

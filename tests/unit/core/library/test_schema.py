@@ -107,6 +107,16 @@ def test_it_opens_with_all_it_holds(path, writable):
         assert opened.catalogue.rows_with_word("malig").tolist() == ([2, 4] if writable else [])
 
 
+def test_texts_are_found_after_another_program_brought_it_up_to_date(path):
+    with Library.open(path, writable=False) as reading:
+        assert reading.catalogue.rows_with_word("malig").tolist() == []
+        with Library.open(path, writable=True) as other:
+            other.notes.set("s/0.png", "spiculated")
+        assert reading.catalogue.rows_with_word("malig").tolist() == [2, 4]
+        assert reading.catalogue.rows_with_word("spicul").tolist() == [1]
+        assert reading.catalogue.text_hits([1], "spiculated")[1].name == "notes"
+
+
 def test_a_catalogue_without_its_index_of_texts_is_damaged(path, tmp_path):
     for library in (path, make_library(tmp_path / "new")):
         file = library / CATALOGUE

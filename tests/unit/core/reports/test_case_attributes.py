@@ -15,6 +15,7 @@ CASE = {
     "patient_name": "Zebrovich",
     "study": "1.2.3",
     "date": "2019-03-08",
+    "masks": "larkspur/1_mask.png",
 }
 
 
@@ -29,7 +30,7 @@ def test_only_terms_and_numbers_of_the_list_are_shown_unasked():
 
 def test_free_text_and_identities_are_ticked_apart():
     free = shown_attributes(CASE, identified=False, free_text=True)
-    assert set(CASE) - set(free) == {"patient_name", "study", "date"}
+    assert set(CASE) - set(free) == {"patient_name", "study", "date", "masks"}
     identified = shown_attributes(CASE, identified=True, free_text=False)
     assert set(CASE) - set(identified) == {"comment", "body_part", "view"}
     assert identified["age"] == "047Y"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 
 from pypdf import PdfReader
 
@@ -25,18 +26,23 @@ GERMAN = (
     "−0,050",
     "De-identifiziert: Fälle sind",
     "Nicht für Entscheidungen über einen Patienten.",
+    "Bibliothek mit 1.200 Fällen",
 )
 
 
+def german_report():
+    return replace(report(rows=3), library=tr_lazy("Library of {n:,} cases", n=1200))
+
+
 def test_the_pdf_is_german(german):
-    pdf = PdfReader(io.BytesIO(report_pdf(report(rows=3))))
+    pdf = PdfReader(io.BytesIO(report_pdf(german_report())))
     text = "\n".join(page.extract_text() for page in pdf.pages)
     assert "Seite 1 von" in text
     assert [expected for expected in GERMAN if expected not in " ".join(text.split())] == []
 
 
 def test_the_page_is_german(german):
-    page = report_html(report(rows=3))
+    page = report_html(german_report())
     assert '<html lang="de">' in page
     assert [expected for expected in GERMAN if expected not in " ".join(page.split())] == []
 

@@ -85,6 +85,18 @@ def test_panel_shows_the_next_step_without_a_ranking(panel, context, table):
     assert panel.shown is None
 
 
+def test_the_reason_stays_until_a_quick_search_has_the_next_one(panel_with_query, context, qtbot):
+    shown_pages = []
+    panel_with_query._pages.currentChanged.connect(shown_pages.append)
+    search_operations.submit_query(context, Query("t/c1"))
+    assert panel_with_query.shown is None
+    context.jobs.run_pending()
+    assert panel_with_query.shown is not None
+    assert not shown_pages
+    search_operations.submit_query(context, Query("t/c2"))
+    qtbot.waitUntil(lambda: panel_with_query.is_empty)
+
+
 def test_explanation_of_a_closed_library_is_dropped(panel, context, table):
     context.state.set_library(read_snapshot(table))
     search_operations.submit_query(context, Query("t/c0"))

@@ -145,3 +145,30 @@ def test_marks_notes_and_searches_of_others_are_seen_without_loading_a_metric_ag
     (entry,) = rank_cases(library, search).entries
     assert entry.undone == 1
     assert open_metric(library, "plain") is loaded
+
+
+def test_own_marks_are_followed_up_to_the_first_change_of_another_program(library):
+    with open_library(library) as one, open_library(library) as other:
+        start = one.catalogue.stamp()
+        one.catalogue.notes_own_changes(start)
+        one.judgements("l").append([ALIKE])
+        followed = one.catalogue.stamp_after_own_changes(start)
+        assert followed == one.catalogue.stamp() != start
+        one.catalogue.notes_own_changes(followed)
+        other.judgements("l").append([ALIKE])
+        one.judgements("l").append([ALIKE])
+        assert one.catalogue.stamp_after_own_changes(followed) == followed != one.catalogue.stamp()
+
+
+def test_a_connection_in_use_is_asked_only_where_the_server_closed_it(library, sql):
+    with open_library(library) as opened:
+        opened.catalogue.stamp()
+        asked = []
+        do_ping = opened.catalogue.engine.dialect.do_ping
+        opened.catalogue.engine.dialect.do_ping = lambda one: asked.append(one) or do_ping(one)
+        before = opened.catalogue.stamp()
+        assert not asked
+        sql.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
+                    " AND backend_type = 'client backend'")  # fmt: skip
+        assert opened.catalogue.stamp() == before
+        assert len(asked) == 1

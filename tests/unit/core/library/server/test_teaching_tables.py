@@ -53,9 +53,11 @@ def test_annotators_change_their_own_and_curators_all(opened):
 
 def test_others_read_and_duplicate(opened):
     anna, anton = opened("anna"), opened("anton")
-    key = anna.collections.make("hers", [CollectionItem("s/a", Region(0, 0, 5, 5), 2, "右肺肿瘤 Ödem")])
+    key = anna.collections.make(
+        "hers", [CollectionItem("s/a", Region(0, 0, 5, 5), 2, "右肺肿瘤 Ödem, ＣＴ １２ mm², كسر ٣, ｶﾞﾝ")]
+    )
     assert anton.collections.all() == anna.collections.all()
-    for word in ("肿瘤", "odem"):
+    for word in ("肿瘤", "odem", "CT 12", "ＣＴ １２", "كسر 3", "كسر ٣", "ガン"):
         assert anton.catalogue.rows_with_word(word).tolist() == [1]
     for change in (
         lambda: anton.collections.set_items(key, []),

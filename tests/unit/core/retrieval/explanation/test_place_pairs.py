@@ -98,3 +98,18 @@ def test_an_image_matches_itself_place_by_place():
     cosines = neighbourhood_cosines((image, image), None)
     assert (cosines.argmax(axis=1) == np.arange(SIDE * SIDE)).all()
     assert np.abs(np.diag(cosines) - 1.0).max() < 1e-5
+
+
+def test_places_whose_annotations_were_filled_in_get_no_letter_and_no_frame():
+    rng = np.random.default_rng(3)
+    first, second = rng.normal(size=(2, SIDE, SIDE, 16)).astype(np.float32)
+    # The same filling in both, which matters most and matches best.
+    first[6:, :5] = second[6:, :5] = rng.normal(size=16)
+    weights = np.zeros((SIDE, SIDE))
+    weights[6:, :5] = 1.0
+    filled = (weights > 0).reshape(-1)
+    found = match_images((first, second), None, (weights, weights))
+    assert any(filled[pair.query] for pair in found.pairs)
+    found = match_images((first, second), None, (weights, weights), None, (filled, filled))
+    assert found.pairs and not any(filled[pair.query] or filled[pair.case] for pair in found.pairs)
+    assert all((found.in_frame(image) & filled).sum() < FRAME**2 / 2 for image in (0, 1))

@@ -409,3 +409,22 @@ def test_the_first_pages_are_drawn_and_all_counted():
     with Image.open(io.BytesIO(pages[0])) as image:
         assert image.size == (400, 200)
         assert (image.getpixel((100, 100)), image.getpixel((300, 100))) == ((0, 0, 0), (255, 255, 255))
+
+
+def test_previews_of_one_dialog_make_again_only_what_changes(table, monkeypatch):
+    made, plain = [], ReportOptions()
+    document = reports.report_document
+    monkeypatch.setattr(reports, "report_document", lambda *a, **k: made.append(a) or document(*a, **k))
+    for options, dialog, count in (
+        (plain, "a", 1),
+        (replace(plain, comment="looks benign"), "a", 1),
+        (replace(plain, page="letter", clinic="Ward 3"), "a", 1),
+        (replace(plain, identified=True), "a", 2),
+        (replace(plain, identified=True), "b", 3),
+        (replace(plain, identified=True), "", 4),
+    ):
+        preview = reports.preview_report(table, search_of(), ".json", options, 300, dialog=dialog)
+        assert len(made) == count, options
+        shown = json.loads(preview.text)
+        assert (shown["comment"], shown["clinic"]) == (options.comment, options.clinic)
+        assert shown["report"]["identified"] == options.identified

@@ -8,10 +8,13 @@ import pytest
 
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.imaging.region import Region
+from semblance.core.library.collections import CollectionItem
 from semblance.core.library.library import Library
+from semblance.core.library.schema import cases
 from semblance.core.workflows.teaching.edit_collections import (
     add_to_collection,
     list_collections,
+    read_collections,
     remove_from_collection,
 )
 from tests.helpers.libraries import make_library
@@ -37,3 +40,15 @@ def test_cases_are_added_and_removed(tmp_path):
         add_to_collection(library, "new one", ["x"])
     with pytest.raises(BadArguments):
         add_to_collection(library, "new one", ids[:2], region=Region(1, 2, 3, 4))
+
+
+def test_a_place_is_drawn_only_on_its_slice(tmp_path):
+    path = make_library(tmp_path / "lib")
+    with Library.open(path, writable=True) as opened:
+        case = next(row.case_id for row in opened.catalogue.all_cases())
+        with opened.catalogue.transaction() as connection:
+            connection.execute(cases.update().values(depth=9, width=10, height=10))
+        items = [CollectionItem(case, Region(2, 2, 4, 4), place) for place in (None, 4, 5)]
+        opened.collections.make("one", items)
+    (listed,) = read_collections(path)
+    assert listed.places == ((0.2, 0.2, 0.6, 0.6), (0.2, 0.2, 0.6, 0.6), None)
