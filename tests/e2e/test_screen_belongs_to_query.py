@@ -332,7 +332,7 @@ class ScreenMachine(RuleBasedStateMachine):
         commands = self.window.parts.commands
         pane = self.window.panels.query.pane
         if not of_query:
-            commands._read_header(int(self.state.columns.case_row[row % len(self.state.columns)]))
+            commands.read_header(int(self.state.columns.case_row[row % len(self.state.columns)]))
             self.header_shows_query = False
         elif pane.view.image is not None:
             commands.show_header(pane)

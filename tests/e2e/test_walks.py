@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import subprocess
 import sys
 import threading
@@ -13,11 +14,12 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QCoreApplication, QEventLoop
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QLineEdit, QMainWindow, QPushButton, QWidget
+from PySide6.QtWidgets import QFileDialog, QLineEdit, QMainWindow, QPushButton, QWidget
 
+from semblance.app.widgets.dialog import NameDialog
 from tests.walks.__main__ import is_stalled_by_host
 from tests.walks.failure_monitor import Watch
-from tests.walks.random_user import PLACES, REST_AFTER, Walker
+from tests.walks.random_user import PLACES, REST_AFTER, Walker, stub_dialogs
 from tests.walks.run_walk import make_library
 
 TOP = Path(__file__).resolve().parents[2]
@@ -93,6 +95,19 @@ def test_panels_that_are_rarely_come_to_by_chance_are_visited(window, monkeypatc
     assert walker.commands["why"] > 0
     walker._visiting, walker._stay = "why", 2
     assert [walker._visited() for _ in range(3)] == [panel, panel, None]
+
+
+def test_questions_are_answered_without_waiting(window, tmp_path, monkeypatch):
+    asked = ("getOpenFileName", "getOpenFileNames", "getSaveFileName", "getExistingDirectory")
+    for kind, name in (*((QFileDialog, name) for name in asked), (NameDialog, "ask")):
+        # What it is now comes back after the test.
+        monkeypatch.setattr(kind, name, getattr(kind, name))
+    stub_dialogs(random.Random(1), [tmp_path / "a.png"], [tmp_path], tmp_path)
+    names = {NameDialog(window, "New", "Name", "Add", names=["known"]).ask() for _ in range(30)}
+    assert "known" in names
+    assert isinstance(QFileDialog.getOpenFileNames()[0], list)
+    assert all(isinstance(getattr(QFileDialog, name)()[0], str) for name in asked[:1] + asked[2:3])
+    assert isinstance(QFileDialog.getExistingDirectory(), str)
 
 
 def test_an_exception_in_a_slot_is_found(window):

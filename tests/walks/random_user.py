@@ -493,7 +493,7 @@ def stub_dialogs(rng: random.Random, files: list[Path], folders: list[Path], out
         ("getExistingDirectory", folder),
     ):
         setattr(QFileDialog, name, staticmethod(stub))
-    NameDialog.ask = name
+    NameDialog.ask = given_name
 
 
 def panel_of(widget: QWidget) -> str:
