@@ -121,11 +121,10 @@ class SameLevel(QObject):
     def set_text_shown(self, *, shown: bool) -> None:
         """Whether the button has a text beside its icon."""
         self._has_text = shown
-        if not shown:
-            self.button.setMinimumWidth(0)
         self.button.setToolButtonStyle(
             Qt.ToolButtonStyle.ToolButtonTextBesideIcon if shown else Qt.ToolButtonStyle.ToolButtonIconOnly
         )
+        self._reserve_width()
 
     @property
     def levels(self) -> Alignment | None:
@@ -219,14 +218,27 @@ class SameLevel(QObject):
         if self.button.text() != text:
             self.button.setText(text)
             self.button.setAccessibleName(text)
-            if self._has_text:
-                # It never gets narrower, so that the buttons beside it stay while the level is looked for.
-                self.button.setMinimumWidth(max(self.button.minimumWidth(), self.button.sizeHint().width()))
+            self._reserve_width()
         self.button.setToolTip(plain_tip(self._explanation()))
         levels = self.levels
         self._actions[self._link].setChecked(True)
         self._actions[LevelLink.CONTENT].setEnabled(levels is None or len(levels.slices) > 0)
         self._actions[LevelLink.POSITION].setEnabled(self._is_same_frame())
+
+    def _reserve_width(self) -> None:
+        """Make space for the longest text, so that the buttons beside it stay while the level is looked for and while
+        one scrolls."""
+        share = format_number(1.0, ".0%")
+        texts = (
+            tr("finding… {share}", share=share),
+            tr("by content, confidence {confidence}", confidence=share),
+            tr("by content, no counterpart"),
+            tr("the volumes do not overlap"),
+        )
+        wide = self.button.fontMetrics().horizontalAdvance
+        longest = max(wide(tr("Same level: {state}", state=one)) for one in texts)
+        beside = self.button.sizeHint().width() - wide(self.button.text())
+        self.button.setMinimumWidth(beside + longest if self._has_text else 0)
 
     def _state(self) -> str:
         levels = self.levels

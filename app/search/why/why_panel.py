@@ -213,10 +213,6 @@ class WhyPanel(Panel):
             )
         elif self._state.metric is None and (work := extraction_message(self._state)):
             self.empty.show_message(*work)
-        elif self._state.metric is None:
-            self.empty.show_message(
-                tr("No metric yet"), tr("A metric defines similarity. Train one, then search.")
-            )
         elif self._state.query is not None:
             self.empty.show_message(tr("No reasons yet"), tr("They appear with the similar cases."))
         else:
