@@ -223,14 +223,14 @@ def guarded(plugin: Plugin, function: Callable[..., Any]) -> Callable[..., Any]:
     def call(*args: Any, **named: Any) -> Any:
         try:
             return function(*args, **named)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise plugin_error(plugin, error) from error
 
     @functools.wraps(function)
     def generate(*args: Any, **named: Any) -> Any:
         try:
             yield from function(*args, **named)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise plugin_error(plugin, error) from error
 
     return generate if inspect.isgeneratorfunction(function) else call
@@ -246,7 +246,7 @@ def guard_methods(plugin: Plugin, made: type[Any], names: Iterable[str]) -> None
             setattr(made, name, safe)
 
 
-def plugin_error(plugin: Plugin, error: Exception) -> Exception:
+def plugin_error(plugin: Plugin, error: BaseException) -> BaseException:
     """``error``, or in its place one that names the plug-in if it is none of this program's."""
     if isinstance(error, SemblanceError | Cancelled):
         return error

@@ -26,7 +26,7 @@ from semblance.app.cli.options import (
     names_in,
 )
 from semblance.app.cli.output import ConsoleReporter, echo, print_document, print_table, score_text, stdout
-from semblance.core.errors import BadArguments
+from semblance.core.errors import BadArguments, SemblanceError
 from semblance.core.evaluation.chance import names_beside_chance
 from semblance.core.language import visible
 from semblance.core.library.location import library_location
@@ -189,6 +189,11 @@ def evaluate(
             if out is not None:
                 write_evaluation(evaluation, out, reporter=reporter)
     print_document(document, as_json, show_table_scores if table and len(table) > 1 else show_scores)
+    # Of tables, one at least gave scores.
+    if not document.get("results", True):
+        raise SemblanceError(
+            "No learner could be measured.", f"The first reason: {document['failed'][0]['reason']}"
+        )
 
 
 def show_agreement(document: Mapping[str, Any]) -> None:
@@ -228,6 +233,11 @@ def _coefficient(found: Mapping[str, Any] | None) -> str:
     return f"{found['value']:.2f} ({found['interval'][0]:.2f} to {found['interval'][1]:.2f})"
 
 
+def _repeats(document: Mapping[str, Any]) -> str:
+    n = document["repeats"]
+    return f"{n} repeat" if n == 1 else f"{n} repeats"
+
+
 def show_scores(document: Mapping[str, Any]) -> None:
     """Print the scores of an evaluation: mean, 95 % interval and the values printed in the paper."""
     results = document["results"]
@@ -249,7 +259,7 @@ def show_scores(document: Mapping[str, Any]) -> None:
     stdout.print(table)
     source = document["source"]
     echo(
-        f"{document['protocol']}, {document['repeats']} repeats, seed {document['seed']}; "
+        f"{document['protocol']}, {_repeats(document)}, seed {document['seed']}; "
         f"{source['n_cases']} cases; measured on {document['measured_on']} cases, "
         f"patients {source['patients']}"
     )
@@ -283,7 +293,7 @@ def show_encoders(document: Mapping[str, Any]) -> None:
     stdout.print(table)
     source = document["source"]
     echo(
-        f"{document['repeats']} repeats, seed {document['seed']}; {source['n_cases']} cases; measured on "
+        f"{_repeats(document)}, seed {document['seed']}; {source['n_cases']} cases; measured on "
         f"{document['measured_on']} cases, patients {source['patients']}"
     )
     for failure in document["failed"]:

@@ -99,7 +99,8 @@ def _run(arguments: list[str]) -> int:
                 f"{arguments[0]} is not a library. `semblance import {arguments[0]} --library LIB` makes one."
             )
             return WRONG_ARGUMENTS
-        print_error(f"{error.format_message()} See `semblance --help`, or --help after a command.")
+        message = error.format_message().rstrip(".")
+        print_error(f"{message}. See `semblance --help`, or --help after a command.")
         return WRONG_ARGUMENTS
     except (Cancelled, KeyboardInterrupt, typer.Abort):
         print_error("Cancelled; what was finished is kept.")

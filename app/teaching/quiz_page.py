@@ -108,8 +108,10 @@ class QuizPage(FullPage):
         if self._place + 1 == len(self._cases):
             self._place, self.answered, self.right = -1, 0, 0
         self._place += 1
-        self.question.setText(tr("Case {n} of {all}", n=self._place + 1, all=len(self._cases)))
-        self.answer.setText(tr("What does it show?"))
+        # Above what is to be chosen from. The answer stands below.
+        case = tr("Case {n} of {all}", n=self._place + 1, all=len(self._cases))
+        self.question.setText(f"{case}. {tr('What does it show?')}")
+        self.answer.setText("")
         self.next_button.setText(tr("Next case"))
         self._set_answered(False)
         self._image = QImage()

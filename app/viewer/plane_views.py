@@ -15,7 +15,7 @@ from semblance.app.viewer.image_view import ImageView
 from semblance.app.viewer.window_level import same_values
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.labels import ElidedLabel
-from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.layouts import WrappingRow, vbox
 from semblance.core.errors import SemblanceError
 from semblance.core.imaging.cut_planes import CutPlane, Voxel, cut_planes
 from semblance.core.imaging.image_address import ImageAddress
@@ -38,8 +38,6 @@ _NAMES = {
 }
 #: Of a slab that is switched on, and at most.
 _THICKNESS_MM, _MOST_MM = 10.0, 999.0
-#: The least width of a field, px.
-_FIELD_WIDTH = 44
 
 
 class SlabControls(QWidget):
@@ -66,13 +64,9 @@ class SlabControls(QWidget):
         self.thickness.setKeyboardTracking(False)
         self.thickness.setAccessibleName(tr("Thickness of the slab"))
         self.thickness.setToolTip(tr("Thickness of the slab (Shift and the wheel on the image)"))
-        for field in (self.mode, self.thickness):
-            # In a narrow window the images keep their width.
-            field.setMinimumWidth(_FIELD_WIDTH)
-        row = hbox(self, spacing=8, margins=(0, 0, 0, 4))
-        row.addWidget(self._name, 1)
-        row.addWidget(self.mode)
-        row.addWidget(self.thickness)
+        row = WrappingRow(self._name, self.mode, self.thickness)
+        row.setContentsMargins(0, 0, 0, 4)
+        self.setLayout(row)
         self.mode.currentIndexChanged.connect(lambda _: self.changed.emit(self.slab))
         self.thickness.valueChanged.connect(lambda _: self.changed.emit(self.slab))
 

@@ -37,6 +37,7 @@ class Badge(QWidget):
     def __init__(self, kind: str, text: str = "", parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self._kind = self._text = ""
         self.set_kind(kind, text)
 
     @property
@@ -49,6 +50,8 @@ class Badge(QWidget):
 
     def set_kind(self, kind: str, text: str = "") -> None:
         usual, _, tip = KINDS[kind]
+        if (kind, text or usual) == (self._kind, self._text):
+            return
         self._kind, self._text = kind, text or usual
         self.setToolTip(plain_tip(tip))
         self.setAccessibleName(tr("Measured on: {text}", text=self._text))

@@ -88,8 +88,10 @@ class Segmented(QWidget):
         keys = [option[0] for option in self._options]
         if key not in keys:
             raise KeyError(key)
-        self._options[keys.index(key)] = (key, text)
-        self._update_accessible_text()
+        place = keys.index(key)
+        if self._options[place] != (key, text):
+            self._options[place] = (key, text)
+            self._update_accessible_text()
 
     def set_value(self, key: str) -> None:
         """Choose an option without a signal.
@@ -100,8 +102,9 @@ class Segmented(QWidget):
         keys = [option[0] for option in self._options]
         if key not in keys:
             raise KeyError(key)
-        self._chosen = keys.index(key)
-        self._update_accessible_text()
+        if self._chosen != (place := keys.index(key)):
+            self._chosen = place
+            self._update_accessible_text()
 
     def sizeHint(self) -> QSize:
         face = text_cache(BASE, 600)

@@ -71,9 +71,12 @@ class FindingChip(QWidget):
         self._update_accessible_text()
 
     def set_finding(self, code: int, letter: str, name: str = "") -> None:
-        self._code, self._letter, self._name = code, letter, visible(name)
-        self._update_accessible_text()
-        self.updateGeometry()
+        shown = (code, letter, visible(name))
+        if shown != (self._code, self._letter, self._name):
+            self._code, self._letter, self._name = shown
+            self._update_accessible_text()
+            self.updateGeometry()
+        # Its colour may be another one.
         self.update()
 
     def _update_accessible_text(self) -> None:
@@ -128,7 +131,6 @@ class NearestChips(QWidget):
         self._chips = [finding_code(finding, columns) for finding in findings]
         names = ", ".join(finding or tr("not given") for finding in findings)
         self.setAccessibleName(tr("Findings of the {n} nearest: {findings}", n=len(findings), findings=names))
-        self.updateGeometry()
         self.update()
 
     def sizeHint(self) -> QSize:

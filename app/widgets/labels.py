@@ -40,13 +40,15 @@ class ElidedLabel(QLabel):
 
     def set_tip(self, tip: str) -> None:
         """Set the tooltip. A shortened text stands above it."""
-        self._tip = tip
-        self._update_tooltip()
+        if tip != self._tip:
+            self._tip = tip
+            self._update_tooltip()
 
     def set_short_text(self, text: str) -> None:
         """A text to show instead of a shortened one, or nothing if that does not fit either. Empty: none."""
-        self._short_text, self._elided = text, None
-        self.update()
+        if text != self._short_text:
+            self._short_text, self._elided = text, None
+            self.update()
 
     def setText(self, text: str) -> None:
         text = visible(translate(text))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import QPoint, QRect, QSize, Qt
 from PySide6.QtWidgets import (
     QFrame,
@@ -93,12 +95,13 @@ class WrappingRow(QLayout):
 
     def minimumSize(self) -> QSize:
         sizes = [item.minimumSize() for item in self._items if not item.isEmpty()]
-        return QSize(max((s.width() for s in sizes), default=0), max((s.height() for s in sizes), default=0))
+        width, height = (max(sides, default=0) for sides in _sides(sizes))
+        return QSize(width, height).grownBy(self.contentsMargins())
 
     def sizeHint(self) -> QSize:
-        sizes = [item.sizeHint() for item in self._items if not item.isEmpty()]
-        width = sum(size.width() for size in sizes) + self.spacing() * max(0, len(sizes) - 1)
-        return QSize(width, max((size.height() for size in sizes), default=0))
+        widths, heights = _sides([item.sizeHint() for item in self._items if not item.isEmpty()])
+        width = sum(widths) + self.spacing() * max(0, len(widths) - 1)
+        return QSize(width, max(heights, default=0)).grownBy(self.contentsMargins())
 
     def setGeometry(self, rect: QRect) -> None:
         super().setGeometry(rect)
@@ -106,6 +109,8 @@ class WrappingRow(QLayout):
 
     def _place(self, rect: QRect, *, move: bool) -> int:
         """Place the widgets if ``move``; returns the height they take."""
+        margins = self.contentsMargins()
+        rect = rect.marginsRemoved(margins)
         lines: list[list[QLayoutItem]] = []
         used = 0
         for item in self._items:
@@ -131,7 +136,13 @@ class WrappingRow(QLayout):
                     item.setGeometry(QRect(QPoint(x, y), QSize(width, height)))
                 x += width + self.spacing()
             y += height + self.spacing()
-        return y - rect.y() - self.spacing() if lines else 0
+        used = y - rect.y() - self.spacing() if lines else 0
+        return used + margins.top() + margins.bottom()
+
+
+def _sides(sizes: Sequence[QSize]) -> tuple[list[int], list[int]]:
+    """The widths and the heights."""
+    return [size.width() for size in sizes], [size.height() for size in sizes]
 
 
 class HLine(QFrame):

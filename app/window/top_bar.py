@@ -47,6 +47,8 @@ LABELS_MIN_WIDTH = 1300
 SLIDER_TEXTS_MIN_WIDTH = 1240
 #: Smallest width of a value beside its label, and of a choice without one.
 VALUE, UNLABELLED = 56, 84
+#: Width of a choice for which menus make space, and the share of the menus that stays: one in so many.
+READABLE, LEAST_MENUS = 112, 3
 #: Smallest and largest width of a choice.
 NARROW, WIDE = 128, 280
 _BEFORE, _BETWEEN = 8, 6
@@ -187,7 +189,7 @@ class TopBar(QFrame):
     ) -> None:
         super().__init__()
         set_look(self, role="top-bar")
-        self._actions, self._commands_text = actions, ""
+        self._actions, self._commands_text, self._menus_width = actions, "", 0
         self._all_choices, self.emphasis_slider, self._workspaces = choices, emphasis_slider, workspaces
         self.workspace = Segmented([(workspace.name, workspace.title) for workspace in WORKSPACES.values()])
         self.workspace.setAccessibleName(tr("Read or Research"))
@@ -198,7 +200,7 @@ class TopBar(QFrame):
         more = self.menus.findChild(QToolButton, "qt_menubar_ext_button")
         if isinstance(more, QToolButton):
             # Qt's own sign is black on black.
-            more.setIcon(icon("more"))
+            more.setIcon(icon("chevron-down"))
             more.setAccessibleName(tr("More menus"))
         self.menu: dict[str, QMenu] = {}
         for name, title in zip(MENUS, with_mnemonics(MENUS.values()), strict=True):
@@ -282,11 +284,17 @@ class TopBar(QFrame):
         bare_width, labelled_width = (
             (slider.width_with(labels=labels) if has_slider else 0) for labels in (False, True)
         )
+        self._menus_width = self.menus.sizeHint().width()
+        values = sum(choice.preferred_width(labelled=False) for choice in choices)
+        readable = sum(min(theme().px(READABLE), one.preferred_width(labelled=False)) for one in choices)
+        if (lacking := readable - self._rest_beside("")) > 0:
+            # The last menus go behind a sign rather than what is shown into two letters.
+            self._menus_width = max(self._menus_width // LEAST_MENUS, self._menus_width - lacking)
+        self.menus.setFixedWidth(self._menus_width)
         unlabelled = theme().px(UNLABELLED) * len(choices)
         slider_labels = self.width() >= theme().px(SLIDER_TEXTS_MIN_WIDTH)
         # Whole values are more useful than the labels of the slider. These explain what it does, so they are shown
         # before the label of the button, which has an icon.
-        values = sum(choice.preferred_width(labelled=False) for choice in choices)
         rest = self._rest_beside(self._commands_text)
         if rest < values + (labelled_width if slider_labels else bare_width):
             short = self._rest_beside("")
@@ -329,8 +337,8 @@ class TopBar(QFrame):
         margins = self._row.contentsMargins()
         hidden = len(self._all_choices) - len(self.choices)
         between = self._row.spacing() * (self._row.count() - 1 - hidden)
-        fixed = sum(widget.sizeHint().width() for widget in (self.menus, self.workspace, self.commands))
-        return margins.left() + margins.right() + between + fixed
+        fixed = sum(widget.sizeHint().width() for widget in (self.workspace, self.commands))
+        return margins.left() + margins.right() + between + self._menus_width + fixed
 
 
 def _chevron() -> int:

@@ -122,7 +122,8 @@ class SplitTable:
                 content = None if is_parquet(opened, file.name) else opened.read()
         except OSError as problem:
             raise BadInput(
-                tr_lazy("The file of splits {file} cannot be read.", file=file), "Check its name."
+                tr_lazy("The file of splits '{file}' cannot be read.", file=file),
+                "Check its name. A column of the cases is named column:NAME.",
             ) from problem
         if content is None:
             return cls._of_columns(_parquet_columns(file), f"'{file.name}'")
@@ -512,7 +513,7 @@ def _parquet_columns(file: Path) -> dict[str, list[str]]:
         table = opened.read(columns=chosen)
     except Exception as problem:
         raise BadInput(
-            tr_lazy("The file of splits {file} cannot be read.", file=file),
+            tr_lazy("The file of splits '{file}' cannot be read.", file=file),
             "It is damaged, or no Parquet file.",
         ) from problem
     return {name: _texts(table.column(name).to_pylist()) for name in table.column_names}

@@ -367,7 +367,7 @@ class Library:
         """
         from semblance.core.workflows.metrics.stored_metric import set_current_metric
 
-        name = metric.name if isinstance(metric, Metric) else metric
+        name = metric.stored_name() if isinstance(metric, Metric) else metric
         set_current_metric(self.location, name)
         return self.metric(name)
 
@@ -712,7 +712,7 @@ class Library:
         from semblance.core.workflows.metrics.stored_metric import current_metric
 
         if metric is not None:
-            return metric.name if isinstance(metric, Metric) else metric
+            return metric.stored_name() if isinstance(metric, Metric) else metric
         # Asked for with every search: read again only where any program wrote to the library.
         stamp = cached_library(self.location).catalogue.stamp()
         if self._current is None or self._current[0] != stamp:

@@ -90,10 +90,33 @@ class Metric:
 
     @cached_property
     def fitted(self) -> FittedMetric:
-        """The metric itself, as :func:`semblance.core.metrics.load_metric` gives it: on rows of features alone."""
+        """The metric itself, as :func:`semblance.core.metrics.load_metric` gives it: on rows of features alone.
+
+        Raises:
+            BadArguments, BadInput: as :meth:`stored_name`.
+        """
         from semblance.core.workflows.metrics.stored_metric import stored_metric
 
+        self.stored_name()
         return stored_metric(self.record)
+
+    def stored_name(self) -> str:
+        """Its name, by which the library knows it.
+
+        Raises:
+            BadArguments: the library has no metric of this name any more.
+            BadInput: another one was trained under its name.
+        """
+        from semblance.core.errors import BadInput
+        from semblance.core.language import tr_lazy
+        from semblance.core.workflows.imaging.library_cache import cached_library
+
+        if cached_library(self._location).metric(self.name).file != self.record.file:
+            raise BadInput(
+                tr_lazy("Another metric was trained under the name '{name}' since.", name=self.name),
+                tr_lazy("Take that one with library.metric('{name}').", name=self.name),
+            )
+        return self.name
 
     @cached_property
     def card(self) -> Card:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
+from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +16,7 @@ from semblance.core.plugins import Plugin, PluginGroup, check_class, guard_metho
 
 if TYPE_CHECKING:
     from semblance.core.metrics.learner import Learner
+    from semblance.core.metrics.training_data.rows import TrainingInput
 
 Declarations = tuple[type[LearnerDeclaration], ...]
 _ACCEPTED = frozenset({"findings", "pairs", "triplets"})
@@ -20,6 +24,7 @@ _ACCEPTED = frozenset({"findings", "pairs", "triplets"})
 
 def _checked_plugin(plugin: Plugin, found: Any) -> type[LearnerDeclaration]:
     from semblance.core.metrics.learner import Learner
+    from semblance.core.metrics.linear_learner import LinearLearner
 
     check_class(plugin, found, Learner, {"title": str, "summary": str, "accepts": frozenset})
     learner: type[Learner] = found
@@ -36,8 +41,32 @@ def _checked_plugin(plugin: Plugin, found: Any) -> type[LearnerDeclaration]:
         raise BadInput(
             tr_lazy("{target} has parameters and no decorator @declared before it", target=plugin.target)
         )
+    if issubclass(learner, LinearLearner) and "_learn" in vars(learner):
+        # mypy takes a method for no variable.
+        setattr(learner, "_learn", _with_checked_map(learner._learn))  # noqa: B010
     guard_methods(plugin, learner, ("_fit", "_learn"))
     return learner
+
+
+def _with_checked_map(learn: Callable[..., Any]) -> Callable[..., Any]:
+    """``learn`` of a plug-in, which gives a map of the features or raises TypeError or ValueError."""
+    import numpy as np
+
+    from semblance.core.metrics.linear_learner import LearntMap
+
+    @functools.wraps(learn)
+    def checked(self: Any, data: TrainingInput) -> Any:
+        learnt, d = learn(self, data), data.X.shape[1]
+        if not isinstance(learnt, LearntMap):
+            raise TypeError(f"_learn gave {type(learnt).__name__} and not LearntMap")
+        L = np.asarray(learnt.L)
+        if L.ndim != 2 or L.shape[1] != d or L.dtype.kind not in "fiu":
+            raise ValueError(f"_learn gave a matrix {L.shape} of {L.dtype.name} and not (m, {d}) of numbers")
+        if not np.isfinite(L).all():
+            raise ValueError("_learn gave a matrix with values that are not finite")
+        return replace(learnt, L=L.astype(np.float64))
+
+    return checked
 
 
 _PLUGINS: PluginGroup[type[LearnerDeclaration]] = PluginGroup(

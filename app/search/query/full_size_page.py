@@ -168,7 +168,7 @@ class FullSizePage(FullPage):
         theme_signals.changed.connect(self._fit)
 
     def _fit(self) -> None:
-        self._side.setFixedWidth(min(theme().px(_SIDE), max(1, self.width() * 38 // 100)))
+        self._side.setFixedWidth(min(theme().px(_SIDE), max(1, self.width() * 30 // 100)))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

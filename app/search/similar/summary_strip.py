@@ -113,6 +113,8 @@ _ESTIMATE_TIP = tr(
 #: Code and letter of a finding's chip; ``None``: all other findings, without a chip.
 ScaleEnd = tuple[int, str] | None
 _WIDE, _GAP, _TICK = 132, 8, 3
+#: px between the label of the counts and the counts.
+_LABEL_GAP = 6
 
 
 class SummaryStrip(QFrame):
@@ -139,7 +141,7 @@ class SummaryStrip(QFrame):
         self._purpose.set_tip(translate(PURPOSE))
         self._purpose.setAlignment(Qt.AlignmentFlag.AlignRight)
 
-        counts = hbox(spacing=6)
+        counts = hbox(spacing=_LABEL_GAP)
         counts.addWidget(self._count_label)
         counts.addWidget(self._counts, 1)
         left = _column(counts, self._chips)
@@ -165,6 +167,8 @@ class SummaryStrip(QFrame):
         self._share = ElidedLabel(role="small")
         #: See :data:`SHORT_PURPOSE`; the widths below which one more is shortened.
         self._level, self._needed, self._least_width = 0, list[int](), 0
+        #: px beside the counts with each level.
+        self._beside: list[int] = []
         self._share.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self._remark_row = QWidget()
         remark = hbox(self._remark_row, spacing=12)
@@ -233,7 +237,7 @@ class SummaryStrip(QFrame):
         self._show_remark(ranking, columns, no_match_rate, vote if estimated else Vote())
         self._note.setVisible(not estimated and has_findings)
         share = ""
-        self._needed, self._least_width = [], 0
+        self._needed, self._beside, self._least_width = [], [], 0
         if estimated:
             self._measure(vote, columns, stale=stale)
         self._fit_level()
@@ -305,7 +309,14 @@ class SummaryStrip(QFrame):
     def _fit_counts(self) -> None:
         """Shorten the label, or leave it out, before the counts themselves are shortened."""
         full, short = self._count_labels
-        for text in (full, short, ""):
+        texts = [full, short, ""]
+        if self._beside:
+            # The layout may not yet know how much the estimate takes.
+            room = self.width() - self._beside[self._level]
+            needed = self._counts.sizeHint().width() + _LABEL_GAP
+            advance = self._count_label.fontMetrics().horizontalAdvance
+            texts = [text for text in texts[:-1] if advance(text) + needed <= room][:1] or [""]
+        for text in texts:
             self._count_label.setText(text)
             self._count_label.setVisible(bool(text))
             self._row.activate()
@@ -317,22 +328,23 @@ class SummaryStrip(QFrame):
         """Set below which widths of the strip the purpose, the share and the estimate are shortened."""
         bold, second = (self._counts.fontMetrics(), self._count_label.fontMetrics())
         labels = [second.horizontalAdvance(label) for label in self._count_labels]
-        counts, gap = bold.horizontalAdvance(self._counts.text()) + 2, 6
+        counts, gap = bold.horizontalAdvance(self._counts.text()) + 2, _LABEL_GAP
         chips, small = self._chips.sizeHint().width(), self._purpose.fontMetrics()
         purposes = [small.horizontalAdvance(text) + 2 for text in (self._purpose.text(), PURPOSE_SHORT)]
         sides = 2 * self._row.spacing() + 2 * EDGE
-        needed = []
+        needed, self._beside = [], []
         for level, (label, purpose) in enumerate(((0, 0), (0, 1), (1, 1), (1, 1))):
             self._level = level
             self._show_estimate(vote, columns, stale=stale)
             right = max(self.badge.sizeHint().width(), purposes[purpose]) + self.estimate.sizeHint().width()
             needed.append(max(labels[label] + gap + counts, chips) + right + sides)
+            self._beside.append(right + sides)
         self._needed = needed[:-1]
-        self._least_width = self._chips.minimumSizeHint().width() + right + sides
+        self._least_width = max(labels[1] + gap + min(counts, chips), chips) + right + sides
         self.updateGeometry()
 
     def minimumSizeHint(self) -> QSize:
-        """As wide as the shortest texts need, or the texts shown now would keep the panel wide."""
+        """As wide as the shorter texts need: those shown now would keep the panel wide."""
         return QSize(
             self._least_width or super().minimumSizeHint().width(), super().minimumSizeHint().height()
         )
@@ -461,7 +473,6 @@ class EstimateView(QWidget):
         self.setAccessibleName(
             tr("Estimate {share:.2f}, {low:.2f} to {high:.2f}", share=share, low=low, high=high)
         )
-        self.updateGeometry()
         self.update()
 
     def sizeHint(self) -> QSize:

@@ -285,7 +285,7 @@ def read_vector(file: Path, width: int | None = None) -> npt.NDArray[np.float64]
             ),
             "Save one vector: (d,) or (1, d) numbers.",
         )
-    return checked_vector(array.reshape(-1), file.name, width)
+    return checked_vector(array.reshape(-1), _quoted(file), width)
 
 
 def checked_vector(vector: npt.ArrayLike, source: str, width: int | None = None) -> npt.NDArray[np.float64]:
@@ -299,7 +299,7 @@ def checked_vector(vector: npt.ArrayLike, source: str, width: int | None = None)
     if not np.isfinite(found).all():
         raise BadInput(
             tr_lazy(
-                "The number {n} of '{source}' is not finite.",
+                "{source} has no finite number at place {n}.",
                 n=int(np.flatnonzero(~np.isfinite(found))[0]) + 1,
                 source=source,
             ),
@@ -308,7 +308,7 @@ def checked_vector(vector: npt.ArrayLike, source: str, width: int | None = None)
     if width is not None and len(found) != width:
         raise BadInput(
             tr_lazy(
-                "'{source}' has {n} numbers, and the features of the metric have {width}.",
+                "{source} has {n} numbers, and the features of the metric have {width}.",
                 source=source,
                 n=len(found),
                 width=width,
@@ -768,7 +768,10 @@ def _check_count(n_ids: int, n_rows: int, source: str) -> None:
 def _wrong_count(n_ids: int, n_rows: int, source: str) -> BadInput:
     return BadInput(
         tr_lazy(
-            "{source} has {n_rows:,} vectors and {n_ids:,} ids.", source=source, n_rows=n_rows, n_ids=n_ids
+            "There are {n_ids:,} ids for the {n_rows:,} vectors of {source}.",
+            source=source,
+            n_rows=n_rows,
+            n_ids=n_ids,
         ),
         "Give one id for each vector, in the order of the rows.",
     )

@@ -118,7 +118,7 @@ def given_vector(loaded: LoadedMetric, query: Query) -> Matrix:
         BadInput: it has not the width of the features, or a number is not finite.
     """
     assert query.vector is not None
-    return checked_vector(query.vector, tr_lazy("the vector"), len(loaded.feature_set.columns))
+    return checked_vector(query.vector, tr_lazy("The vector"), len(loaded.feature_set.columns))
 
 
 def check_not_sealed(loaded: LoadedMetric, query: Query) -> None:

@@ -77,6 +77,31 @@ def test_what_a_plugin_raises_is_said_to_be_its_own(whiten: str) -> None:
         registry.make_learner("whiten", floor=0.5).fit(np.eye(4))
 
 
+@pytest.mark.parametrize(
+    ("learnt", "says"),
+    [
+        (
+            "LearntMap(np.full((2, 3), np.nan))",
+            "ValueError: _learn gave a matrix with values that are not finite",
+        ),
+        ("LearntMap(np.eye(2))", r"ValueError: _learn gave a matrix \(2, 2\) of float64 and not \(m, 3\)"),
+        ("LearntMap(np.zeros(3))", r"ValueError: _learn gave a matrix \(3,\) of float64"),
+        ("(np.eye(3),)", "TypeError: _learn gave tuple and not LearntMap"),
+        ("exit(3)", "SystemExit: 3"),
+    ],
+)
+def test_what_a_plugin_gives_that_is_no_map_is_said_to_be_its_own(
+    tmp_path, monkeypatch, learnt, says
+) -> None:
+    source = LEARNER.replace("if self.floor == 0.5:", f"if self.floor == 0.5: return {learnt}")
+    source = source.replace('            raise RuntimeError("no floor")\n', "")
+    install(tmp_path, monkeypatch, "semblance-whiten", {"learner": "whiten = {module}:Whiten"}, source)
+    X, y = np.random.default_rng(0).normal(size=(20, 3)), np.repeat(["a", "b"], 10)
+    with pytest.raises(SemblanceError, match=f"'whiten' of the package semblance-whiten 1.2 failed: {says}"):
+        registry.make_learner("whiten", floor=0.5).fit(X, y)
+    assert registry.make_learner("whiten", floor=0.2).fit(X, y).metric().card.parameters == {"floor": 0.2}
+
+
 BROKEN = {
     "raises": (
         "raise OSError('no licence')",

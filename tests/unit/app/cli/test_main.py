@@ -397,6 +397,14 @@ def test_an_extraction_without_any_result_is_reported(run_command, tmp_path):
     assert err.count("\n") == 1
 
 
+def test_an_evaluation_without_any_score_is_reported_after_its_list(run_command, tmp_path):
+    (tmp_path / "equal.csv").write_text("a,b,label\n" + "1,2,x\n1,2,y\n" * 20)
+    arguments = ("--table", tmp_path / "equal.csv", "--learner", "euclidean,pca", "--protocol", "bdm")
+    status, out, err = run_command("evaluate", *arguments, "--repeats", "1", "--json")
+    assert (status, len(json.loads(out)["failed"])) == (1, 2)
+    assert err.startswith("No learner could be measured. The first reason: ")
+
+
 def test_a_folder_of_another_user_is_no_defect(run_command, library, monkeypatch):
     def refuse(*args: object) -> None:
         raise PermissionError(errno.EACCES, "Permission denied", str(library / "catalogue.sqlite"))

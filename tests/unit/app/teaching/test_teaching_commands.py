@@ -175,7 +175,11 @@ def test_the_quiz_covers_findings_and_stores_no_answer(commands, context, path, 
     quiz = commands._quiz
     assert [button.text() for button in quiz.buttons] == ["benign", "malignant"]
     for number in range(2):
-        assert quiz.answer.text() == "What does it show?" and not quiz.next_button.isEnabled()
+        assert (
+            "What does it show?" in quiz.question.text()
+            and not quiz.answer.text()
+            and not quiz.next_button.isEnabled()
+        )
         qtbot.mouseClick(quiz.buttons[0], Qt.MouseButton.LeftButton)
         assert (
             quiz.answered == number + 1 and quiz.next_button.isEnabled() and not quiz.buttons[1].isEnabled()

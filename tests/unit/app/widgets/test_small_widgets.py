@@ -31,7 +31,7 @@ from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.tables import FactList
 from semblance.app.window.start_page import RecentLine, StartPage
 from tests.helpers.gallery import PAGES, page
-from tests.helpers.widgets import show_widget
+from tests.helpers.widgets import Paints, show_widget
 
 
 def button(widget: QWidget, text: str) -> QPushButton:
@@ -51,6 +51,30 @@ def test_names_with_line_breaks_and_marks_of_direction_are_spelled_out(qtbot) ->
     assert "\u202e" not in label.toolTip()
     assert chip.accessibleName() == chip.toolTip() == shown
     assert facts.text("Patient") == shown
+
+
+@pytest.mark.parametrize(
+    ("make", "show"),
+    [
+        (lambda: Segmented([("a", "A"), ("b", "B")]), lambda choice, text: choice.set_value(text)),
+        (lambda: Segmented([("x", "a")]), lambda choice, text: choice.set_text("x", text)),
+        (lambda: Badge("held-out", "a"), lambda badge, text: badge.set_kind("held-out", text)),
+        (lambda: ElidedLabel("long text"), ElidedLabel.set_short_text),
+    ],
+    ids=["choice", "its text", "badge", "label"],
+)
+def test_what_is_shown_already_is_not_painted_again(qtbot, make, show) -> None:
+    widget = make()
+    show_widget(qtbot, widget, 60, 30)
+    show(widget, "a")
+    QCoreApplication.processEvents()
+    paints = Paints(widget)
+    show(widget, "a")
+    QCoreApplication.processEvents()
+    assert paints.count == 0
+    show(widget, "b")
+    QCoreApplication.processEvents()
+    assert paints.count == 1
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QToolButton
 
 from semblance.app.screenshot import wait_until_idle
 from semblance.app.shell.library_operations import close_library
 from semblance.app.shell.theme import theme
 from semblance.app.window.docks import LibraryIconBar
+from tests.helpers.widgets import Paints
 from tests.helpers.windows import open_window
 
 pytestmark = pytest.mark.usefixtures("without_processes")
@@ -54,19 +55,6 @@ def test_the_focus_follows_a_library_that_collapses_and_expands_and_nothing_move
         assert others
         assert all(bar.isAncestorOf(one) for one in others)
         assert {widget: widget.parent() for widget in parents} == parents
-
-
-class Paints(QObject):
-    """Counts the paints of a widget."""
-
-    def __init__(self, widget):
-        super().__init__(widget)
-        self.count = 0
-        widget.installEventFilter(self)
-
-    def eventFilter(self, _watched, event):  # noqa: N802 - Qt's name
-        self.count += event.type() == QEvent.Type.Paint
-        return False
 
 
 def test_a_collapsing_window_is_painted_once_in_its_final_layout(library):

@@ -216,6 +216,14 @@ def test_training_makes_the_metric_current_and_its_settings_are_checked(lib):
     with pytest.raises(sb.SemblanceError, match="has no parameter 'colour'"):
         lib.train("pca", name="third", colour=1)
     assert lib.use_metric("plain").name == lib.metric().name == "plain"
+    # An object is the metric that was trained, never another one of its name.
+    lib.train("euclidean", name="second", control=False)
+    stale = "Another metric was trained under the name 'second'"
+    with pytest.raises(sb.SemblanceError, match=stale):
+        lib.use_metric(metric)
+    with pytest.raises(sb.SemblanceError, match=stale):
+        lib.search(lib.cases["case_id"][0], metric=metric)
+    lib.use_metric("plain")
 
 
 def test_evaluations_are_those_of_the_command(lib, command):

@@ -74,7 +74,7 @@ HOSTILE = {
     "deep.npy": (lambda f: npy(f, VECTORS[:, :, np.newaxis]), r"\(3, 2, 1\)"),
     "cut.npy": (lambda f: (npy(f, VECTORS), f.write_bytes(f.read_bytes()[:-4])), "the file has"),
     "garbage.npy": (lambda f: f.write_bytes(b"x" * 100), "not a NumPy array file"),
-    "few.npy": (lambda f: npy(f, VECTORS[:2]), "2 vectors and 3 ids"),
+    "few.npy": (lambda f: npy(f, VECTORS[:2]), "3 ids for the 2 vectors"),
     "nan.npy": (lambda f: npy(f, with_gap(np.nan)), r"Row 2 of .* \(b\).*number 2 is NaN"),
     "infinite.npy": (lambda f: npy(f, with_gap(np.inf)), "number 2 is inf"),
     "large.npy": (lambda f: npy(f, with_gap(1e300)), r"number 2 is 1e\+300"),
@@ -152,7 +152,11 @@ def test_a_vector_is_read_in_every_form(tmp_path):
     (tmp_path / "comma.csv").write_text("0,5;-1;3\n")
     for file in tmp_path.iterdir():
         assert read_vector(file, 3).tolist() == expected, file.name
-    for text, says in (('["a"]', "one vector"), ("[1, 1e999]", "not finite"), ("[[1],[2]]", "one vector")):
+    for text, says in (
+        ('["a"]', "one vector"),
+        ("[1, 1e999]", "no finite number at place 2"),
+        ("[[1],[2]]", "one vector"),
+    ):
         (tmp_path / "bad.json").write_text(text)
         with pytest.raises(BadInput, match=says):
             read_vector(tmp_path / "bad.json")

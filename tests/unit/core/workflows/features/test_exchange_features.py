@@ -185,7 +185,7 @@ def test_wrong_ids_are_listed_and_nothing_is_written(library):
         ([*IDS[:5], IDS[0]], "case_id", r"2 rows .*: s/0.png\."),
         ([*PATHS[:5], "77.png"], "path", r"1 of 6 paths .*: 77.png\."),
         (["0.png", *PATHS[:5]], "path", r"2 rows .*: /images/s/0.png, 0.png\."),
-        (PATHS[:5], "case_id", "6 vectors and 5 ids"),
+        (PATHS[:5], "case_id", "5 ids for the 6 vectors"),
     ):
         with pytest.raises(BadInput, match=says):
             add_features(library, "wrong", VECTORS, ids, key=key)
