@@ -146,9 +146,11 @@ class StartPage(QScrollArea):
         self._demo.show_key(self._actions.key_text("demo"))
 
     def show_demo_made(self, *, is_made: bool) -> None:
-        """Show on the button of the demo that it is being made, or offer it."""
+        """Show on the button of the demo that it is being made, or offer it.
+
+        It keeps the keyboard: Enter pressed twice must not open what is beside it.
+        """
         self.demo_button.setText(tr("Making the demo…") if is_made else tr("Try the demo"))
-        self.demo_button.setDisabled(is_made)
 
     def set_recent(self, libraries: Sequence[RecentLibrary]) -> None:
         """Show recent libraries, the newest first. Those that do not exist are marked and can be removed."""

@@ -27,7 +27,11 @@ def test_the_demo_is_shown_before_it_is_complete_and_later_only_opened(monkeypat
     monkeypatch.setattr(demo, "usual_folder", lambda: path)
     monkeypatch.setattr(demo, "make_demo", make)
     with open_window() as window:
-        open_demo(window.context)
+        button = window.start_page.demo_button
+        for _ in range(2):
+            # Pressed again it does not begin again.
+            button.click()
+            assert len(window.jobs.active) == 1 and button.text() == "Making the demo…"
         wait_for(window, lambda: window.state.ranking is not None and not window.jobs.active)
         assert window.state.location == path
         assert window.state.query.case == window.state.columns.ids[0]
