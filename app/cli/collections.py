@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from semblance.app.cli.options import Json, LibraryArgument, case_ids, cleans_pixels, parse_region
+from semblance.app.cli.options import Clean, Json, LibraryArgument, case_ids, cleans_pixels, parse_region
 from semblance.app.cli.output import ConsoleReporter, EntryLines, print_document, printer
 
 commands = typer.Typer(
@@ -98,9 +98,7 @@ def export(
     free_text: Annotated[
         bool, typer.Option("--free-text", help="Include notes and other free text, which may name patients.")
     ] = False,
-    clean: Annotated[
-        list[str] | None, typer.Option(metavar="pixels", help="Black out text burnt into the images.")
-    ] = None,
+    clean: Clean = None,
     as_json: Json = False,
 ) -> None:
     """Write a collection for others. It is de-identified unless --identified is given."""

@@ -85,6 +85,12 @@ def names_in(text: str | None) -> tuple[str, ...]:
     return tuple(one for part in composed(text or "").split(",") if (one := part.strip()))
 
 
+#: Of a command that writes images.
+Clean = Annotated[
+    list[str] | None, typer.Option(metavar="pixels", help="Black out text burnt into the images.")
+]
+
+
 def cleans_pixels(clean: list[str] | None) -> bool:
     """Whether ``--clean`` was given.
 

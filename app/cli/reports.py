@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from semblance.app.cli.options import (
+    Clean,
     CurrentMetric,
     Json,
     LibraryArgument,
@@ -195,9 +196,7 @@ def export_images_(
     marks: Annotated[
         bool, typer.Option("--marks", help="Draw regions and measurements on the images.")
     ] = False,
-    clean: Annotated[
-        list[str] | None, typer.Option(metavar="pixels", help="Black out text burnt into the images.")
-    ] = None,
+    clean: Clean = None,
     identified: Annotated[
         bool, typer.Option(help="Name files by their cases, and copy DICOM files with their headers.")
     ] = False,

@@ -200,9 +200,9 @@ class LibraryPanel(Panel):
         if case_row >= 0 and self.view.value() == PATIENTS:
             self.patients.set_current(case_row)
 
-    def _show_hit(self, case_row: int) -> None:
-        """Show where the case has the words of the filter. The line is there as long as there are words."""
-        hit = self._hits.get(case_row)
+    def _show_hit(self) -> None:
+        """Show where the current case has the words of the filter. The line is there as long as there are words."""
+        hit = self._hits.get(self.grid.current())
         self.hit.setText("" if hit is None else hit_texts(hit)[1])
         self.hit.setVisible(bool(self._hits_text))
 
@@ -213,7 +213,7 @@ class LibraryPanel(Panel):
             self._hits_text = text
             self._hits.clear()
             self._hits_read.clear()
-        self._show_hit(self.grid.current())
+        self._show_hit()
         rows = {self.grid.current(), *map(model.case_row, self.grid.visible_places())} - {NONE}
         missing = sorted(rows - self._hits_read)
         if not text or path is None or not missing:
@@ -224,7 +224,7 @@ class LibraryPanel(Panel):
                 self._hits |= hits
                 self._hits_read.update(missing)
                 self.grid.viewport().update()
-                self._show_hit(self.grid.current())
+                self._show_hit()
 
         job = self._context.jobs.run(
             tr("Reading texts"),

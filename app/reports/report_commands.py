@@ -56,19 +56,16 @@ class ReportCommands(QObject):
         """Choose format and contents beside a preview, and save the report."""
         from semblance.app.reports.report_dialog import ReportDialog, query_selections
 
-        state, query = self._context.state, self._context.state.query
-        if query is None or state.metric is None:
+        state, source = self._context.state, self._context.state.source
+        if source is None or state.metric is None:
             return
-        columns = state.columns
-        ids, index = columns.ids, columns.index_of_id(query.case) if query.case else -1
-        image_name = query.image.name if query.image else ""
         held_out = np.flatnonzero(~np.isin(state.columns.case_row, state.metric.training))
         dialog = ReportDialog(
             self._context,
             query_selections(
-                columns.name(index) if index >= 0 else query.case or image_name,
+                source.label(state.columns),
                 self._shown_case_ids(),
-                [ids[index] for index in held_out.tolist()],
+                [state.columns.ids[index] for index in held_out.tolist()],
             ),
             self._parent,
         )

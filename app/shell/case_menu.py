@@ -25,7 +25,6 @@ class CaseMenu:
 def add_header_entry(menu: QMenu, show_header: Callable[[], object] | None) -> None:
     """Add the entry that shows the header of a file, where there is one."""
     if show_header is not None:
-        from PySide6.QtGui import QKeySequence
+        from semblance.app.shell.keys import native
 
-        key = QKeySequence("Ctrl+H").toString(QKeySequence.SequenceFormat.NativeText)
-        menu.addAction(f"{tr('File header…')}\t{key}", show_header)
+        menu.addAction(f"{tr('File header…')}\t{native('Ctrl+H')}", show_header)

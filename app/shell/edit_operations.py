@@ -13,7 +13,6 @@ from semblance.core.errors import SemblanceError
 from semblance.core.language import tr, tr_n, translate
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.records import Reversal
-from semblance.core.searches.query import Query
 from semblance.core.workflows.library import edit_lesions, undo_edits
 from semblance.core.workflows.library.edit_cases import EditResult, LabelConflict
 from semblance.core.workflows.library.edit_kinds import describe_edit
@@ -211,14 +210,10 @@ def _read_again(context: Context, path: LibraryLocation, then: Callable[[], obje
 def _follow_removed_cases(context: Context) -> None:
     """Search no more with a case that was removed, and go on where it was restored before another one was the query."""
     state = context.state
-
-    def remains(query: Query) -> bool:
-        return query.case is None or state.columns.index_of_id(query.case) >= 0
-
     place = state.history.place
     if state.query is not None:
-        if not remains(state.query):
+        if not state.has_case_of(state.query):
             state.set_query(None)
             state.set_ranked_search(None)
-    elif place >= 0 and remains(state.history.entries[place].search.query):
+    elif place >= 0 and state.has_case_of(state.history.entries[place].search.query):
         search_operations.submit_past_query(context, place)

@@ -304,7 +304,7 @@ class WindowState(QObject):
         self._notify(Change.CASES | Change.METRIC | redrawn | (Change.SEARCH if other else Change(0)))
 
     def _forget_removed(self) -> None:
-        self.history.remove(lambda past: past.query.case is not None and not self._has_case(past.query.case))
+        self.history.remove(lambda past: not self.has_case_of(past.query))
 
     def _choose_defaults(self) -> None:
         assert self.library is not None
@@ -357,8 +357,9 @@ class WindowState(QObject):
             self.awaits_ranking = self.search is not None
         self._notify(change)
 
-    def _has_case(self, case: str) -> bool:
-        return self.columns.index_of_id(case) >= 0
+    def has_case_of(self, query: Query) -> bool:
+        """Whether ``query`` is an image from outside, or a case that the library still has."""
+        return query.case is None or self.columns.index_of_id(query.case) >= 0
 
     def go_to_query(self, place: int) -> bool:
         """Set the query at ``place`` in the history again, with its region, marks and notes; metric and options stay.

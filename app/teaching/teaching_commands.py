@@ -175,10 +175,7 @@ class TeachingCommands(QObject):
     def cases_of_collections(self) -> dict[str, list[str]]:
         """The cases of each collection, each once, by what the collection is called."""
         return {
-            tr("collection {name}", name=one.collection.name): list(
-                dict.fromkeys(item.case for item in one.collection.items)
-            )
-            for one in self._listed
+            tr("collection {name}", name=one.collection.name): one.collection.cases for one in self._listed
         }
 
     def export(self, listed: ListedCollection) -> None:

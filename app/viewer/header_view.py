@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job, WorkerPool
+from semblance.app.shell.query_source import QuerySource
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import plain_tip, set_look, theme, theme_signals
 from semblance.app.widgets.empty_state import EmptyState
@@ -320,6 +321,11 @@ class HeaderPanel(Panel):
         self._wanted = (library, image, place)
         self._show_wanted()
 
+    def read_source(self, source: QuerySource) -> None:
+        """Show the header of a query or case whose image is not loaded."""
+        self._wanted = self._of(source)
+        self._show_wanted()
+
     def follow(self, case_row: int) -> None:
         """Show the header of another case of the open library, if the panel is visible."""
         if case_row >= 0 and self.isVisible():
@@ -327,16 +333,17 @@ class HeaderPanel(Panel):
 
     def _follow_query(self) -> None:
         """Show the header of another query. A panel that is hidden shows nothing of what was before."""
-        row, source = self._state.query_row, self._state.source
-        if row >= 0:
-            wanted: _Shown | None = (self._state.location, row, None)
-        elif source is not None and source.image is not None:
-            wanted = (self._state.location, ImageAddress(source.image), None)
-        else:
-            wanted = None
+        source = self._state.source
+        wanted = None if source is None else self._of(source)
         if wanted != self._query:
             self._query = self._wanted = wanted
             self._show_wanted()
+
+    def _of(self, source: QuerySource) -> _Shown | None:
+        row = self._state.columns.row_of_id(source.case)
+        if row >= 0:
+            return (source.library, row, None)
+        return None if source.image is None else (source.library, ImageAddress(source.image), None)
 
     def _show_wanted(self) -> None:
         if not self.isVisible():

@@ -360,14 +360,28 @@ class Commands(QObject):
             self.read_header(self._panels.compare.current_row())
         elif row is not None:
             self.read_header(row)
-        elif self._panels.query.view.image is not None:
+        elif self._context.state.source is not None:
             self.show_header(self._panels.query.pane)
         elif library.current() >= 0:
             self.read_header(library.current())
 
     def show_header(self, pane: ImagePane) -> None:
-        """Show the header of the file in ``pane``; for a series that of the slice shown."""
-        self.read_header(pane.source[1], pane.place)
+        """Show the header of the file in ``pane``; for a series that of the slice shown, and while another image is
+        loading that of its file."""
+        coming = None
+        if pane is self._panels.query.pane and not self._panels.query.shows_query:
+            coming = self._context.state.source
+        elif (
+            self._full.is_full_size
+            and pane is self._panels.large.pane
+            and not self._panels.large.shows_source
+        ):
+            coming = self._panels.large.source
+        if coming is None:
+            self.read_header(pane.source[1], pane.place)
+        else:
+            self._layout.show_list("header", self._panels.file_header)
+            self._panels.file_header.read_source(coming)
 
     def read_header(self, what: int | ImageAddress, place: int | None = None) -> None:
         """Show the header of the file of a case in this row, or at this address."""

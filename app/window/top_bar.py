@@ -285,9 +285,11 @@ class TopBar(QFrame):
             (slider.width_with(labels=labels) if has_slider else 0) for labels in (False, True)
         )
         self._menus_width = self.menus.sizeHint().width()
-        values = sum(choice.preferred_width(labelled=False) for choice in choices)
-        readable = sum(min(theme().px(READABLE), one.preferred_width(labelled=False)) for one in choices)
-        if (lacking := readable - self._rest_beside("")) > 0:
+        unlabelled_widths = [choice.preferred_width(labelled=False) for choice in choices]
+        values = sum(unlabelled_widths)
+        readable = sum(min(theme().px(READABLE), width) for width in unlabelled_widths)
+        is_tight = self._rest_beside(self._commands_text) < readable
+        if is_tight and (lacking := readable - self._rest_beside("")) > 0:
             # The last menus go behind a sign rather than what is shown into two letters.
             self._menus_width = max(self._menus_width // LEAST_MENUS, self._menus_width - lacking)
         self.menus.setFixedWidth(self._menus_width)
@@ -316,8 +318,7 @@ class TopBar(QFrame):
             and self.width() >= theme().px(LABELS_MIN_WIDTH)
             and available >= sum(choice.width_with_label() for choice in choices)
         )
-        widths = [choice.preferred_width(labelled=labels) for choice in choices]
-        unlabelled_widths = [choice.preferred_width(labelled=False) for choice in choices]
+        widths = [one.preferred_width(labelled=True) for one in choices] if labels else unlabelled_widths
         if labels and sum(widths) > available >= sum(unlabelled_widths):
             # The whole value is more useful than its label.
             labels, widths = False, unlabelled_widths

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.features.places import Descriptions, PlaceGrid
-from semblance.core.imaging.burnt_in_marks import hide_marks, may_have_marks
+from semblance.core.imaging.burnt_in_marks import BurntInMarks, find_marks, hide_marks, may_have_marks
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.volume import Stack
@@ -121,9 +121,14 @@ class Extractor(abc.ABC):
 
     def visible(self, image: Image) -> Image:
         """``image`` as it is measured: without its burnt-in marks, unless the settings keep them."""
-        if image.hidden_marks is not None or self.settings.get(BURNT_IN_MARKS) != HIDE:
-            return image
-        return hide_marks(image) if may_have_marks(image) else image
+        return hide_marks(image) if image.hidden_marks is None and self._looks_for_marks(image) else image
+
+    def marks_in(self, image: Image) -> BurntInMarks | None:
+        """The burnt-in marks that are hidden from it in ``image``, or ``None``."""
+        return find_marks(image) if self._looks_for_marks(image) else None
+
+    def _looks_for_marks(self, image: Image) -> bool:
+        return self.settings.get(BURNT_IN_MARKS) == HIDE and may_have_marks(image)
 
     @property
     def batch(self) -> int:

@@ -114,7 +114,11 @@ def mark_boxes(image: Image) -> tuple[Region, ...]:
 
 def hide_marks(image: Image) -> Image:
     """``image`` with its marks filled in from what surrounds them, which its ``hidden_marks`` counts."""
-    found = find_marks(image)
+    return without_marks(image, find_marks(image))
+
+
+def without_marks(image: Image, found: BurntInMarks | None) -> Image:
+    """As :func:`hide_marks`, with what :func:`find_marks` found in ``image``."""
     if found is None:
         return replace(image, hidden_marks=0)
     return replace(image, pixels=_filled(image.pixels, found.mask), hidden_marks=len(found.boxes))

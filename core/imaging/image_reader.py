@@ -21,7 +21,7 @@ from semblance.core.imaging.formats import DICOM, HEAD_BYTES, TIFF, sniff
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.raster import decode, unit_range
-from semblance.core.imaging.region import Region
+from semblance.core.imaging.region import Region, shown_slice
 from semblance.core.imaging.slice_plane import SlicePlane
 from semblance.core.imaging.stacks import SPACING, FileStack, array_stack, is_volume_shape, stored_spacing
 from semblance.core.imaging.thumbnail import LONGEST, ImageFacts, inspect, inspect_image
@@ -459,12 +459,6 @@ class ImageReader:
         if len(self._array_files) > _OPEN_CONTAINERS:
             self._array_files.popitem(last=False)[1][1].close()
         return cached
-
-
-def shown_slice(depth: int, region: Region | None = None) -> int:
-    """Which of ``depth`` slices represents the volume: the middle of ``region``, else of all of them."""
-    middle = None if region is None else region.middle_slice
-    return depth // 2 if middle is None else min(max(middle, 0), depth - 1)
 
 
 def open_image(where: str | Path | ImageAddress, region: Region | None = None) -> Image:

@@ -171,3 +171,9 @@ def region_of_mask(mask: npt.NDArray[np.bool_], z: int | None = None) -> Region:
     first = None if z is None and mask.ndim == 2 else (z or 0) + front
     outline = MaskOutline.of(inside)
     return Region(left, top, right - left, bottom - top, outline, first, back - front)
+
+
+def shown_slice(depth: int, region: Region | None = None) -> int:
+    """Which of ``depth`` slices represents the volume: the middle of ``region``, else of all of them."""
+    middle = None if region is None else region.middle_slice
+    return depth // 2 if middle is None else min(max(middle, 0), depth - 1)

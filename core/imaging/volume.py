@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadInput
 from semblance.core.imaging.image import Image, ValueScale
-from semblance.core.imaging.region import Region
+from semblance.core.imaging.region import Region, shown_slice
 from semblance.core.imaging.slice_plane import StackLocation
 from semblance.core.language import tr_lazy
 from semblance.core.limits import MAX_ARRAY_BYTES, size_text
@@ -104,8 +104,7 @@ class Stack(abc.ABC):
 
     def middle(self, region: Region | None = None) -> int:
         """The slice to show first: the middle of ``region``, else of the stack."""
-        slice_index = None if region is None else region.middle_slice
-        return len(self) // 2 if slice_index is None else min(max(slice_index, 0), len(self) - 1)
+        return shown_slice(len(self), region)
 
     def volume(
         self, box: Region | None = None, on_slice_read: Callable[[int], object] | None = None

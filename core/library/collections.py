@@ -52,6 +52,11 @@ class Collection:
     created: str
     items: tuple[CollectionItem, ...] = ()
 
+    @property
+    def cases(self) -> list[str]:
+        """The cases of the items in order, each once."""
+        return list(dict.fromkeys(item.case for item in self.items))
+
 
 class CollectionTable:
     """The teaching collections of a library; every change is a transaction.

@@ -16,8 +16,7 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadArguments
 from semblance.core.imaging.image_address import ImageAddress
-from semblance.core.imaging.image_reader import shown_slice
-from semblance.core.imaging.region import Region
+from semblance.core.imaging.region import Region, shown_slice
 from semblance.core.language import tr_lazy
 from semblance.core.library.case_names import SHIFTED
 

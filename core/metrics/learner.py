@@ -206,6 +206,9 @@ class TupleScores:
                 "There is not one finding for each of two or more rows.", "Give y with a finding a row."
             )
         k, shares = min(NEAREST, len(rows) - 1), []
+        if metric.distance.ties:
+            with as_value_errors():
+                after_steps = metric.transform(rows)
         for start in range(0, len(rows), _BLOCK):
             block = np.arange(start, min(start + _BLOCK, len(rows)))
             with as_value_errors():
@@ -213,8 +216,6 @@ class TupleScores:
             distances[np.arange(len(block)), block] = np.inf
             keys = [distances]
             if metric.distance.ties:
-                with as_value_errors():
-                    after_steps = metric.transform(rows)
                 keys.insert(0, LinearDistance(after_steps.shape[1]).between(after_steps[block], after_steps))
             nearest = np.lexsort(keys)[:, :k]
             shares.append(np.mean(y[nearest] == y[block, np.newaxis], axis=1))

@@ -18,6 +18,7 @@ _ARCHIVE_ATTRIBUTES = frozenset(
 )
 #: Names of files, which may name the patient.
 FILE_ATTRIBUTES = frozenset(("file", "filename", "path", "mask", "masks"))
+_IDENTIFIED_ONLY = _ARCHIVE_ATTRIBUTES | FILE_ATTRIBUTES
 #: All ages from this one on are one group, because few people are as old (PS3.15, HIPAA's limit of 89 years).
 _OLDEST = 90
 
@@ -154,7 +155,7 @@ def shown_attributes(attributes: Mapping[str, str], *, identified: bool, free_te
     for name, value in sorted(attributes.items()):
         allow = _ALLOWED.get(name.strip().lower())
         allowed = None if allow is None else allow(value.strip())
-        if name in _ARCHIVE_ATTRIBUTES | FILE_ATTRIBUTES or is_identifying(name):
+        if name in _IDENTIFIED_ONLY or is_identifying(name):
             shown_value = value if identified else None
         elif allowed is not None:
             shown_value = value if identified else allowed

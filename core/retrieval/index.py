@@ -332,7 +332,7 @@ class Index:
             nearest = self._ties.search(tie_query, k - inner, among).rows
             rows = np.concatenate([rows[:inner], nearest])
         rows, distances = rows[:k], distances[:k]
-        order = np.lexsort((rows, self._ties.distances(tie_query, rows), distances))
+        order = nearest_first(distances, self._ties.distances(tie_query, rows), rows)
         return NearestRows(rows[order], distances[order])
 
 
@@ -377,6 +377,12 @@ def check_filter(allowed: npt.NDArray[np.bool_] | None, n: int) -> None:
     """
     if allowed is not None and allowed.shape != (n,):
         raise BadInput("The filter does not fit the index.")
+
+
+def nearest_first(distances: Matrix, ties: Matrix | None, rows: Rows) -> Rows:
+    """(r,) the order of ``rows`` (r,) by ``distances`` (r,), equal ones by ``ties`` (r,), then by row number."""
+    order: Rows = np.lexsort((rows, distances) if ties is None else (rows, ties, distances))
+    return order
 
 
 def checked_query(query: npt.ArrayLike, n_features: int) -> Matrix:
@@ -449,10 +455,7 @@ class DistanceIndex:
         distances = self._measure(rows, q)
         near = np.flatnonzero(distances <= np.partition(distances, k - 1)[k - 1])
         rows, distances = rows[near], distances[near]
-        keys: list[npt.NDArray[np.generic]] = [rows, distances]
-        if (ties := self.tie_distances(rows, tie_query)) is not None:
-            keys.insert(1, ties)
-        order = np.lexsort(tuple(keys))[:k]
+        order = nearest_first(distances, self.tie_distances(rows, tie_query), rows)[:k]
         return NearestRows(rows[order], distances[order])
 
     def distances(self, query: npt.ArrayLike, rows: Rows) -> Matrix:

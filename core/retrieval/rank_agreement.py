@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.retrieval.index import DistanceIndex, Index, Rows
+from semblance.core.retrieval.index import DistanceIndex, Index, Rows, nearest_first
 from semblance.core.retrieval.ranking import EmbeddedQuery, Ranking, rank
 
 #: Two-sided 95 % of the normal distribution.
@@ -89,10 +89,8 @@ def whole_order(
         shown_keys = keys[first.rows]
         rest &= ~np.isin(keys, shown_keys[shown_keys >= 0])
     rows = np.flatnonzero(rest)
-    by = [index.distances(query.embedded, rows)]
-    if (ties := index.tie_distances(rows, query.tie_break)) is not None:
-        by.insert(0, ties)
-    rows = rows[np.lexsort(by)]
+    distances, ties = index.distances(query.embedded, rows), index.tie_distances(rows, query.tie_break)
+    rows = rows[nearest_first(distances, ties, rows)]
     if keys is not None:
         mine = keys[rows]
         stays = mine < 0

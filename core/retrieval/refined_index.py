@@ -7,7 +7,15 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadInput
 from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackForm, InitialWeights
-from semblance.core.retrieval.index import DistanceIndex, Index, Matrix, NearestRows, Rows, check_filter
+from semblance.core.retrieval.index import (
+    DistanceIndex,
+    Index,
+    Matrix,
+    NearestRows,
+    Rows,
+    check_filter,
+    nearest_first,
+)
 
 #: Rows compared at once, so that results stay in the cache.
 _ROWS = 8192
@@ -90,7 +98,7 @@ class RefinedIndex:
             return NearestRows(np.empty(0, dtype=np.int64), np.empty(0))
         rows = self._candidates(k, allowed)
         distances = self._measure(rows)
-        order = np.lexsort((self.tie_distances(rows, tie_query), distances))[:k]
+        order = nearest_first(distances, self.tie_distances(rows, tie_query), rows)[:k]
         return NearestRows(rows[order], distances[order])
 
     def tie_distances(self, rows: Rows, tie_query: npt.ArrayLike | None) -> Matrix:

@@ -181,6 +181,11 @@ class FullSizePage(FullPage):
         """The case or file that is shown."""
         return self._source
 
+    @property
+    def shows_source(self) -> bool:
+        """Whether its image is shown, not still loading."""
+        return self._loaded is not None
+
     def show_source(self, source: QuerySource) -> None:
         """Show a case of the open library, or a file."""
         self._cancel_job()

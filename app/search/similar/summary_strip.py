@@ -334,8 +334,7 @@ class SummaryStrip(QFrame):
         sides = 2 * self._row.spacing() + 2 * EDGE
         needed, self._beside = [], []
         for level, (label, purpose) in enumerate(((0, 0), (0, 1), (1, 1), (1, 1))):
-            self._level = level
-            self._show_estimate(vote, columns, stale=stale)
+            self._show_numbers(vote, columns, level, stale=stale)
             right = max(self.badge.sizeHint().width(), purposes[purpose]) + self.estimate.sizeHint().width()
             needed.append(max(labels[label] + gap + counts, chips) + right + sides)
             self._beside.append(right + sides)
@@ -358,11 +357,11 @@ class SummaryStrip(QFrame):
         )
         return self._level != before
 
-    def _show_estimate(self, vote: Vote, columns: CaseColumns, *, stale: bool) -> None:
+    def _show_numbers(self, vote: Vote, columns: CaseColumns, level: int, *, stale: bool) -> None:
+        """Show the estimate and its badge, as short as ``level`` says."""
         assert vote.probability is not None and vote.interval is not None and vote.finding is not None
         low, high = vote.interval
-        second, narrow = theme().second, self._level > SHARE_BELOW
-        several = len(vote.findings) > 2
+        second, narrow = theme().second, level > SHARE_BELOW
         # The finding's letter, or its name if no single case has it.
         letter = columns.letters.get(vote.finding, vote.finding)
         label_text = letter if narrow else tr("estimate {finding}", finding=letter)
@@ -370,13 +369,25 @@ class SummaryStrip(QFrame):
             # Two numbers side by side would read as one.
             label_text += ":"
         has_share = vote.library_share is not None and vote.prevalence is None
-        has_share = has_share and self._level <= SHORT_PURPOSE
+        has_share = has_share and level <= SHORT_PURPOSE
         of_library = tr(" at {share:.0%} in this library", share=vote.library_share) if has_share else ""
         self.estimate.setText(
             f'<span style="color:{second}">{html.escape(visible(label_text))}</span> '
             f'<b>{format_number(vote.probability, ".2f")}</b> <span style="color:{second}">'
             f"({localise_number(f'{low:.2f}–{high:.2f}')}){html.escape(of_library)}</span>"
         )
+        if stale:
+            self.badge.set_kind("stale")
+        else:
+            is_held_out = vote.measured_on == HELD_OUT_PATIENTS
+            short = (tr("held-out") if is_held_out else tr("unknown")) if narrow else ""
+            self.badge.set_kind("held-out" if is_held_out else "unknown", short)
+
+    def _show_estimate(self, vote: Vote, columns: CaseColumns, *, stale: bool) -> None:
+        assert vote.probability is not None and vote.interval is not None and vote.finding is not None
+        self._show_numbers(vote, columns, self._level, stale=stale)
+        low, high = vote.interval
+        several = len(vote.findings) > 2
         share, interval = vote.probability, (low, high)
         ends: tuple[ScaleEnd, ScaleEnd] = (None, finding_code(vote.finding, columns))
         if not several:
@@ -398,12 +409,6 @@ class SummaryStrip(QFrame):
             tested_on = tr_name(vote.measured_on or "")
             widget.setAccessibleName(tr("{estimate}, tested on {what}", estimate=text, what=tested_on))
             widget.setToolTip(plain_tip(f"{text}.\n{_ESTIMATE_TIP}"))
-        if stale:
-            self.badge.set_kind("stale")
-        else:
-            is_held_out = vote.measured_on == HELD_OUT_PATIENTS
-            short = (tr("held-out") if is_held_out else tr("unknown")) if narrow else ""
-            self.badge.set_kind("held-out" if is_held_out else "unknown", short)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

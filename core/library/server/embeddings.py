@@ -114,19 +114,18 @@ class ServerEmbedding:
         return self._table.c.near.op("<->")(sa.cast(near, _HalfVector(len(self._centre))))
 
     def _read(self, query: sa.Select[Any], settings: dict[str, Any] | None = None) -> tuple[Rows, Matrix]:
-        with contextlib.ExitStack() as stack:
-            connection = self._connection
-            if connection is None and not settings:
-                # A single statement needs no transaction.
-                stack.enter_context(self._catalogue.errors())
-                connection = stack.enter_context(self._catalogue.engine.connect())
-            connection = connection or stack.enter_context(self._catalogue.snapshot())
-            if settings:
-                chosen = [sa.func.set_config(name, str(value), True) for name, value in settings.items()]
-                connection.execute(sa.select(*chosen))
-            rows = connection.execute(query).all()
-        cases = np.array([r[0] for r in rows], dtype=np.int64)
-        values = np.frombuffer(b"".join(r[1] for r in rows), dtype="<f8").astype(np.float64)
+        if self._connection is None and not settings:
+            # A single statement needs no transaction.
+            rows = self._catalogue.read(query)
+        else:
+            with contextlib.ExitStack() as stack:
+                connection = self._connection or stack.enter_context(self._catalogue.snapshot())
+                if settings:
+                    chosen = [sa.func.set_config(name, str(value), True) for name, value in settings.items()]
+                    connection.execute(sa.select(*chosen))
+                rows = connection.execute(query).all()
+        cases = np.array([r.case for r in rows], dtype=np.int64)
+        values = np.frombuffer(b"".join(r.exact for r in rows), dtype="<f8").astype(np.float64)
         return cases, values.reshape(len(cases), len(self._centre))
 
 

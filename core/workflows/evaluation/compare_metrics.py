@@ -9,7 +9,7 @@ import numpy as np
 from semblance.core.evaluation.search_rankings import VOTERS
 from semblance.core.language import tr_lazy
 from semblance.core.library.location import LibraryLocation
-from semblance.core.retrieval.index import CaseRow, DistanceIndex, Index, Matrix, Rows
+from semblance.core.retrieval.index import CaseRow, DistanceIndex, Index, Matrix, Rows, nearest_first
 from semblance.core.retrieval.rank_agreement import RankAgreement, kendall, ranks_in, shared, whole_order
 from semblance.core.retrieval.ranking import EmbeddedQuery, rank
 from semblance.core.searches.query import Query, check_one_query
@@ -236,10 +236,12 @@ class _MetricSearch:
             if (at := loaded.position_of(row)) is not None
         ]
         places = np.array([at for _, at in known], dtype=np.int64)
-        keys = [places, self.index.distances(embedded.embedded, places)]
-        if (ties := self.index.tie_distances(places, embedded.tie_break)) is not None:
-            keys.insert(1, ties)
-        return kendall([place for place, _ in known], np.lexsort(tuple(keys)).argsort())
+        order = nearest_first(
+            self.index.distances(embedded.embedded, places),
+            self.index.tie_distances(places, embedded.tie_break),
+            places,
+        )
+        return kendall([place for place, _ in known], order.argsort())
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,8 +26,8 @@ from semblance.core.features.places import PLACES, PlaceCoding
 from semblance.core.features.registry import make_extractor
 from semblance.core.imaging.burnt_in_marks import MARKS_ATTRIBUTE, hide_marks, mark_boxes, may_have_marks
 from semblance.core.imaging.image import Image
-from semblance.core.imaging.image_reader import ImageReader, shown_slice
-from semblance.core.imaging.region import Region
+from semblance.core.imaging.image_reader import ImageReader
+from semblance.core.imaging.region import Region, shown_slice
 from semblance.core.imaging.volume import Stack
 from semblance.core.json_document import JsonDocument
 from semblance.core.language import tr_lazy
@@ -301,7 +301,8 @@ class _Extraction:
                 done, _ = wait(self._running, timeout=0.1, return_when=FIRST_COMPLETED)
                 if not self._running:
                     time.sleep(0.05)
-                for future in done:
+                # In the order of submission, because what is to be measured first is written first.
+                for future in [one for one in self._running if one in done]:
                     self._write_result(self._running.pop(future))
                 self._reporter.progress(
                     sum(self._done_counts.values()),

@@ -159,8 +159,7 @@ def cases_of_collection(library: LibraryLocation, name: str, *, reporter: Report
     Raises:
         BadInput: there is none.
     """
-    items = cached_library(library).collections.get(name).items
-    return list(dict.fromkeys(item.case for item in items))
+    return cached_library(library).collections.get(name).cases
 
 
 def check_export(cases: Sequence[str], out: Path) -> None:

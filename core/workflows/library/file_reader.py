@@ -10,7 +10,8 @@ from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.imaging.formats import DICOM, TIFF, check_whole, sniff
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.image_address import ImageAddress
-from semblance.core.imaging.image_reader import ImageReader, shown_slice
+from semblance.core.imaging.image_reader import ImageReader
+from semblance.core.imaging.region import shown_slice
 from semblance.core.imaging.thumbnail import inspect, thumbnail
 from semblance.core.imaging.volume_files import volume_format
 from semblance.core.imaging.zip_archive import ZipArchive

@@ -19,9 +19,8 @@ from semblance.core.imaging import ImageAddress, ImageReader, open_image
 from semblance.core.imaging.deidentification.deidentify_dataset import DeidentificationChanges, deidentify
 from semblance.core.imaging.deidentification.profile import Profile
 from semblance.core.imaging.hide_text import TextHider
-from semblance.core.imaging.image_reader import shown_slice
 from semblance.core.imaging.pseudonyms import Pseudonyms
-from semblance.core.imaging.region import Region
+from semblance.core.imaging.region import Region, shown_slice
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.records import CaseDetails, account
 from semblance.core.reports.dicom.common import SourceObject, encoded
@@ -172,7 +171,7 @@ class _Objects:
         if case is None:
             return
         with ImageReader() as reader:
-            slices = case.address.slices or _frames(reader, case.address)
+            slices = _slices(reader, case.address)
             for where, figures in figures_by_image(case.figures).items():
                 place = shown_slice(len(slices)) if where.slice is None else where.slice
                 header, frame = None, None
@@ -280,7 +279,7 @@ class _Objects:
         found: list[RegionOutline] = []
         headers: dict[tuple[Path, str], Dataset | None] = {}
         with ImageReader() as reader:
-            slices = address.slices or _frames(reader, address)
+            slices = _slices(reader, address)
             shown = shown_slice(len(slices), region)
             places = [shown] if region.z is None else range(region.z, region.z + region.depth)
             for place in places:
@@ -479,7 +478,7 @@ def referred_object(
     Raises:
         BadInput: one cannot be read or de-identified.
     """
-    slices = address.slices or _frames(reader, address)
+    slices = _slices(reader, address)
     last = len(slices) - 1
     wanted = (
         range(len(slices))
@@ -519,10 +518,12 @@ def _referred_header(
     return header
 
 
-def _frames(reader: ImageReader, address: ImageAddress) -> tuple[ImageAddress, ...]:
-    """The slices of an object with several frames, in the order of space; else only ``address``."""
+def _slices(reader: ImageReader, address: ImageAddress) -> tuple[ImageAddress, ...]:
+    """The slices of a volume, or of an object with several frames in the order of space; else only ``address``."""
     from semblance.core.imaging.dicom.images import DicomImages
 
+    if address.slices:
+        return address.slices
     if address.frame is not None:
         return (address,)
     with reader.dicom_file(address) as file:

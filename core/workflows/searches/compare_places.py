@@ -11,10 +11,9 @@ import numpy.typing as npt
 
 from semblance.core.features.encoder.efficientnet import LEVEL_WIDTH, PLACE_BLOCK, WIDTH, level_map
 from semblance.core.features.encoder.extractor import Encoder
-from semblance.core.features.extractor import BURNT_IN_MARKS, HIDE
 from semblance.core.features.places import Floats, PlaceGrid
 from semblance.core.features.registry import make_extractor
-from semblance.core.imaging.burnt_in_marks import find_marks, may_have_marks
+from semblance.core.imaging.burnt_in_marks import BurntInMarks, without_marks
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Box, Region
 from semblance.core.language import tr_lazy, tr_lazy_n
@@ -147,7 +146,11 @@ def compare_places(
     Raises:
         BadInput: an image that the encoder cannot measure.
     """
-    prepared = [extractor.prepare(image, region) for image, region in images]
+    marks = [extractor.marks_in(image) for image, _ in images]
+    prepared = [
+        extractor.prepare(without_marks(image, found), region)
+        for (image, region), found in zip(images, marks, strict=True)
+    ]
     is_levels = rows.shape[1] == LEVEL_WIDTH
     names = LEVEL_MAPS if is_levels else (*FEATURE_MAPS, _MAP)
     maps = extractor.maps(prepared, names)
@@ -162,7 +165,7 @@ def compare_places(
     described = (maps[0][_MAP].transpose(1, 2, 0), maps[1][_MAP].transpose(1, 2, 0))
     grey = [MeasuredGrey(one, side) for one in prepared]
     flat = [np.array([one.is_flat(place) for place in range(side * side)]) for one in grey]
-    filled = [_filled_places(extractor, image, grid) for (image, _), grid in zip(images, boxes, strict=True)]
+    filled = [_filled_places(found, grid) for found, grid in zip(marks, boxes, strict=True)]
     matched = match_images(
         described, mean, (occluded[0].map, occluded[1].map), (flat[0], flat[1]), (filled[0], filled[1])
     )
@@ -222,14 +225,13 @@ def compare_places(
     )
 
 
-def _filled_places(extractor: Encoder, image: Image, grid: PlaceGrid) -> npt.NDArray[np.bool_]:
-    """(p,) the places of ``image`` with burnt-in annotations, which ``extractor`` fills in before it looks, and those
-    beside them, which see the filling too."""
+def _filled_places(marks: BurntInMarks | None, grid: PlaceGrid) -> npt.NDArray[np.bool_]:
+    """(p,) the places with ``marks``, which are filled in before the encoder looks, and those beside them, which see
+    the filling too."""
     filled = np.zeros(grid.rows * grid.columns, dtype=np.bool_)
-    is_hidden = extractor.settings.get(BURNT_IN_MARKS) == HIDE and may_have_marks(image)
-    marks = find_marks(image) if is_hidden else None
-    for place in range(len(filled) if marks is not None else 0):
-        assert marks is not None
+    if marks is None:
+        return filled
+    for place in range(len(filled)):
         left, top, right, bottom = (round(edge) for edge in grid.place_box(place))
         inside = marks.mask[max(0, top) : bottom, max(0, left) : right]
         filled[place] = inside.size > 0 and inside.mean() > MOST_FILLED

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from semblance.core.retrieval.candidate_index import CandidateIndex
 from semblance.core.retrieval.feedback import CaseScale, FeedbackCases, MarkedIndex
-from semblance.core.retrieval.index import DistanceIndex, Index, Matrix, Rows
+from semblance.core.retrieval.index import DistanceIndex, Index, Matrix, Rows, nearest_first
 from semblance.core.retrieval.place_comparison import CombinedComparison, PlaceComparison
 from semblance.core.retrieval.ranking import (
     CANDIDATES_PER_CASE,
@@ -271,8 +271,7 @@ class MeasuredQuery:
         shown &= self.distances <= self.distances[places].max(initial=-np.inf)
         rows = np.flatnonzero(shown)
         ties = loaded.index.tie_distances(rows, query.tie_break)
-        order = np.lexsort([self.distances[rows]] if ties is None else [ties, self.distances[rows]])
-        rows = rows[order]
+        rows = rows[nearest_first(self.distances[rows], ties, rows)]
         first = first_of_each_key(rows, keys)
         ranks = np.zeros(len(shown), dtype=np.int64)
         ranks[rows[first]] = np.arange(len(first))

@@ -117,6 +117,27 @@ def test_the_header_is_that_of_the_visible_image(library):
         window.panels.lists.close_current()
 
 
+def test_the_header_of_an_image_that_is_still_loading_is_its_own(library):
+    with open_window(library) as window:
+        search_first_case(window)
+        ids, rows = window.state.columns.ids, window.state.columns.case_row
+
+        def header_case() -> str:
+            wait_until_idle(window)
+            values = {line.name: line.value for line in window.panels.file_header.view.rows.found}
+            return Path(values["File"]).name
+
+        # The image of the query before is still on the screen.
+        window.panels.library.grid.activated.emit(int(rows[4]))
+        window.panels.query.header_requested.emit()
+        assert header_case() == Path(ids[4]).name
+        window.parts.full.view_case(int(rows[2]))
+        wait_until_idle(window)
+        window.parts.full.view_case(int(rows[5]))
+        window.context.actions["header"].trigger()
+        assert header_case() == Path(ids[5]).name
+
+
 @pytest.mark.parametrize("page", ["compare", "large"])
 def test_keys_mark_the_case_that_fills_the_window(qtbot, library, page):
     with open_window(library) as window:
