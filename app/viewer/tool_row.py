@@ -134,7 +134,7 @@ class ToolRow(QWidget):
             # Otherwise the layout would shrink the widest button, which has a text.
             button.setMinimumWidth(_min_width(button))
         shown = len(self.tools)
-        while shown > MIN_TOOLS and self._needed_width(shown) > self.width():
+        while not self._is_plain and shown > MIN_TOOLS and self._needed_width(shown) > self.width():
             shown -= 1
         if self._is_plain:
             shown = len(FEW)
