@@ -8,10 +8,13 @@ import zipfile
 
 import numpy as np
 import pytest
+from PIL import Image
 from pydicom import dcmread
 
 from semblance.core.errors import BadArguments, BadInput
+from semblance.core.imaging.measurements import LINE, Figure
 from semblance.core.imaging.region import Region
+from semblance.core.library.annotations import Annotation
 from semblance.core.library.collections import CollectionItem
 from semblance.core.library.export_log import read_exports
 from semblance.core.library.library import Library
@@ -51,6 +54,26 @@ def library(tmp_path_factory):
 def unpacked(file) -> dict[str, bytes]:
     with zipfile.ZipFile(file) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
+
+
+def test_measurements_are_drawn_on_slides_and_in_teaching_sets_when_asked(library, tmp_path):
+    figure = Figure(LINE, ((1.0, 4.0), (12.0, 4.0)))
+    with Library.open(library, writable=True) as opened:
+        (case, *_) = opened.collections.get(NAME).cases
+        opened.annotations.replace(case, [Annotation(LINE, figure.to_json())])
+    images = {}
+    for marks in (False, True):
+        (file,) = export_collection(
+            library, NAME, tmp_path / f"{marks}.zip", CollectionExport(marks=marks)
+        ).files
+        images[marks] = {
+            name: content for name, content in unpacked(file).items() if "case-001" in name
+        }.popitem()[1]
+    with Image.open(io.BytesIO(images[True])) as drawn:
+        assert (np.asarray(drawn) == 255).all(axis=2).sum() > 40
+    assert images[True] != images[False]
+    with Library.open(library, writable=True) as opened:
+        opened.annotations.replace(case, [])
 
 
 def test_a_teaching_set_covers_its_findings_and_names_nobody(library, tmp_path):
