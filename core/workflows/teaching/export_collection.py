@@ -25,10 +25,12 @@ from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import CaseDetails
 from semblance.core.reports.case_attributes import attribute_title, shown_attributes
+from semblance.core.reports.dicom.common import SourceObject
 from semblance.core.reports.redaction import CaseNames, Redactor
 from semblance.core.reports.teaching_set import TeachingCase, TeachingSet, set_files, slides_pdf
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.imaging.case_figures import figures_of_case, labels_on, measured_slice
+from semblance.core.workflows.imaging.key_images import key_images_of
 from semblance.core.workflows.reports.report_objects import referred_object
 
 #: The longest side of an exported image in pixels.
@@ -224,7 +226,9 @@ def _write_set(teaching: TeachingSet, out: Path) -> list[Path]:
 def _write_key_objects(
     library: Library, collection: Collection, out: Path, options: CollectionExport
 ) -> ExportedCollection:
-    """One object for each study. The items that are in no DICOM file, or are gone, cannot be referred to."""
+    """One object for each study, which refers to images of its patient only; of a volume without a place or slice to
+    its key images, if there are any, else to all slices. The items that are in no DICOM file, or are gone, cannot be
+    referred to."""
     from semblance.core.metrics.training import versions
     from semblance.core.reports.dicom.image_objects import key_objects
 
@@ -232,7 +236,9 @@ def _write_key_objects(
     if not options.identified:
         pseudonyms = library.available_pseudonyms() or Pseudonyms(Pseudonyms.new_key())
     cases = library.catalogue.details_of(item.case for item in collection.items)
-    sources, failed = [], []
+    # An archive files an object with the record of one patient.
+    by_patient: dict[tuple[str, ...], list[SourceObject]] = {}
+    failed = []
     with ImageReader() as reader:
         for item in collection.items:
             case = cases.get(item.case)
@@ -241,23 +247,33 @@ def _write_key_objects(
                     raise BadInput("This case is no longer in the library.")
                 place = place_of(case, item)
                 number = item.slice if place is None else place.middle_slice
-                wanted = None if number is None else [number]
+                marked = (one.slice for one in key_images_of(library.annotations, case.case_id))
+                wanted = [one for one in marked if one is not None] if number is None else [number]
                 source = None
                 if case.address is not None:
-                    source = referred_object(reader, case.address, wanted, pseudonyms)
+                    source = referred_object(reader, case.address, wanted or None, pseudonyms)
                 if source is None:
                     raise BadInput("Its image is in no DICOM file that can be referred to.")
             except SemblanceError as error:
                 failed.append((item.case, str(error)))
             else:
-                sources.append(source)
-    if not sources:
+                header = source.header
+                patient = str(header.get("PatientID", "")), str(header.get("IssuerOfPatientID", ""))
+                by_patient.setdefault(patient if patient[0] else (header.StudyInstanceUID,), []).append(
+                    source
+                )
+    if not by_patient:
         raise BadInput(
             "No case of this collection is in a DICOM file that can be read.",
             "Export slides (.pdf) or a teaching set (.zip).",
         )
     written = []
-    for number, content in enumerate(key_objects(sources, versions())):
+    contents = [
+        content
+        for sources in by_patient.values()
+        for content in key_objects(sources, versions(), for_teaching=True)
+    ]
+    for number, content in enumerate(contents):
         file = out if number == 0 else out.with_name(f"{out.stem}-{number + 1}{out.suffix}")
         write_file(file, content, private=False)
         written.append(file)
