@@ -240,8 +240,8 @@ def _may_hold_scans(file: ArrayFile, name: str) -> bool:
 
 @dataclass
 class ScanTable(abc.ABC):
-    """A table whose rows are cases in ``scans``; ``name``: its file, in messages and keys. ``rejected``: rows that cannot
-    be used, with their reasons."""
+    """A table whose rows are cases in ``scans``; ``name``: its file, in messages and keys. ``rejected``: rows that
+    cannot be used, with their reasons."""
 
     text: CsvText
     name: str
