@@ -263,22 +263,11 @@ def _influence_of_refining_entries(
     return [replace(one, most_moved=int(rows[one.most_moved])) for one in found]
 
 
-def held_out_accuracy(
-    library: LibraryLocation, search: Search, *, reporter: Reporter = SILENT
-) -> float | None:
-    """Retrieval accuracy@10 on cases that are neither training cases nor judged, for the learning curve.
-
-    ``None`` if nothing was held out. Cases of trained or judged patients are left out.
-    """
-    session = open_search_refinement(library, search, reporter)
-    entries = session.loaded.ledger(search.ledger).in_force
-    return session.held_out_accuracy(entries, search.strength, SCORED, reporter)
-
-
 def held_out_score(
     library: LibraryLocation, search: Search, *, reporter: Reporter = SILENT
 ) -> HeldOutScore | None:
-    """As :func:`held_out_accuracy`, with its interval and the score of the original metric."""
+    """Retrieval accuracy@10 on cases that are neither training cases nor judged, with its interval and that of the
+    original metric; ``None`` if nothing was held out. Cases of trained or judged patients are left out."""
     session = open_search_refinement(library, search, reporter)
     entries = session.loaded.ledger(search.ledger).in_force
     return session.held_out_score(entries, search.strength, SCORED, reporter)
