@@ -2,7 +2,6 @@
 
 Targets of whole fits are a tenth of the seconds of LMNN (metric-learn 0.7.0) and, at 2,000 rows, a twentieth
 of those of NCA (scikit-learn), both on the reference machine with one thread.
-``python -m tests.benchmarks.bench_boostmetric`` prints the table of this benchmark alone.
 """
 
 from __future__ import annotations
@@ -13,13 +12,11 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from semblance.core.engine import limit_threads
 from semblance.core.library.importers.table import read_table
 from semblance.core.metrics import make_learner
 from semblance.core.metrics.metric import Metric
-from tests.benchmarks.bench_metricboost import Matrix, best, fit, row, standardised, whole_fits
-from tests.benchmarks.harness import Row, require_data, table
-from tests.helpers import data as real_data
+from tests.benchmarks.bench_metricboost import Matrix, best, fit, standardised, whole_fits
+from tests.benchmarks.harness import require_data, row
 
 #: Seconds of NCA on the reference machine.
 NCA = {"satellite": 6.2, "letter": 9.4}
@@ -58,7 +55,7 @@ def letter(data: Path) -> list[dict[str, Any]]:
     """70 % to learn from, 15 % that no setting here was chosen on or needs, 15 % to measure the error on."""
     X, y = standardised(data, "letter", None)
     seconds, _ = best(lambda: fit("boostmetric", {"passes": 3}, X, y))
-    rows = [row(f"fit, passes=3, all of letter ({len(X):,} x {X.shape[1]})", seconds, "s", 3.0)]
+    rows = [row(f"fit, passes=3, all of letter ({len(X):,} x {X.shape[1]})", seconds, "s", most=3.0)]
     read = read_table(data / "tables" / "letter.csv")
     raw, findings = np.asarray(read.X, dtype=np.float64), np.array(read.findings)
     for settings, most in ON_LETTER:
@@ -71,7 +68,12 @@ def letter(data: Path) -> list[dict[str, Any]]:
             errors.append(nearest_error(metric, Z[train], findings[train], Z[test], findings[test]))
         settings_text = ", ".join(f"{key}={value}" for key, value in settings.items()) or "defaults"
         rows.append(
-            row(f"3-NN error on letter, {settings_text}, {SPLITS} splits", float(np.mean(errors)), "%", most)
+            row(
+                f"3-NN error on letter, {settings_text}, {SPLITS} splits",
+                float(np.mean(errors)),
+                "%",
+                most=most,
+            )
         )
     return rows
 
@@ -85,11 +87,6 @@ def run(data: Path | None) -> list[dict[str, Any]]:
             X, y = standardised(folder, name)
             seconds, _ = best(lambda X=X, y=y: fit("boostmetric", {}, X, y))
             rows.append(
-                row(f"NCA's seconds to those of the fit, {name}", peer / seconds, "times", 20.0, False)
+                row(f"NCA's seconds to those of the fit, {name}", peer / seconds, "times", least=20.0)
             )
         return rows + letter(folder)
-
-
-if __name__ == "__main__":
-    limit_threads()
-    print(table([Row("boostmetric", **measured) for measured in run(real_data.folder())]))

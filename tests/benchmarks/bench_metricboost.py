@@ -3,7 +3,6 @@
 Targets of whole fits are a tenth of the seconds metric-learn 0.7.0's LMNN took on the reference machine, one
 thread; the target of the geometric mean of all is 40 times as fast. Time is the processor's. Rounds at scale
 are measured in processes of their own, for their memory.
-``python -m tests.benchmarks.bench_metricboost`` prints the table of this benchmark alone.
 """
 
 from __future__ import annotations
@@ -25,8 +24,7 @@ from semblance.core.engine import limit_threads
 from semblance.core.library.importers.table import read_table
 from semblance.core.metrics import make_learner
 from semblance.core.metrics.metric import Metric
-from tests.benchmarks.harness import Row, table
-from tests.helpers import data as real_data
+from tests.benchmarks.harness import row
 
 Matrix = npt.NDArray[np.float64]
 
@@ -36,11 +34,6 @@ TABLES = ("wine", "ionosphere", "sonar", "breast_cancer_original", "satellite", 
 CASES, REPEATS = 2000, 5
 LUNG_CASES, LUNG_FEATURES, HELD_OUT, ROUNDS, ANCHORS = 15_155, 43, 600, 8, 1000
 WEAK = ("binary", "normalised", "real")
-
-
-def row(what: str, value: float, unit: str, target: float | None = None, less: bool = True) -> dict[str, Any]:
-    reached = None if target is None else value <= target if less else value >= target
-    return {"what": what, "value": value, "unit": unit, "target": target, "reached": reached}
 
 
 def standardised(data: Path, name: str, cases: int | None = CASES) -> tuple[Matrix, Any]:
@@ -77,13 +70,18 @@ def whole_fits(learner: str, forms: list[dict[str, Any]], data: Path) -> list[di
             seconds, _ = best(partial(fit, learner, settings, X, y))
             target = LMNN[name] / 10.0 * 1e3 if name in LMNN else None
             rows.append(
-                row(f"fit, {settings_text}, {name} ({len(X)} x {X.shape[1]})", seconds * 1e3, "ms", target)
+                row(
+                    f"fit, {settings_text}, {name} ({len(X)} x {X.shape[1]})",
+                    seconds * 1e3,
+                    "ms",
+                    most=target,
+                )
             )
             if name in LMNN:
                 ratios.append(LMNN[name] / seconds)
         mean = float(np.exp(np.mean(np.log(ratios))))
         rows.append(
-            row(f"LMNN's seconds to those of the fit, {settings_text}, mean", mean, "times", 40.0, less=False)
+            row(f"LMNN's seconds to those of the fit, {settings_text}, mean", mean, "times", least=40.0)
         )
     return rows
 
@@ -133,11 +131,11 @@ def at_scale() -> list[dict[str, Any]]:
             done = subprocess.run(command, capture_output=True, check=True, cwd=folder, text=True)
             seconds, memory, accuracy = json.loads(done.stdout)
             what = f"{weak}, {LUNG_CASES:,} x {LUNG_FEATURES}" + (f", anchors={anchors}" if anchors else "")
-            rows.append(row(f"a round, {what}", seconds, "s", most))
-            rows.append(row(f"peak memory, {what}", memory, "GB", None if anchors else 1.5))
+            rows.append(row(f"a round, {what}", seconds, "s", most=most))
+            rows.append(row(f"peak memory, {what}", memory, "GB", most=None if anchors else 1.5))
             accuracies.append(accuracy)
         what = f"triplet accuracy lost by anchors={ANCHORS}, {weak}, {ROUNDS} rounds"
-        rows.append(row(what, accuracies[0] - accuracies[1], "points", 1.0))
+        rows.append(row(what, accuracies[0] - accuracies[1], "points", most=1.0))
     return rows
 
 
@@ -150,7 +148,4 @@ def run(data: Path | None) -> list[dict[str, Any]]:
 
 if __name__ == "__main__":
     limit_threads()
-    if len(sys.argv) > 2:
-        one_at_scale(sys.argv[1], int(sys.argv[2]), ROUNDS)
-    else:
-        print(table([Row("metricboost", **measured) for measured in run(real_data.folder())]))
+    one_at_scale(sys.argv[1], int(sys.argv[2]), ROUNDS)
