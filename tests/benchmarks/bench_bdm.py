@@ -1,4 +1,4 @@
-"""BDM+V a round against the paper's formulas in plain dense NumPy; PCA; many cases; scores. One BLAS thread.
+"""BDM+V a round against the paper's formulas in plain dense NumPy; PCA; many cases. One BLAS thread.
 
 Each figure is the best of several runs in turn: others on the machine can only slow a run down.
 """
@@ -17,7 +17,7 @@ from semblance.core.constraints import from_findings, visual_neighbour_pairs
 from semblance.core.metrics import make_learner
 from semblance.core.metrics.estimators.bdm import BDMV
 from semblance.core.metrics.steps.pca import PCA
-from tests.benchmarks.bdm_at_scale import against_dense, costs, overlapping, scores
+from tests.benchmarks.bdm_at_scale import against_dense, costs, overlapping
 from tests.benchmarks.harness import row
 
 Matrix = npt.NDArray[np.float64]
@@ -82,7 +82,7 @@ def a_size(n: int, d: int, findings: int, target: float | None) -> list[dict[str
 
 
 def run(data: Path | None) -> list[dict[str, Any]]:
-    """Rows of this benchmark; only the scores need the real data."""
+    """Rows of this benchmark."""
     rng = np.random.default_rng(0)
     with threadpool_limits(1):
         rows = [line for size in SIZES for line in a_size(*size)]
@@ -90,5 +90,4 @@ def run(data: Path | None) -> list[dict[str, Any]]:
         PCA(200).fit(X)
         fits = [seconds(PCA(200).fit, X) for _ in range(REPEATS)]
         rows.append(row("pca:200 fitted on 600 x 2,560", 1e3 * min(fits), "ms"))
-        rows += [*against_dense(), *costs()]
-        return rows if data is None else [*rows, *scores(data)]
+        return [*rows, *against_dense(), *costs()]

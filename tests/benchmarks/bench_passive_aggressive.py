@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
-from semblance.core.library.importers.table import read_table
 from semblance.core.metrics import make_learner
 from semblance.core.metrics.estimators.margin_model import VARIANTS, MarginModel, StepRule
 from tests.benchmarks.harness import row
@@ -102,25 +101,7 @@ def one_pair() -> list[dict[str, Any]]:
     return rows
 
 
-def fit(X: Matrix, y: Any) -> Any:
-    return make_learner("passive_aggressive").fit(X, y).metric()
-
-
-def fits(data: Path) -> list[dict[str, Any]]:
-    """A whole fit, the choice of C included, on the first 2,000 rows."""
-    rows = []
-    for name in ("wine", "ionosphere", "sonar", "breast_cancer_original", "satellite", "letter"):
-        read = read_table(data / "tables" / f"{name}.csv")
-        X, y = np.asarray(read.X)[:CASES], np.array(read.findings)[:CASES]
-        deviation = X.std(axis=0)
-        X = ((X - X.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0))[:, deviation > 0]
-        seconds, _ = best(partial(fit, X, y))
-        rows.append(row(f"fit, psd=end, {name} ({len(X)} x {X.shape[1]})", seconds * 1e3, "ms"))
-    return rows
-
-
 def run(data: Path | None) -> list[dict[str, Any]]:
-    """Rows of this benchmark; those of whole fits need the real data."""
+    """Rows of this benchmark."""
     with threadpool_limits(limits=1, user_api="blas"):
-        rows = [*rates(), *one_pair()]
-        return rows if data is None else rows + fits(data)
+        return [*rates(), *one_pair()]
