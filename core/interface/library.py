@@ -171,7 +171,7 @@ class Library:
 
         >>> lib.cases["finding"].value_counts()  # doctest: +SKIP
         """
-        from semblance.core.workflows.library.list_cases import list_cases
+        from semblance.core.workflows.library.describe_library import list_cases
         from semblance.frame import data_frame
 
         return data_frame(self._run(list_cases))

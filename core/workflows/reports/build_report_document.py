@@ -60,7 +60,7 @@ from semblance.core.workflows.evaluation.scored_metrics import (
     roc_findings,
     scored_metrics,
 )
-from semblance.core.workflows.imaging.case_figures import figures_of_case
+from semblance.core.workflows.imaging.case_annotations import figures_of_case
 from semblance.core.workflows.imaging.key_images import key_images_of, open_key_image
 from semblance.core.workflows.library.library_snapshot import LibrarySnapshot, read_snapshot
 from semblance.core.workflows.metrics.measure_places import REGION_SEARCH
