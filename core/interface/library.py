@@ -502,12 +502,7 @@ class Library:
         return Ranking(self.location, searched, k, progress=self._progress)
 
     def report(
-        self,
-        query: QueryLike | Ranking,
-        out: str | Path,
-        *,
-        identified: bool = False,
-        **options: Any,
+        self, query: QueryLike | Ranking, out: str | Path, *, identified: bool = False, **options: Any
     ) -> Path:
         """Write the report of a search, or of a ranking: a .pdf, .html, .csv, .json or .dcm file; returns ``out``.
 

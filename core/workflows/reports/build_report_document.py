@@ -86,10 +86,7 @@ if TYPE_CHECKING:
 IMAGE_SIDE, PLOT = 480, (380, 270)
 #: Marked cases that are named in a sentence at most.
 _MAX_NAMED = 8
-_VERDICTS = {
-    JudgementKind.ALIKE: tr_lazy("alike"),
-    JudgementKind.NOT_ALIKE: tr_lazy("not alike"),
-}
+_VERDICTS = {JudgementKind.ALIKE: tr_lazy("alike"), JudgementKind.NOT_ALIKE: tr_lazy("not alike")}
 
 
 def report_document(
@@ -152,9 +149,7 @@ def report_document(
         finding_colours=snapshot.finding_colours,
         finding_codes=_finding_codes(loaded, query, details),
         vote=replace(
-            result.vote,
-            counts=result.counts,
-            finding=result.vote.finding or next(iter(result.counts), None),
+            result.vote, counts=result.counts, finding=result.vote.finding or next(iter(result.counts), None)
         ),
         marked=bool(result.marks),
         card=card_facts(card, learner_title(card.learner)),
