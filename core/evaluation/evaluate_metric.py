@@ -205,10 +205,6 @@ class MetricScores(JsonDocument):
             ) from problem
 
 
-def _number(value: Any) -> float | None:
-    return None if value is None else float(value)
-
-
 def stored_scores(scores: Mapping[str, Any] | None) -> MetricScores | None:
     """The ``scores`` that a library keeps of a metric; ``None`` if there are none that can be read."""
     try:

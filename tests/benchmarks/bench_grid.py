@@ -48,7 +48,7 @@ def run(data: Path | None) -> list[dict[str, Any]]:
     grid = CaseGrid()
     grid.set_source(ThumbnailLoader(fetch))
     grid.resize(1100, 900)
-    everything = columns.sorted_by("id")
+    everything = columns.ordered_by_id()
     distances = np.linspace(0.1, 2.0, CASES)
     duplicate_counts = np.zeros(CASES, dtype=np.int64)
     shown, _ = _timed(
@@ -71,13 +71,10 @@ def run(data: Path | None) -> list[dict[str, Any]]:
     for text in TEXTS * 5:
         filters.append(_timed(lambda text=text: _filter(grid, columns, text))[0])
         _settle(app)
-    for key in ("finding", "patient", "id", "added") * 5:
+    for _ in range(20):
         sorts.append(
             _timed(
-                lambda key=key: (
-                    grid.set_model(CaseModel(columns, columns.sorted_by(key, descending=True))),
-                    view.repaint(),
-                )
+                lambda: (grid.set_model(CaseModel(columns, columns.ordered_by_id()[::-1])), view.repaint())
             )[0]
         )
         _settle(app)
@@ -118,7 +115,7 @@ def _columns() -> Any:
 def _filter(grid: Any, columns: Any, text: str) -> None:
     from semblance.app.widgets.cards.case_model import CaseModel
 
-    grid.set_model(CaseModel(columns, columns.sorted_by("id", columns.filtered({0, 1, -1}, text))))
+    grid.set_model(CaseModel(columns, columns.ordered_by_id(columns.filtered({0, 1, -1}, text))))
     grid.viewport().repaint()
 
 

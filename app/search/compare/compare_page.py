@@ -636,8 +636,8 @@ class ComparePage(FullPage):
         menu = image_menu(pane.view, self._context, self, pane, lambda: self.header_requested.emit(pane))
         if side == 1:
             menu.addAction(tr("Draw region\tR"), self.draw.click).setEnabled(self._viewed[1] is not None)
-            key = self._context.actions.key_text("ask_case")
-            search = menu.addAction(f"{tr('Search with this region')}\t{key}", self.search_with_region)
+            text = self._context.actions.menu_text(tr("Search with this region"), "ask_case")
+            search = menu.addAction(text, self.search_with_region)
             search.setEnabled(self.drawn is not None)
         return menu
 

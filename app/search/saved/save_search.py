@@ -245,7 +245,7 @@ def show_reopened(context: Context, found: ReopenedSearch) -> None:
     context.state.set_ranked_search(found.ranked_search)
     context.state.restore_view(found.view)
     if found.notes:
-        again = "" if found.is_current else tr("Choose Search > Search again (F5) to update it.")
+        again = "" if found.is_current else tr("Choose Search > Search again to update it.")
         context.messages.warning(
             tr("'{name}' was opened in part.", name=found.name),
             " ".join((*map(translate, found.notes), again)),

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.measurements import KINDS, Figure
+from semblance.core.imaging.image import Image
+from semblance.core.imaging.measurements import KINDS, Figure, measure
 from semblance.core.library.annotations import Annotation
 from semblance.core.library.library import Library
 from semblance.core.library.location import LibraryLocation
+from semblance.core.reports.measurement_text import label_lines
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.imaging.library_cache import cached_library, case_at
 
@@ -29,6 +32,22 @@ def figures_of(annotations: Iterable[Annotation]) -> tuple[Figure, ...]:
 def figures_of_case(library: Library, case_id: str) -> tuple[Figure, ...]:
     """What is measured in a case."""
     return figures_of(library.annotations.of_case(case_id))
+
+
+def measured_slice(figures: Iterable[Figure]) -> int | None:
+    """The first slice of a volume that ``figures`` lie on."""
+    return min((one.slice for one in figures if one.plane is None and one.slice is not None), default=None)
+
+
+def labels_on(image: Image, place: int | None, figures: Iterable[Figure]) -> dict[Figure, str]:
+    """Those of ``figures`` that lie on ``image``, the slice ``place`` of its volume, with their results in words."""
+    found = {}
+    for one in figures:
+        if one.plane is None and one.slice in (None, place):
+            # It may have been drawn on another version of the file, and lie outside.
+            with contextlib.suppress(BadInput):
+                found[one] = "\n".join(label_lines(one, measure(image, one)))
+    return found
 
 
 def save_figures(

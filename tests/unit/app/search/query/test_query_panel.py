@@ -267,7 +267,7 @@ def test_pasted_image_does_not_replace_a_later_query(panel, context, jobs, libra
 
 
 def test_dropped_case_becomes_the_query(panel, context, library):
-    data = mime_data(CaseModel(library.columns, library.columns.sorted_by("id")), 3)
+    data = mime_data(CaseModel(library.columns, library.columns.ordered_by_id()), 3)
     assert enter(panel, data)
     drop(panel, data)
     assert context.state.query == Query(case=case_of(library, "p005.png"))
