@@ -46,6 +46,9 @@ def edit(
     )
 
     def done(result: EditResult) -> None:
+        if context.state.location != path:
+            # Undo would undo an edit of the library that is open by now.
+            return
         actions = [(tr("Undo"), lambda: undo(context))]
         current = context.state.metric
         if current is not None and current.name in result.outdated:
@@ -177,7 +180,7 @@ def _reverse(
     job = context.jobs.run(tr("Saving the change"), workflow, path, pool=WorkerPool.READ, quiet=True)
 
     def done(reversal: Reversal | None) -> None:
-        if reversal is not None:
+        if reversal is not None and context.state.location == path:
             description = translate(describe_edit(reversal.edit.kind, reversal.edit.summary))
             hint = translate(undo_edits.skipped_text(reversal.skipped))
             context.messages.info(text.format(edit=description), hint, [action], topic=EDIT_TOPIC)

@@ -601,6 +601,8 @@ def edit_prevalences(context: Context, parent: QWidget) -> None:
     in_library = [(name, n / total) for name, n in zip(columns.findings, counts, strict=True)]
 
     def ask(shares: Mapping[str, float]) -> None:
+        if context.state.location != library:
+            return
         dialog = PrevalenceDialog(in_library, shares, parent)
         if dialog.exec() == QDialog.DialogCode.Accepted:
             job = context.jobs.run(
