@@ -69,11 +69,7 @@ def max_text_bytes() -> int:
 
 
 def check_pixels(
-    width: int,
-    height: int,
-    name: str,
-    file_bytes: int,
-    bytes_of_pixel: int = BYTES_OF_PIXEL,
+    width: int, height: int, name: str, file_bytes: int, bytes_of_pixel: int = BYTES_OF_PIXEL
 ) -> None:
     """Check an image by its header, before it is decoded from a file of ``file_bytes``.
 

@@ -164,13 +164,7 @@ def page_count(data: bytes, name: str) -> int:
         return int(getattr(_open_image(data, name), "n_frames", 1))
 
 
-def load(
-    data: bytes,
-    name: str,
-    *,
-    frame: int | None = None,
-    at_least: int | None = None,
-) -> DecodedFile:
+def load(data: bytes, name: str, *, frame: int | None = None, at_least: int | None = None) -> DecodedFile:
     """Decode completely. With ``at_least`` a JPEG may come out smaller, but no side below that many pixels
     unless it was before; the whole file is read all the same, so damage is found.
 

@@ -68,13 +68,7 @@ def _regions(library: Any, name: str, finding: float | None, inside: float | Non
         row("  95 % interval, upper end", high, "share"),
         row("  chance", place["chance@10"]["mean"], "share"),
         row("  whole images, plain distance", scores["euclidean"]["retrieval_accuracy@10"]["mean"], "share"),
-        row(
-            "  place inside the region",
-            share,
-            "share",
-            inside,
-            None if inside is None else share >= inside,
-        ),
+        row("  place inside the region", share, "share", inside, None if inside is None else share >= inside),
         row("  place inside the region, of the 10 nearest", place["place_in_region@10"]["mean"], "share"),
         row("  chance", place["place_in_region_chance"]["mean"], "share"),
     ]

@@ -43,13 +43,7 @@ def run(data: Path | None) -> list[dict[str, Any]]:
 def row(
     what: str, value: float, unit: str, target: float | None = None, reached: bool | None = None
 ) -> dict[str, Any]:
-    return {
-        "what": what,
-        "value": value,
-        "unit": unit,
-        "target": target,
-        "reached": reached,
-    }
+    return {"what": what, "value": value, "unit": unit, "target": target, "reached": reached}
 
 
 def _of(library: Path, metric: str) -> list[dict[str, Any]]:
