@@ -21,7 +21,7 @@ from semblance.app.widgets.panel import Panel
 from semblance.core.language import tr, visible_lines
 from semblance.core.library.annotations import CaseNote
 from semblance.core.searches.similar_cases import RankedCase
-from semblance.core.workflows.library import case_notes
+from semblance.core.workflows.imaging import case_annotations
 
 #: A longer note is cut where it is shown below the box, and whole in the tooltip.
 _LONGEST_NOTE = 240
@@ -161,12 +161,12 @@ class KeptNote(WrappedLabel):
             self._shown = shown
             self._refresh()
             if case is not None:
-                self._run(case, case_notes.read_note, channel=self._channel)
+                self._run(case, case_annotations.read_note, channel=self._channel)
 
     def keep(self) -> None:
         """Keep the text of the box with the case; an empty one removes the note."""
         if self._shown is not None:
-            self._run(self._shown[1], case_notes.keep_note, self._notes.toPlainText().strip())
+            self._run(self._shown[1], case_annotations.keep_note, self._notes.toPlainText().strip())
 
     def _run(
         self, case: str, work: Callable[..., CaseNote | None], *values: str, channel: str | None = None

@@ -11,7 +11,7 @@ from semblance.app.search.case_panel import CaseNotes, KeptNote
 from semblance.app.shell import search_operations
 from semblance.core.library.open_library import open_library
 from semblance.core.searches.query import Query
-from semblance.core.workflows.library.case_notes import read_note
+from semblance.core.workflows.imaging.case_annotations import read_note
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from tests.helpers.striped_library import striped_library
 from tests.helpers.tables import table_library
