@@ -398,7 +398,7 @@ class LibraryPanel(Panel):
             by_patient = self._state.library.tree.order
             self._shown_order = by_patient[is_shown[by_patient]]
         else:
-            self._shown_order = columns.sorted_by("id", order)
+            self._shown_order = columns.ordered_by_id(order)
         same_library = self._state.location == self._listed_library
         self._listed_library = self._state.location
         if not same_library:

@@ -129,7 +129,10 @@ class ExportImagesDialog(Dialog):
             if library is None or not cases:
                 raise BadArguments("There are no cases to export.", "Select some first.")
             if not out.is_absolute():
-                raise BadArguments(tr_lazy("{folder} has files already.", folder=out), "Choose a new folder.")
+                raise BadArguments(
+                    tr_lazy("'{folder}' is not the whole path of a folder.", folder=out),
+                    "Choose the folder, or write its path from the top.",
+                )
             workflow.check_export(cases, out)
         except SemblanceError as error:
             self.error.set_error(error)

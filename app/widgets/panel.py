@@ -48,7 +48,7 @@ class _BaseHeader(QFrame):
         super().__init__(parent)
         set_look(self, role="header")
         self._row = hbox(self, spacing=8, margins=(EDGE, 0, EDGE - ICON_INSET, 0))
-        self.help_button = header_button("help", tr("Help for this panel (F1)"))
+        self.help_button = header_button("help", tr("Help for this panel"))
         self.help_button.clicked.connect(self.help_requested)
         # Shown without a parent it would be a window for a moment.
         if not help_button:

@@ -13,9 +13,9 @@ from PySide6.QtWidgets import QDockWidget, QLayout, QMainWindow, QWidget
 from semblance.app.shell.actions import Actions
 from semblance.app.shell.lazy_part import lazy_part
 from semblance.app.shell.theme import is_styled, theme, theme_signals
-from semblance.app.widgets.buttons import key_button
+from semblance.app.widgets.buttons import KeyTip, key_button
 from semblance.app.widgets.layouts import vbox
-from semblance.app.widgets.panel import Panel, PanelHeader
+from semblance.app.widgets.panel import Panel, PanelHeader, TabHeader
 from semblance.app.window.workspaces import NARROW, DockArrangement, DockLength, WorkspaceChoice
 from semblance.core.language import tr
 
@@ -117,6 +117,11 @@ class Dock(QDockWidget):
         if isinstance(self._bar, _DockTitle):
             self._bar.show_help_button(shown)
 
+    def show_help_key(self, actions: Actions) -> None:
+        """Show the key of the help in the tooltip of the question mark."""
+        if isinstance(self._bar, PanelHeader | TabHeader):
+            KeyTip(self._bar.help_button, tr("Help for this panel"), actions, "help")
+
     def bring_to_front(self) -> None:
         """Show it in front of other docks in the same place."""
         self.is_open = True
@@ -210,6 +215,7 @@ class DockLayout(QObject):
         for dock in docks.values():
             dock.help_requested.connect(panels.help_requested)
             dock.show_help_button(not self._workspace.plain)
+            dock.show_help_key(self._context.actions)
         # The name of its tab where docks lie over each other.
         side.header.changed.connect(lambda _tab: docks["side"].setWindowTitle(side.title))
         self._arrangement = self._fitting_arrangement()

@@ -113,8 +113,10 @@ class StartPage(QScrollArea):
         )
         self.server_button = self._open.add_button(tr("On a server…"))
         self.server_button.clicked.connect(self.server_requested)
-        actions["demo"].changed.connect(self._show_demo_key)
-        self._show_demo_key()
+        self._help_key = _label("", "third")
+        for command in ("demo", "help"):
+            actions[command].changed.connect(self._show_keys)
+        self._show_keys()
         # Two buttons leave no space for their keys.
         for button, command in (
             (self._new.button, "new_library_folder"),
@@ -142,8 +144,10 @@ class StartPage(QScrollArea):
         theme_signals.changed.connect(self._fit)
         self._fit()
 
-    def _show_demo_key(self) -> None:
+    def _show_keys(self) -> None:
         self._demo.show_key(self._actions.key_text("demo"))
+        key = self._actions.key_text("help")
+        self._help_key.setText(tr("{key} opens help for any panel", key=key) if key else "")
 
     def show_demo_made(self, *, is_made: bool) -> None:
         """Show on the button of the demo that it is being made, or offer it.
@@ -246,7 +250,7 @@ class StartPage(QScrollArea):
         #: What somebody who comes back knows.
         self._for_new = (about, glossary_link)
         lower = hbox(spacing=16)
-        lower.addWidget(_label(tr("F1 opens help for any panel"), "third"), 1)
+        lower.addWidget(self._help_key, 1)
         lower.addWidget(glossary_link)
         column = vbox(self._column, margins=(0, 24, 0, 24))
         column.addWidget(self._title)

@@ -209,9 +209,7 @@ class ScreenMachine(RuleBasedStateMachine):
         search_operations.submit_region(self.window.context, region)
         self._rest(wait)
 
-    @rule(
-        words=st.sampled_from(["", "ant", "level", "ant07 upright", "nothing has this"]), wait=st.booleans()
-    )
+    @rule(words=st.sampled_from(["", "ant", "level", "ant upright", "nothing has this"]), wait=st.booleans())
     @precondition(has_ranking)
     def order_by_words(self, words: str, wait: bool) -> None:
         search_operations.set_text(self.window.context, words)

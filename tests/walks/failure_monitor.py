@@ -113,10 +113,11 @@ class Watch:
     def apart(self, look: Callable[[], Found]) -> Found:
         """What ``look`` finds; its time counts for no stall."""
         begin, busy = time.perf_counter(), time.thread_time()
-        found = look()
-        self._last += time.perf_counter() - begin
-        self._busy += time.thread_time() - busy
-        return found
+        try:
+            return look()
+        finally:
+            self._last += time.perf_counter() - begin
+            self._busy += time.thread_time() - busy
 
     def _raised(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         self.problems.append(f"{self.doing}: " + "".join(traceback.format_exception(kind, error, trace)))

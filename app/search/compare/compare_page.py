@@ -527,6 +527,7 @@ class ComparePage(FullPage):
             self._fail(side, error)
             return
         self._jobs[side] = job
+        self._update_region()
         job.done.connect(lambda viewed: self._receive(side, job, viewed))
         job.failed.connect(lambda error: self._receive(side, job, error))
 
@@ -617,9 +618,10 @@ class ComparePage(FullPage):
 
     @property
     def drawn(self) -> Region | None:
-        """The region drawn on the ranked case, with its slice."""
+        """The region drawn on the ranked case, with its slice; ``None`` while its image is loading."""
         pane = self.panes[1]
-        return pane.on_shown_slice(pane.view.region.region) if pane.view.editable else None
+        is_shown = pane.view.editable and self._jobs[1] is None
+        return pane.on_shown_slice(pane.view.region.region) if is_shown else None
 
     def search_with_region(self) -> None:
         """Search with the region drawn on the ranked case."""
@@ -634,8 +636,8 @@ class ComparePage(FullPage):
         menu = image_menu(pane.view, self._context, self, pane, lambda: self.header_requested.emit(pane))
         if side == 1:
             menu.addAction(tr("Draw region\tR"), self.draw.click).setEnabled(self._viewed[1] is not None)
-            key = self._context.actions.key_text("ask_case")
-            search = menu.addAction(f"{tr('Search with this region')}\t{key}", self.search_with_region)
+            text = self._context.actions.menu_text(tr("Search with this region"), "ask_case")
+            search = menu.addAction(text, self.search_with_region)
             search.setEnabled(self.drawn is not None)
         return menu
 

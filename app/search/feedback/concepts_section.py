@@ -591,14 +591,15 @@ class ConceptCommands(QObject):
         case = self._context.state.columns.ids_of_rows(rows[:1])[0]
         concepts = menu.addMenu(tr("Concepts"))
         for one in self._concepts.facts:
-            keys = ("\tY", "\tN") if one is current else ("", "")
             has = one.own.get(case)
             sub = concepts.addMenu(one.name.replace("&", "&&"))
-            for text, value in (
-                (tr("With it") + keys[0], True),
-                (tr("Without it") + keys[1], False),
-                (tr("Remove mark"), None),
+            for text, command, value in (
+                (tr("With it"), "concept_with", True),
+                (tr("Without it"), "concept_without", False),
+                (tr("Remove mark"), "concept_unmark", None),
             ):
+                if one is current:
+                    text = self._context.actions.menu_text(text, command)
                 action = sub.addAction(text, partial(self._mark, one.id, rows, value))
                 action.setCheckable(True)
                 action.setChecked(has is value)

@@ -378,9 +378,11 @@ class QueryPanel(Panel):
         source = self._source
         if source is not None and not source.case:
             if self._loaded is not None:
-                menu.addAction(tr("View full size\tCtrl+L"), self.full_size_requested.emit)
+                full_size = self._context.actions.menu_text(tr("View full size"), "view_large")
+                menu.addAction(full_size, self.full_size_requested.emit)
             menu.addAction(tr("Copy file name"), lambda: QGuiApplication.clipboard().setText(source.name))
-        menu.addAction(tr("Help for this panel\tF1"), self.help_requested.emit)
+        help_text = self._context.actions.menu_text(tr("Help for this panel"), "help")
+        menu.addAction(help_text, self.help_requested.emit)
         return menu
 
     def make_history_menu(self) -> QMenu:

@@ -429,7 +429,10 @@ class RankingPanel(Panel):
             )
         elif self._state.query is not None:
             self._empty.show_message(
-                tr("No results"), tr("The last search failed or was stopped. Search again with F5.")
+                tr("No results"),
+                tr("The last search failed or was stopped."),
+                tr("Search again"),
+                self._context.actions["rank_again"].trigger,
             )
         else:
             self._empty.show_message(

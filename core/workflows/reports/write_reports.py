@@ -95,14 +95,8 @@ def _contents(
     ranked_search = _ranked(library, search, chosen, reporter)
     reporter.progress(0, None, tr_lazy("Writing {out}", out=name))
     if suffix.lower() == DICOM:
-        return report_objects(
-            open_search_metric(library, search, reporter),
-            library,
-            ranked_search,
-            chosen,
-            reporter,
-            window_level=window_level,
-        )
+        loaded = open_search_metric(library, search, reporter)
+        return report_objects(loaded, library, ranked_search, chosen, reporter, window_level=window_level)[1]
     document = make_document(library, ranked_search, chosen, window_level, reporter)
     return [report_bytes(document, suffix, chosen.page)]
 
@@ -311,18 +305,19 @@ def write_reports(
         try:
             ranked_search = rank_cases(library, one, k=LISTED, reporter=SILENT)
             loaded = open_search_metric(library, one)
-            document = report_document(loaded, library, ranked_search, chosen, case_names=names, hider=hider)
-            contents = (
-                report_objects(loaded, library, ranked_search, chosen, case_names=names, hider=hider)
-                if suffix == DICOM
-                else [report_bytes(document, suffix, chosen.page)]
-            )
+            given = loaded, library, ranked_search, chosen
+            if suffix == DICOM:
+                document, contents = report_objects(*given, case_names=names, hider=hider)
+            else:
+                document = report_document(*given, case_names=names, hider=hider)
+                contents = [report_bytes(document, suffix, chosen.page)]
         except SemblanceError as error:
             failed.append((case, str(error)))
             continue
         out = folder / f"report-{number:0{width}d}{suffix}"
         files += _write_contents(out, contents)
-        lines.append((out.name, document.query.case_id, document.query.finding, document.vote_text()))
+        shown = case if chosen.identified else document.query.case_id
+        lines.append((out.name, shown, document.query.finding, document.vote_text()))
     index = csv_text(("file", "case_id", "finding", "nearest"), lines)
     write_file(folder / INDEX, index.encode(), private=False)
     log_export(library, "reports", suffix, identified=chosen.identified, files=len(files))
