@@ -155,10 +155,7 @@ def more_columns(queries: Iterable[SplitQueries]) -> list[str]:
 
 
 def _query_lines(
-    one: SplitQueries,
-    cases: CaseCells,
-    validation: set[int],
-    more: Sequence[str],
+    one: SplitQueries, cases: CaseCells, validation: set[int], more: Sequence[str]
 ) -> Iterator[tuple[str, ...]]:
     records = one.records
     columns = [_column(records, name) for name in more]

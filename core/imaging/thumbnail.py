@@ -123,12 +123,7 @@ def inspect_image(image: Image, longest: int = LONGEST) -> ImageFacts:
 
 
 def inspect(
-    data: bytes,
-    name: str,
-    longest: int = LONGEST,
-    *,
-    frame: int | None = None,
-    max_pixels: int = MAX_PIXELS,
+    data: bytes, name: str, longest: int = LONGEST, *, frame: int | None = None, max_pixels: int = MAX_PIXELS
 ) -> ImageFacts:
     """The properties of an image file's bytes. The whole file is decoded, so damage is found here.
 

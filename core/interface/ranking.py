@@ -149,9 +149,7 @@ class Ranking(Sequence[RankedResult]):
         liked, disliked = case_ids(like), case_ids(unlike)
         before = self.search
         search = replace(
-            before,
-            like=_joined(before.like, liked, disliked),
-            unlike=_joined(before.unlike, disliked, liked),
+            before, like=_joined(before.like, liked, disliked), unlike=_joined(before.unlike, disliked, liked)
         )
         found = run(marked_search, self._location, search, k=self._k, shown=self._progress)
         return Ranking(self._location, found, self._k, progress=self._progress)

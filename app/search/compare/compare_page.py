@@ -527,6 +527,7 @@ class ComparePage(FullPage):
             self._fail(side, error)
             return
         self._jobs[side] = job
+        self._update_region()
         job.done.connect(lambda viewed: self._receive(side, job, viewed))
         job.failed.connect(lambda error: self._receive(side, job, error))
 
@@ -617,9 +618,10 @@ class ComparePage(FullPage):
 
     @property
     def drawn(self) -> Region | None:
-        """The region drawn on the ranked case, with its slice."""
+        """The region drawn on the ranked case, with its slice; ``None`` while its image is loading."""
         pane = self.panes[1]
-        return pane.on_shown_slice(pane.view.region.region) if pane.view.editable else None
+        is_shown = pane.view.editable and self._jobs[1] is None
+        return pane.on_shown_slice(pane.view.region.region) if is_shown else None
 
     def search_with_region(self) -> None:
         """Search with the region drawn on the ranked case."""

@@ -82,7 +82,8 @@ class SearchAutosave(QObject):
             record,
             seen=list(seen),
             pool=WorkerPool.SEARCH,
-            channel=f"save {library.location}",
+            # A search that was left is saved, too.
+            channel=f"save {library.location} {record.get('name')}",
             quiet=True,
         )
         if name and content not in seen:
@@ -143,7 +144,7 @@ class SearchAutosave(QObject):
         state, before, query = self._state, self._named_query, self._state.query
         if not state.search_name or before is None or query is None or state.location is None:
             return
-        if (before.case, before.image) == (query.case, query.image):
+        if _are_of_one_image(before, query):
             return
         # The named search stays unchanged: from now on judgements go into a new ledger.
         name = state.search_name
@@ -152,6 +153,11 @@ class SearchAutosave(QObject):
         self._context.messages.info(
             tr("The search '{name}' is unchanged. The new query has no name.", name=name)
         )
+
+
+def _are_of_one_image(one: Query | None, other: Query | None) -> bool:
+    """Whether at most the region differs."""
+    return one is not None and other is not None and (one.case, one.image) == (other.case, other.image)
 
 
 def _different_notes(theirs: Mapping[str, Any], mine: Mapping[str, Any]) -> list[str]:
@@ -178,10 +184,14 @@ def save(context: Context, name: str) -> Job | None:
     path, seen = state.location, state.search_content()
     job = _run(context, saved_searches.save, name, state.search_record())
 
+    query = state.query
+
     def show(given: str) -> None:
-        if state.location == path:
+        if state.location == path and _are_of_one_image(state.query, query):
             state.set_search_name(given, seen)
-        context.messages.info(tr("Saved as '{name}'. Later changes are saved in it too.", name=given))
+            context.messages.info(tr("Saved as '{name}'. Later changes are saved in it too.", name=given))
+        else:
+            context.messages.info(tr("Saved as '{name}'.", name=given))
 
     job.done.connect(show)
     return job
@@ -192,11 +202,13 @@ def branch(context: Context, name: str) -> Job | None:
     state = context.state
     if state.location is None or state.query is None:
         return None
-    path, before = state.location, state.search_name
+    path, query, before = state.location, state.query, state.search_name
     job = _run(context, saved_searches.branch, name, state.search_record())
 
     def show(search: Search) -> None:
-        if state.location != path:
+        if state.location != path or not _are_of_one_image(state.query, query):
+            # Its judgements are not those of another query.
+            context.messages.info(tr("Saved as '{name}'.", name=name.strip()))
             return
         state.set_search_name("")
         state.change_search(ledger=search.ledger)
@@ -262,10 +274,11 @@ def rename(context: Context, old: str, new: str) -> Job | None:
     """Rename a saved search."""
     if context.state.location is None:
         return None
+    path = context.state.location
     job = _run(context, saved_searches.rename, old, new)
 
     def show(given: str) -> None:
-        if context.state.search_name == old:
+        if (context.state.location, context.state.search_name) == (path, old):
             context.state.set_search_name(given, context.state.seen_searches[0])
 
     job.done.connect(show)

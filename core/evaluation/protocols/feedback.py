@@ -132,10 +132,7 @@ class _SimulatedSearch:
             with_marks[place] = without[place]
             if n and len(rest):
                 marks = Feedback(
-                    cases,
-                    self._coordinates[query],
-                    np.sort(judged[liked[:n]]),
-                    np.sort(judged[~liked[:n]]),
+                    cases, self._coordinates[query], np.sort(judged[liked[:n]]), np.sort(judged[~liked[:n]])
                 )
                 scores = marks.scores()
                 first = rest[np.argsort(-scores[rest], kind="stable")[:RANK]]

@@ -149,11 +149,7 @@ def _frames(opened: DicomFile) -> int:
         frames = 1 if raw is None or not raw.value else None
     if frames is None or frames > MAX_FRAMES or frames < 0:
         raise BadInput(
-            tr_lazy(
-                "'{opened}' states no possible number of frames.",
-                opened=opened.name,
-            ),
-            COPY_AGAIN,
+            tr_lazy("'{opened}' states no possible number of frames.", opened=opened.name), COPY_AGAIN
         )
     return max(1, frames)
 

@@ -29,12 +29,7 @@ from semblance.core.library.importers.csv_text import (
     checked_header,
 )
 from semblance.core.library.importers.encodings import check_size
-from semblance.core.library.importers.table_file import (
-    ColumnSurvey,
-    RowSample,
-    TableFile,
-    TableFormat,
-)
+from semblance.core.library.importers.table_file import ColumnSurvey, RowSample, TableFile, TableFormat
 from semblance.core.limits import MAX_TABLE_BYTES, MEMORY_VARIABLE, expansion_limit, max_unpacked, size_text
 from semblance.core.normal_text import composed
 

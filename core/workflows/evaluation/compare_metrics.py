@@ -266,15 +266,7 @@ class _MetricRanking:
         voters = order[:VOTERS].tolist()
         search = Search(loaded.record.name, query, hide_same_patient=hide, group_duplicates=group_duplicates)
         vote = estimate_from_neighbours(loaded, search, embedded, voters)
-        return cls(
-            loaded,
-            field,
-            embedded,
-            loaded.rows[order],
-            first.distances,
-            vote,
-            group_duplicates,
-        )
+        return cls(loaded, field, embedded, loaded.rows[order], first.distances, vote, group_duplicates)
 
     @classmethod
     def of_search(cls, library: LibraryLocation, search: Search, reporter: Reporter) -> _MetricRanking:
@@ -324,11 +316,7 @@ def _compared(left: _MetricRanking, right: _MetricRanking) -> MetricComparison:
         )
     agreement = right.agreement(left.order[:DEPTH])
     return MetricComparison(
-        lines[0],
-        lines[1],
-        agreement,
-        int(np.count_nonzero(right.ranks(left.order))),
-        (left.vote, right.vote),
+        lines[0], lines[1], agreement, int(np.count_nonzero(right.ranks(left.order))), (left.vote, right.vote)
     )
 
 

@@ -29,7 +29,7 @@ from semblance.core.library.records import CaseDetails
 from semblance.core.reports.dicom.structured_report import polylines
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.imaging.card_images import windowed_pixels
-from semblance.core.workflows.imaging.case_figures import figures_of_case, labels_on, measured_slice
+from semblance.core.workflows.imaging.case_annotations import figures_of_case, labels_on, measured_slice
 from semblance.core.workflows.imaging.deidentify_files import deidentify_images, library_pseudonyms
 from semblance.core.workflows.imaging.library_cache import cached_library
 

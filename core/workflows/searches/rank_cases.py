@@ -125,7 +125,13 @@ def rank_cases(
         BadInput: no such case, no features for it, or an image that cannot be read.
     """
     check_one_query(search.query)
-    loaded = open_search_metric(library, search, reporter)
+    return rank_with(open_search_metric(library, search, reporter), search, k=k, reporter=reporter)
+
+
+def rank_with(
+    loaded: LoadedMetric, search: Search, *, k: int = 20, reporter: Reporter = SILENT
+) -> RankedSearch:
+    """:func:`rank_cases` by a metric that was just opened for ``search``."""
     entries = loaded.ledger(search.ledger).entries_without_visible if search.ledger else ()
     in_force = [entry for entry in entries if entry.undone is None]
     loaded.cases.look_up(case for entry in in_force for case in entry.judgement.cases())

@@ -31,7 +31,7 @@ from semblance.core.reports.redaction import CaseNames, Redactor
 from semblance.core.reports.teaching_set import TeachingCase, TeachingSet, set_files, slides_pdf
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.imaging.card_images import CardImage
-from semblance.core.workflows.imaging.case_figures import figures_of_case, labels_on, measured_slice
+from semblance.core.workflows.imaging.case_annotations import figures_of_case, labels_on, measured_slice
 from semblance.core.workflows.imaging.key_images import key_images_of
 from semblance.core.workflows.imaging.library_cache import cached_library, case_at
 from semblance.core.workflows.reports.report_objects import referred_object

@@ -33,7 +33,7 @@ from semblance.core.searches.feedback.judgements import (
     refines,
 )
 from semblance.core.searches.feedback.ledger import Ledger, LedgerEntry
-from semblance.core.searches.query import Query
+from semblance.core.searches.query import Query, check_one_query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.leakage import ELSEWHERE, contents_elsewhere
@@ -48,7 +48,7 @@ from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.open_metrics import open_metric, open_search_metric, without_reload
 from semblance.core.workflows.searches.query_comparison import QueryComparison
 from semblance.core.workflows.searches.query_features import embed_query
-from semblance.core.workflows.searches.rank_cases import RankedSearch, compare_query, rank_cases
+from semblance.core.workflows.searches.rank_cases import RankedSearch, compare_query, rank_cases, rank_with
 
 #: Number of first ranks among which influence is measured.
 NEAREST = 500
@@ -77,6 +77,7 @@ def add_judgements(
         BadInput: a case that the library does not have, an image that cannot be read, or, for comparisons, a metric
             that cannot be refined.
     """
+    check_one_query(search.query)
     if all(is_mark(judgement, search.query) for judgement in judgements):
         loaded = open_search_metric(library, search, reporter)
     else:
@@ -89,8 +90,10 @@ def add_judgements(
     moment = datetime.now(UTC).isoformat(timespec="microseconds")
     author = loaded.library.catalogue.author(author)
     made = [replace(one, author=one.author or author, time=one.time or moment) for one in judgements]
-    with without_reload(library):
+    with without_reload(library) as unchanged:
         loaded.ledger(search.ledger).replace(replaced, made)
+    if loaded.library in unchanged:
+        return rank_with(loaded, search, k=k, reporter=reporter)
     return rank_cases(library, search, k=k, reporter=reporter)
 
 

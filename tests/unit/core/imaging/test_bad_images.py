@@ -13,15 +13,7 @@ import pytest
 from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.imaging.raster import decode, size_of
 from semblance.core.imaging.thumbnail import inspect
-from tests.helpers.bad_images import (
-    animation,
-    bmp_claiming,
-    encoded,
-    pages,
-    pattern,
-    png_chunk,
-    png_claiming,
-)
+from tests.helpers.bad_images import animation, bmp_claiming, encoded, pages, pattern, png_chunk, png_claiming
 
 WHOLE = {
     "png": encoded(pattern(channels=3)),

@@ -5,7 +5,7 @@ import csv
 import numpy as np
 from PIL import Image
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
-from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QPushButton
 
@@ -252,6 +252,16 @@ def test_file_that_is_read_after_another_query_does_not_replace_it(panel, contex
     search_operations.submit_query(context, Query(image=image_file(tmp_path)))
     later = Query(case=case_of(library, "p000.png"))
     context.state.set_query(later)
+    jobs.run_pending()
+    assert context.state.query == later
+
+
+def test_pasted_image_does_not_replace_a_later_query(panel, context, jobs, library):
+    image = QImage(20, 20, QImage.Format.Format_Grayscale8)
+    image.fill(7)
+    search_operations.submit_pasted_image(context, image)
+    later = Query(case=case_of(library, "p000.png"))
+    search_operations.submit_query(context, later)
     jobs.run_pending()
     assert context.state.query == later
 
