@@ -356,15 +356,16 @@ def change(
     context: Context, then: Callable[[Any], object], work: Callable[..., Any], *values: object
 ) -> None:
     """Run ``work``, an edit of a collection of the library with ``values``, and give its result to ``then``."""
+    library = context.state.location
     job = context.jobs.run(
         tr("Changing a collection"),
         work,
-        context.state.location,
+        library,
         *values,
         pool=WorkerPool.READ,
         quiet=True,
     )
-    context.follow(job, then)
+    context.follow(job, then, library=library)
 
 
 def _draw_place(pixmap: QPixmap, place: Box) -> None:
