@@ -372,7 +372,7 @@ class SearchView(QObject):
         if index >= 0:
             out["current"] = self._state.columns.ids[index]
         view = query.view
-        if view.image is not None:
+        if query.shows_query:
             viewport, window = view.viewport, view.window_level
             out |= {
                 "zoom": None if viewport.fitted else [viewport.zoom, viewport.x, viewport.y],
@@ -390,7 +390,7 @@ class SearchView(QObject):
     def restore(self, view: Mapping[str, Any]) -> None:
         """Restore a view; that of the image when it is shown."""
         self._pending_view = view
-        if self._query.view.image is not None and self._query.shows_query:
+        if self._query.shows_query:
             self._restore_image()
         QTimer.singleShot(0, self, lambda: self._restore_ranking(view))
 
