@@ -174,11 +174,10 @@ class KeptNote(WrappedLabel):
         location = self._state.location
 
         def tell(note: CaseNote | None) -> None:
-            if self._state.location == location:
-                self._state.set_kept_note(case, "" if note is None else note.text)
+            self._state.set_kept_note(case, "" if note is None else note.text)
 
         job = self._context.jobs.run(tr("Notes"), work, location, case, *values, channel=channel, quiet=True)
-        self._context.follow(job, tell)
+        self._context.follow(job, tell, library=location)
 
     def _refresh(self) -> None:
         text = "" if self._shown is None else self._state.kept_notes.get(self._shown[1], "")

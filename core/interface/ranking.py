@@ -266,7 +266,8 @@ class Ranking(Sequence[RankedResult]):
         lines.append(repr(Columns({name: [getattr(one, name) for one in self[:_LINES]] for name in names})))
         hidden = self.hidden
         lines.append(
-            f"hidden: {hidden['same_patient']} of the same patient, {hidden['near_duplicates']} near-duplicates"
+            f"hidden: {hidden['same_patient']} of the same patient, "
+            f"{hidden['near_duplicates']} of the same lesion or copies"
         )
         vote = self.estimate
         if vote.probability is not None and vote.interval is not None:

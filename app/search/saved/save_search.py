@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QObject, QTimer
@@ -226,17 +227,10 @@ def branch(context: Context, name: str) -> Job | None:
 
 def reopen(context: Context, name: str) -> Job | None:
     """Open a saved search with its view, and warn of what is missing or would differ."""
-    path = context.state.location
-    if path is None:
+    if context.state.location is None:
         return None
-    job = _run(context, saved_searches.reopen, name, channel="ask")
-
-    def show(found: ReopenedSearch) -> None:
-        if context.state.location == path:
-            show_reopened(context, found)
-
-    job.done.connect(show)
-    return job
+    then = partial(show_reopened, context)
+    return _run(context, saved_searches.reopen, name, channel="ask", then=then)
 
 
 def show_reopened(context: Context, found: ReopenedSearch) -> None:
@@ -256,33 +250,26 @@ def list_searches(context: Context, then: Callable[[list[SavedSearch]], None]) -
     """Give the saved searches to ``then``."""
     if context.state.location is None:
         return None
-    job = _run(context, saved_searches.saved_searches)
-    job.done.connect(then)
-    return job
+    return _run(context, saved_searches.saved_searches, then=then)
 
 
 def list_deleted(context: Context, then: Callable[[list[tuple[str, str, str]]], None]) -> Job | None:
     """Give name, time and token of the deleted searches that can be restored to ``then``."""
     if context.state.location is None:
         return None
-    job = _run(context, saved_searches.deleted_searches)
-    job.done.connect(then)
-    return job
+    return _run(context, saved_searches.deleted_searches, then=then)
 
 
 def rename(context: Context, old: str, new: str) -> Job | None:
     """Rename a saved search."""
     if context.state.location is None:
         return None
-    path = context.state.location
-    job = _run(context, saved_searches.rename, old, new)
 
     def show(given: str) -> None:
-        if (context.state.location, context.state.search_name) == (path, old):
+        if context.state.search_name == old:
             context.state.set_search_name(given, context.state.seen_searches[0])
 
-    job.done.connect(show)
-    return job
+    return _run(context, saved_searches.rename, old, new, then=show)
 
 
 def enter_outcome(
@@ -308,9 +295,7 @@ def delete(context: Context, name: str, then: Callable[[str], None]) -> Job | No
         return None
     if context.state.search_name == name:
         context.state.set_search_name("")
-    job = _run(context, saved_searches.delete, name)
-    job.done.connect(then)
-    return job
+    return _run(context, saved_searches.delete, name, then=then)
 
 
 def restore(context: Context, token: str) -> Job | None:
@@ -323,20 +308,25 @@ def _run(
     function: Callable[..., Any],
     *args: Any,
     channel: str | None = None,
+    then: Callable[[Any], object] = lambda _result: None,
     fail: Callable[[SemblanceError], None] | None = None,
     **keywords: Any,
 ) -> Job:
+    """``then``: is given the result, unless another library is open by then."""
+    library = context.state.location
     job = context.jobs.run(
         tr("Searches"),
         function,
-        context.state.location,
+        library,
         *args,
         pool=WorkerPool.SEARCH,
         channel=channel,
         quiet=True,
         **keywords,
     )
-    job.failed.connect(fail or context.messages.error)
+    if fail is None:
+        return context.follow(job, then, library=library)
+    job.failed.connect(fail)
     return job
 
 
@@ -372,7 +362,7 @@ class SearchView(QObject):
         if index >= 0:
             out["current"] = self._state.columns.ids[index]
         view = query.view
-        if view.image is not None:
+        if query.shows_query:
             viewport, window = view.viewport, view.window_level
             out |= {
                 "zoom": None if viewport.fitted else [viewport.zoom, viewport.x, viewport.y],
@@ -390,7 +380,7 @@ class SearchView(QObject):
     def restore(self, view: Mapping[str, Any]) -> None:
         """Restore a view; that of the image when it is shown."""
         self._pending_view = view
-        if self._query.view.image is not None and self._query.shows_query:
+        if self._query.shows_query:
             self._restore_image()
         QTimer.singleShot(0, self, lambda: self._restore_ranking(view))
 

@@ -601,14 +601,13 @@ def edit_prevalences(context: Context, parent: QWidget) -> None:
     in_library = [(name, n / total) for name, n in zip(columns.findings, counts, strict=True)]
 
     def ask(shares: Mapping[str, float]) -> None:
-        if context.state.location != library:
-            return
         dialog = PrevalenceDialog(in_library, shares, parent)
         if dialog.exec() == QDialog.DialogCode.Accepted:
             job = context.jobs.run(
                 "", set_prevalences, library, dialog.shares(), pool=WorkerPool.READ, quiet=True
             )
-            context.follow(job, lambda _: search_operations.rank(context))
+            context.follow(job, lambda _: search_operations.rank(context), library=library)
         dialog.deleteLater()
 
-    context.follow(context.jobs.run("", prevalences, library, pool=WorkerPool.READ, quiet=True), ask)
+    job = context.jobs.run("", prevalences, library, pool=WorkerPool.READ, quiet=True)
+    context.follow(job, ask, library=library)
