@@ -29,11 +29,7 @@ LEARNERS = ("euclidean", "bdm_v", "metricboost", "boostmetric")
 WORKERS = 2
 REPEATS = 5
 SCORE = "retrieval_accuracy@10"
-SETS = (
-    ("Corel", "corel1k_a.zip", ""),
-    ("MIAS", "mias_a.zip", "normal=-"),
-    ("BUSI", "busi_masks_a.zip", ""),
-)
+SETS = (("Corel", "corel1k_a.zip", ""), ("MIAS", "mias_a.zip", "normal=-"), ("BUSI", "busi_masks_a.zip", ""))
 
 
 def codebooks(library: Path) -> Iterator[dict[str, Any]]:

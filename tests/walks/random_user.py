@@ -11,15 +11,7 @@ from typing import Any, TypeVar
 from PySide6.QtCore import QEvent, QMimeData, QPoint, QPointF, QSize, Qt, QTimer, QUrl
 from PySide6.QtGui import QAction, QDragEnterEvent, QDropEvent, QMouseEvent, QWheelEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import (
-    QApplication,
-    QComboBox,
-    QFileDialog,
-    QMainWindow,
-    QMenu,
-    QTextEdit,
-    QWidget,
-)
+from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog, QMainWindow, QMenu, QTextEdit, QWidget
 from shiboken6 import isValid
 
 from semblance.app.evaluation.map_page import MapPage

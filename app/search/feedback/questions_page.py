@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, QSize, Qt
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import (
     QColor,
     QHideEvent,
@@ -34,6 +34,7 @@ from semblance.app.shell.context import Context
 from semblance.app.shell.event_loop import one_shot
 from semblance.app.shell.icons import icon
 from semblance.app.shell.jobs import Job, WorkerPool
+from semblance.app.shell.keys import claims
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import SMALL, TICK, colour, set_look, theme, theme_signals
 from semblance.app.viewer.image_menu import image_menu
@@ -160,6 +161,10 @@ class QuestionsPage(FullPage):
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
         self._refresh_timer.stop()
+
+    def event(self, event: QEvent) -> bool:
+        is_key = event.type() == QEvent.Type.ShortcutOverride
+        return (is_key and self.session.can_undo and claims(event, "Ctrl+Z")) or super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.matches(QKeySequence.StandardKey.Undo):
