@@ -184,13 +184,14 @@ class QuestionsPage(FullPage):
             self._ledger = self._state.ledger
             self.progress.clear()
         self._show()
-        judged = self._state.judgement_count
+        judged, ledger = self._state.judgement_count, self._ledger
+
+        def show_score(score: HeldOutScore | None) -> None:
+            if self._ledger == ledger:
+                self.progress.show_score(judged, score)
+
         if self._state.can_judge:
-            mark_cards.fetch_score(
-                self._context,
-                lambda score: self.progress.show_score(judged, score),
-                channel=mark_cards.CURVE,
-            )
+            mark_cards.fetch_score(self._context, show_score, channel=mark_cards.CURVE)
 
     def _clear(self) -> None:
         for job in list(self._opening.values()):
