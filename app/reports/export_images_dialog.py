@@ -147,6 +147,8 @@ class ExportImagesDialog(Dialog):
             window_level=context.state.window_level,
         )
         job.done.connect(partial(_report_failures, context))
+        cancelled = tr("The export was cancelled. What was finished is in {folder}.", folder=out)
+        job.cancelled.connect(partial(context.messages.info, cancelled))
         report_saved_file(context, job, out)
         self.accept()
 

@@ -29,6 +29,8 @@ ICON_BAR_WIDTH = 40
 LAYOUT_VERSION = 3
 #: The least size of a page on the whole window beside the lists, in px at text scale 1.
 _PAGE = QSize(800, 560)
+#: px that the similar cases have at least where tabs beside them can be replaced.
+_SIMILAR_CASES = 560
 #: Height of the lists in px at text scale 1, when they are opened.
 _LISTS_HEIGHT = 260
 _LISTS = "lists"
@@ -364,7 +366,11 @@ class DockLayout(QObject):
         if "side" in widths:
             # Its tabs may be called longer in another language; docks come out a few px smaller than wanted.
             tabs = self._panels.side.header.sizeHint().width() + theme().px(4)
-            widths["side"] = max(widths["side"], tabs)
+            is_beside = any(one.dock == "side" and one.edge is not None for one in self._arrangement.places)
+            free = size.width() - sum(widths.values()) + widths["side"] - theme().px(_SIMILAR_CASES)
+            # Where the similar cases would become narrow, its combo box replaces the tabs.
+            if not is_beside or tabs <= free:
+                widths["side"] = max(widths["side"], tabs)
         heights = {name: px(one, size.height()) for name, one in self._arrangement.heights.items()}
         return {Qt.Orientation.Horizontal: widths, Qt.Orientation.Vertical: heights}
 

@@ -306,12 +306,7 @@ def score_rankings(
 
 
 def accuracy_after_steps(
-    distance: Distance,
-    rows: Matrix,
-    findings: Rows,
-    patients: Rows | None,
-    lesions: Rows | None,
-    k: int = 10,
+    distance: Distance, rows: Matrix, findings: Rows, patients: Rows | None, lesions: Rows | None, k: int = 10
 ) -> float | None:
     """Retrieval accuracy @ ``k`` inside rows (n, m) after the steps: a point of the training curve."""
     distances = distances_after_steps(distance, rows, rows, lesions)

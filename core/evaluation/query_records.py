@@ -25,7 +25,7 @@ Matrix = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
 
 #: Which cases are ranked for the hits.
-TESTED, TRAINING = "tested", "training"
+TESTED, TRAINING, ALL = "tested", "training", "all"
 #: Votes that differ by less are equal up to rounding.
 _EQUAL = 1e-9
 
@@ -34,7 +34,8 @@ _EQUAL = 1e-9
 class QueryRecords:
     """Queries ``rows`` (q,) of the data, at each of ``k`` (K,) nearest cases.
 
-    ``searched``: the cases that are ranked, :data:`TESTED` (leave-one-out inside the tested part) or :data:`TRAINING`.
+    ``searched``: the cases that are ranked, :data:`TESTED` (leave-one-out inside the tested part), :data:`TRAINING` or
+    :data:`ALL`.
     ``hits`` (q, K): how many of the first k have the query's finding, expected over the order of cases
     that are equally near. ``answers`` (q, K): k, or the number of cases that can be ranked where that is smaller.
     ``nearest`` (q, largest k): rows of the data, cases equally near in the order of the data, -1 beyond the last.

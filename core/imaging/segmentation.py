@@ -70,10 +70,7 @@ def sample_rays(plane: Floats, centre: tuple[float, float], axes: tuple[float, f
 
 
 def best_contour(
-    rays: Floats,
-    bright: bool,
-    weights: ContourWeights,
-    farthest: Floats | None = None,
+    rays: Floats, bright: bool, weights: ContourWeights, farthest: Floats | None = None
 ) -> Contour:
     """The closed contour of least cost through ``rays``; ``bright``: the mass is brighter than its surroundings.
 

@@ -241,12 +241,7 @@ def _insert(
 ) -> None:
     listed = list(items)
     rows = [
-        {
-            "collection": key,
-            "position": position,
-            "author": author,
-            **_values(item),
-        }
+        {"collection": key, "position": position, "author": author, **_values(item)}
         for position, item in zip(range(len(listed)) if positions is None else positions, listed, strict=True)
     ]
     if rows:

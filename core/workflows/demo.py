@@ -40,10 +40,13 @@ class WholeProgress(PartReporter):
     def __init__(self, whole: Reporter) -> None:
         super().__init__(whole)
         self._reached = self._begin = self._end = self._share = 0.0
+        self._part = 1.0
 
-    def step(self, end: float) -> Reporter:
+    def step(self, end: float, *, counts_once: bool = False) -> Reporter:
         """The reporter of the next step, after which the share ``end`` of the work is done."""
         self._reached, self._begin, self._end, self._share = self._end, self._end, end, 0.0
+        # How much of another step follows is not known: each count gets a half of what is left of it.
+        self._part = 1.0 if counts_once else 0.5
         return self
 
     def progress(self, done: int, total: int | None, what: str) -> None:
@@ -52,8 +55,7 @@ class WholeProgress(PartReporter):
         if share < self._share:
             self._begin = self._reached
         self._share = share
-        # How much of the step follows is not known: each count gets a half of what is left of it.
-        grown = self._begin + (self._end - self._begin) * share / 2
+        grown = self._begin + (self._end - self._begin) * share * self._part
         self._reached = max(self._reached, grown)
         self._whole.progress(round(1000 * self._reached), 1000, what)
 
@@ -80,10 +82,11 @@ def make_demo(library: Path | None = None, *, one_bar: bool = False, reporter: R
             return path
     whole = WholeProgress(reporter)
 
-    def step(end: float) -> Reporter:
-        return whole.step(end) if one_bar else reporter
+    def step(end: float, *, counts_once: bool = False) -> Reporter:
+        return whole.step(end, counts_once=counts_once) if one_bar else reporter
 
-    images = generate(path / "images", per_category=PER_CATEGORY, in_processes=True, reporter=step(0.2))
+    drawing = step(0.2, counts_once=True)
+    images = generate(path / "images", per_category=PER_CATEGORY, in_processes=True, reporter=drawing)
     for source, end in ((images.masses, 0.22), (images.radiographs, 0.34)):
         import_source(source, path, kind="folder", reporter=step(end))
     prepared = prepare_library(path, reporter=step(0.96))

@@ -31,12 +31,7 @@ from semblance.app.window.main_window import MainWindow
 from semblance.app.window.panels import Panels
 from semblance.core.imaging.region import Region
 from tests.helpers.long_run import LONG
-from tests.helpers.named_images import (
-    NAME,
-    named_library,
-    write_named,
-    wrong_images,
-)
+from tests.helpers.named_images import NAME, named_library, write_named, wrong_images
 from tests.helpers.prompt_jobs import PromptJobs
 from tests.helpers.screen_of_search import ScreenOfSearch
 from tests.helpers.windows import flush

@@ -127,11 +127,9 @@ class _CopyingEngine(ManualEngine):
         def work() -> Any:
             called, copies, named = pickle.loads(sent)
             reporter = _LimitedReporter(listener, self._limit_s)
-            return pickle.loads(
-                pickle.dumps(self._apart(lambda: called(*copies, reporter=reporter, **named)))
-            )
+            return pickle.loads(pickle.dumps(called(*copies, reporter=reporter, **named)))
 
-        task = ManualTask(work)
+        task = ManualTask(lambda: self._apart(work))
         self._tasks.append(task)
         return task
 

@@ -112,7 +112,8 @@ def _print_walk(seed: int, verdict: str, outcome: dict) -> None:
         f"walk {seed}: {verdict}, {sum(outcome.get('done', {}).values())} actions, longest stall "
         f"{outcome.get('longest_ms', 0):.0f} ms ({outcome.get('longest_busy_ms', 0):.0f} ms computing), "
         f"{errors} errors shown to the user, at rest {outcome.get('looked', 0)} times, "
-        f"{outcome.get('compared', 0)} rankings compared, closed in {outcome.get('closing_s', 0):.1f} s",
+        f"{outcome.get('compared', 0)} rankings compared, closed in {outcome.get('closing_s', 0):.1f} s, "
+        f"{outcome.get('processor_s', 0):.1f} s of processor",
         flush=True,
     )
     for problem in outcome["problems"]:

@@ -184,6 +184,7 @@ def walk(
         "longest_ms": longest,
         "longest_busy_ms": busy,
         "closing_s": closing,
+        "processor_s": time.process_time(),
         "done": walker.done,
         "looked": looked,
         "compared": screen.compared,

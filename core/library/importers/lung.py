@@ -13,12 +13,7 @@ from semblance.core.errors import BadInput
 from semblance.core.imaging.outline import MAX_POINTS, Polygon
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy, tr_lazy_n
-from semblance.core.library.importers.csv_text import (
-    PATIENT_COLUMNS,
-    column_named,
-    is_table_with,
-    read_list,
-)
+from semblance.core.library.importers.csv_text import PATIENT_COLUMNS, column_named, is_table_with, read_list
 from semblance.core.library.importers.image_files import ignored_files
 from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, RejectedFile
 from semblance.core.library.importers.polyps import table_number

@@ -12,12 +12,7 @@ from semblance.core.errors import BadInput
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.column_checks import WholeNumbers, index_reason, no_feature_notes
-from semblance.core.library.importers.csv_text import (
-    PATIENT_COLUMNS,
-    column_named,
-    is_table_with,
-    read_list,
-)
+from semblance.core.library.importers.csv_text import PATIENT_COLUMNS, column_named, is_table_with, read_list
 from semblance.core.library.importers.image_files import ignored_files
 from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, RejectedFile
 from semblance.core.library.importers.referenced_scans import Scan, ScanTable, find_scans, unused_files

@@ -68,8 +68,7 @@ class Scan:
         if self.spacing is None:
             raise BadInput(
                 tr_lazy(
-                    "'{names}' has no spacing, so a position in mm cannot be found in it",
-                    names=self.names[0],
+                    "'{names}' has no spacing, so a position in mm cannot be found in it", names=self.names[0]
                 ),
                 "Give x, y and z in voxels, or add an array 'spacing' to the file of the volume.",
             )

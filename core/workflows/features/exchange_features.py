@@ -22,16 +22,7 @@ import numpy.typing as npt
 from semblance.core.csv_cells import csv_line, safe_text
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.evaluation.data_sources import sealed_rows
-from semblance.core.features.imported import (
-    COLUMNS,
-    DATE,
-    DIGEST,
-    EMBEDDING,
-    FILE,
-    FORM,
-    ORIGIN,
-    Imported,
-)
+from semblance.core.features.imported import COLUMNS, DATE, DIGEST, EMBEDDING, FILE, FORM, ORIGIN, Imported
 from semblance.core.features.places import LARGEST, PLACES
 from semblance.core.features.registry import stored_extractor
 from semblance.core.files import replacing, write_error
@@ -606,11 +597,7 @@ def _write_parquet(stored: _StoredSet, file: Path, reporter: Reporter) -> int:
     width = len(stored.names)
     of_numbers = pa.from_numpy_dtype(stored.dtype)
     schema = pa.schema(
-        [
-            (CASE_ID, pa.string()),
-            (_FINDING, pa.string()),
-            pa.field(_VECTORS, pa.list_(of_numbers, width)),
-        ],
+        [(CASE_ID, pa.string()), (_FINDING, pa.string()), pa.field(_VECTORS, pa.list_(of_numbers, width))],
         metadata={
             NOTED: json.dumps({_VECTORS: stored.feature_set.name, _NAMES: list(stored.names)}).encode()
         },

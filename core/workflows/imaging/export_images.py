@@ -29,7 +29,7 @@ from semblance.core.library.records import CaseDetails
 from semblance.core.reports.dicom.structured_report import polylines
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.imaging.card_images import windowed_pixels
-from semblance.core.workflows.imaging.case_figures import figures_of_case, labels_on, measured_slice
+from semblance.core.workflows.imaging.case_annotations import figures_of_case, labels_on, measured_slice
 from semblance.core.workflows.imaging.deidentify_files import deidentify_images, library_pseudonyms
 from semblance.core.workflows.imaging.library_cache import cached_library
 
@@ -116,7 +116,7 @@ def export_images(
     Raises:
         BadArguments: no cases, or ``out`` has files.
         SemblanceError: ``out`` cannot be written, or what finds burnt-in text is not installed.
-        Cancelled: the reporter was cancelled; finished files stay.
+        Cancelled: the reporter was cancelled; finished files stay, listed and logged.
     """
     chosen = options or ImageExportOptions()
     check_export(cases, out)
@@ -129,29 +129,32 @@ def export_images(
     failed: list[tuple[str, str]] = []
     lines: list[tuple[object, ...]] = []
     files: list[str] = []
-    for number, case_id in enumerate(cases, start=1):
-        reporter.check_cancelled()
-        reporter.progress(number - 1, len(cases), tr_lazy("Exporting images into {name}", name=out.name))
-        case = details.get(rows.get(case_id, -1))
-        try:
-            if case is None or case.address is None:
-                raise BadInput("This case is not in the library, or has no image.")
-            stem = _stem(number, len(cases), case_id, chosen)
-            if chosen.kind == "dicom":
-                if pseudonyms is None and not chosen.identified:
-                    pseudonyms = library_pseudonyms(library)
-                written = _write_dicom(case.address, out, stem, pseudonyms, chosen, reporter)
-            else:
-                written = [_write_image(opened, case, out, stem, chosen, hider, window_level)]
-        except SemblanceError as error:
-            failed.append((case_id, str(error)))
-            continue
-        files += written
-        ids = (case_id,) if chosen.identified else ()
-        lines += [(name, case.finding, *ids) for name in written]
-    header = ("file", "finding", *(("case_id",) if chosen.identified else ()))
-    write_file(out / INDEX, csv_text(header, lines).encode(), private=False)
-    log_export(library, "images", KINDS[chosen.kind], identified=chosen.identified, files=len(files))
+    try:
+        for number, case_id in enumerate(cases, start=1):
+            reporter.check_cancelled()
+            reporter.progress(number - 1, len(cases), tr_lazy("Exporting images into {name}", name=out.name))
+            case = details.get(rows.get(case_id, -1))
+            try:
+                if case is None or case.address is None:
+                    raise BadInput("This case is not in the library, or has no image.")
+                stem = _stem(number, len(cases), case_id, chosen)
+                if chosen.kind == "dicom":
+                    if pseudonyms is None and not chosen.identified:
+                        pseudonyms = library_pseudonyms(library)
+                    written = _write_dicom(case.address, out, stem, pseudonyms, chosen, reporter)
+                else:
+                    written = [_write_image(opened, case, out, stem, chosen, hider, window_level)]
+            except SemblanceError as error:
+                failed.append((case_id, str(error)))
+                continue
+            files += written
+            ids = (case_id,) if chosen.identified else ()
+            lines += [(name, case.finding, *ids) for name in written]
+    finally:
+        # Also of a cancelled export: what it left is listed and logged.
+        log_export(library, "images", KINDS[chosen.kind], identified=chosen.identified, files=len(files))
+        header = ("file", "finding", *(("case_id",) if chosen.identified else ()))
+        write_file(out / INDEX, csv_text(header, lines).encode(), private=False)
     return ImageExport(out, tuple(files), tuple(failed))
 
 

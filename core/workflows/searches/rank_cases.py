@@ -51,10 +51,7 @@ from semblance.core.workflows.searches.feedback.order_by_marks import (
     order_by_marks,
     usable_marks,
 )
-from semblance.core.workflows.searches.feedback.refinement_session import (
-    RefinementSession,
-    refinement_of,
-)
+from semblance.core.workflows.searches.feedback.refinement_session import RefinementSession, refinement_of
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.match_check import check_match
 from semblance.core.workflows.searches.open_metrics import open_search_metric
@@ -219,10 +216,7 @@ class UnmarkedComparison:
 
 
 def compare_query(
-    loaded: LoadedMetric,
-    search: Search,
-    refining_entries: Sequence[LedgerEntry],
-    reporter: Reporter = SILENT,
+    loaded: LoadedMetric, search: Search, refining_entries: Sequence[LedgerEntry], reporter: Reporter = SILENT
 ) -> UnmarkedComparison:
     """Compare the query of ``search`` with all cases, with its concepts and the metric refined by ``refining_entries``.
 

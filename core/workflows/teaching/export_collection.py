@@ -15,6 +15,7 @@ from semblance.core.imaging import ImageReader, open_image
 from semblance.core.imaging.drawn_figures import drawn_figures
 from semblance.core.imaging.hide_text import TextHider
 from semblance.core.imaging.pseudonyms import Pseudonyms
+from semblance.core.imaging.raster import decode
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.thumbnail import LONGEST, region_thumbnail, thumbnail
 from semblance.core.language import tr_lazy, translate
@@ -29,8 +30,10 @@ from semblance.core.reports.dicom.common import SourceObject
 from semblance.core.reports.redaction import CaseNames, Redactor
 from semblance.core.reports.teaching_set import TeachingCase, TeachingSet, set_files, slides_pdf
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.imaging.case_figures import figures_of_case, labels_on, measured_slice
+from semblance.core.workflows.imaging.card_images import CardImage
+from semblance.core.workflows.imaging.case_annotations import figures_of_case, labels_on, measured_slice
 from semblance.core.workflows.imaging.key_images import key_images_of
+from semblance.core.workflows.imaging.library_cache import cached_library, case_at
 from semblance.core.workflows.reports.report_objects import referred_object
 
 #: The longest side of an exported image in pixels.
@@ -152,6 +155,21 @@ def teaching_set(
         options.identified,
         library.catalogue.now(),
     )
+
+
+def item_image(
+    library: LibraryLocation, row: int, item: CollectionItem, *, reporter: Reporter = SILENT
+) -> CardImage:
+    """The image of ``item``, whose case is in a row of the catalogue, on its slice and with its place outlined.
+
+    Raises:
+        BadInput: the case or its image is gone, or it cannot be read.
+    """
+    opened = cached_library(library)
+    encoded = _image(opened, case_at(opened, row), item, None, CollectionExport(identified=True))
+    if encoded is None:
+        raise BadInput("This case has no image any more.", "Refresh the library.")
+    return CardImage(row, decode(encoded, item.case).pixels)
 
 
 def place_of(case: CaseDetails, item: CollectionItem) -> Region | None:

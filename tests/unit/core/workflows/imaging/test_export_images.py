@@ -15,6 +15,7 @@ from semblance.core.imaging.region import Region
 from semblance.core.library.annotations import Annotation
 from semblance.core.library.collections import CollectionItem
 from semblance.core.library.open_library import open_library
+from semblance.core.tasks import Cancelled, Reporter
 from semblance.core.workflows.imaging.export_images import (
     INDEX,
     ImageExportOptions,
@@ -59,6 +60,20 @@ def test_images_are_numbered_and_listed_without_ids(library, tmp_path):
     assert list_exports(library)[-1]["what"] == "images"
     with pytest.raises(BadArguments, match="has files already"):
         export_images(library, cases, tmp_path / "out")
+
+
+def test_what_a_cancelled_export_left_is_listed_and_logged(library, tmp_path):
+    class Cancels(Reporter):
+        def progress(self, done: int, total: int | None, what: str) -> None:
+            if done:
+                raise Cancelled
+
+    before = len(list_exports(library))
+    with pytest.raises(Cancelled):
+        export_images(library, ids_of(library), tmp_path / "out", reporter=Cancels())
+    assert sorted(one.name for one in (tmp_path / "out").iterdir()) == ["image-0001.png", INDEX]
+    assert "image-0001.png" in (tmp_path / "out" / INDEX).read_text()
+    assert [one["files"] for one in list_exports(library)[before:]] == [1]
 
 
 def test_full_size_keeps_the_pixels_and_names_cases_only_when_asked(library, tmp_path):

@@ -14,6 +14,7 @@ from pydicom import dcmread
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.imaging.measurements import LINE, Figure
 from semblance.core.imaging.region import Region
+from semblance.core.imaging.thumbnail import LINE as LINE_COLOUR
 from semblance.core.library.annotations import KEY_IMAGE, Annotation
 from semblance.core.library.collections import CollectionItem
 from semblance.core.library.export_log import read_exports
@@ -22,7 +23,12 @@ from semblance.core.library.records import CaseDetails
 from semblance.core.library.schema import cases
 from semblance.core.workflows.imaging.deidentify_files import deidentify_files
 from semblance.core.workflows.library.import_source import import_source
-from semblance.core.workflows.teaching.export_collection import CollectionExport, export_collection, place_of
+from semblance.core.workflows.teaching.export_collection import (
+    CollectionExport,
+    export_collection,
+    item_image,
+    place_of,
+)
 from tests.helpers.dicom_files import ROOT, image, save
 from tests.helpers.images import striped_folder
 from tests.helpers.mammogram_library import mammogram
@@ -74,6 +80,15 @@ def test_measurements_are_drawn_on_slides_and_in_teaching_sets_when_asked(librar
     assert images[True] != images[False]
     with Library.open(library, writable=True) as opened:
         opened.annotations.replace(case, [])
+
+
+def test_the_quiz_shows_the_place_that_it_asks_about(library):
+    with Library.open(library) as opened:
+        item = opened.collections.get(NAME).items[1]
+        row = opened.catalogue.row_of(item.case)
+    shown = item_image(library, row, item).pixels
+    assert (shown == LINE_COLOUR).all(axis=2).sum() > 10
+    assert item_image(library, row, CollectionItem(item.case)).pixels.ndim == 2
 
 
 def test_a_teaching_set_covers_its_findings_and_names_nobody(library, tmp_path):

@@ -1,4 +1,4 @@
-"""What people measured in the images of a library, kept with its cases."""
+"""What people measured in the images of a library and noted on its cases, kept with them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from collections.abc import Iterable, Sequence
 from semblance.core.errors import BadInput
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.measurements import KINDS, Figure, measure
-from semblance.core.library.annotations import Annotation
+from semblance.core.library.annotations import Annotation, CaseNote
 from semblance.core.library.library import Library
 from semblance.core.library.location import LibraryLocation
+from semblance.core.library.open_library import open_library
 from semblance.core.reports.measurement_text import label_lines
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.imaging.library_cache import cached_library, case_at
@@ -77,3 +78,27 @@ def save_figures(
             wanted.append(one)
     wanted += [Annotation(one.kind, one.to_json(), one.slice) for one in new.elements()]
     return figures_of(table.replace(case.case_id, wanted))
+
+
+def read_note(library: LibraryLocation, case: str, *, reporter: Reporter = SILENT) -> CaseNote | None:
+    """The note that is kept with the case of this id; ``None`` without one.
+
+    Raises:
+        BadInput: not a library, or damaged.
+    """
+    with open_library(library) as opened:
+        return opened.notes.of_cases([case]).get(case)
+
+
+def keep_note(
+    library: LibraryLocation, case: str, text: str, *, reporter: Reporter = SILENT
+) -> CaseNote | None:
+    """Keep ``text`` with the case of this id in place of the note it had, which an empty one removes; the note.
+
+    Raises:
+        BadInput: no such case.
+        SemblanceError: the note is another person's, or the library cannot be written to.
+    """
+    with open_library(library, writable=True) as opened:
+        opened.notes.set(case, text)
+        return opened.notes.of_cases([case]).get(case)
